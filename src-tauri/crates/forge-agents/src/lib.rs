@@ -1,0 +1,1 @@
+//! Agent adapters and the one normalised log.

@@ -1,0 +1,1 @@
+//! The contract every door speaks: operations, shapes, cache tags, error codes.

@@ -1,0 +1,1 @@
+//! The sample repository and the scripted agent.

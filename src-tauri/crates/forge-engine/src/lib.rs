@@ -1,0 +1,1 @@
+//! The machine: transitions, steps, workspaces, review, merge, recovery.

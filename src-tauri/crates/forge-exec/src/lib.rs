@@ -1,0 +1,1 @@
+//! Processes: groups, timeouts, kill escalation, output caps, orphan reaping.

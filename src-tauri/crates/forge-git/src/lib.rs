@@ -1,0 +1,1 @@
+//! git: worktrees, merges, diffs and guards, by the git program and libgit2.

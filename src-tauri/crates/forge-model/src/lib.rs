@@ -1,0 +1,1 @@
+//! What Forge knows: pure types and rules, with no I/O, no clock, no async.

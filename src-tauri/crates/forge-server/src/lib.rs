@@ -1,0 +1,1 @@
+//! HTTP and server-sent events over the contract.

@@ -1,0 +1,1 @@
+//! SQLite persistence: one file per table, migrations, change log, backups.

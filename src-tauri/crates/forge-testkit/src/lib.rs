@@ -1,0 +1,1 @@
+//! Hermetic sandboxes and scripted agents.

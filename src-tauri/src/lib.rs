@@ -1,0 +1,4 @@
+//! The thin Tauri shell.
+
+/// Opens the window.
+pub fn run() {}
