@@ -1,0 +1,87 @@
+/** A host made of functions, for component tests and for the page opened in a plain browser. */
+import type { Change, ChangeBatch, OpenKind, Platform, TaskAddress } from "./types.ts";
+
+type Answers = Readonly<Record<string, (input: never) => unknown>>;
+
+export interface FakePlatform extends Platform {
+  /** Every operation called so far, oldest first. */
+  readonly calls: { readonly op: string; readonly input: unknown }[];
+  readonly opened: { readonly kind: OpenKind; readonly target: string }[];
+  /** Commits changes: they are numbered and sent as one batch. */
+  commit(...changes: Partial<Change>[]): void;
+  /** Sends a batch exactly as given, gaps included. */
+  send(batch: ChangeBatch): void;
+  openTask(task: TaskAddress): void;
+  isReady(): boolean;
+}
+
+export function createFakePlatform(
+  answers: Answers = {},
+  { folder = null, version = "0.0.0-fake" }: { folder?: string | null; version?: string } = {},
+): FakePlatform {
+  const changeListeners = new Set<(batch: ChangeBatch) => void>();
+  const taskListeners = new Set<(task: TaskAddress) => void>();
+  const calls: FakePlatform["calls"] = [];
+  const opened: FakePlatform["opened"] = [];
+  let seq = 0;
+  let ready = false;
+
+  const send = (batch: ChangeBatch) => {
+    seq = batch.seq;
+    for (const listener of changeListeners) listener(batch);
+  };
+  const open = (kind: OpenKind) => async (target: string) => {
+    opened.push({ kind, target });
+  };
+
+  return {
+    version,
+    calls,
+    opened,
+    async call(op, input) {
+      calls.push({ op, input });
+      const answer = answers[op];
+      if (!answer) {
+        throw {
+          code: "not_found",
+          message: `failed to call ${op}: the fake host has no answer for it`,
+          hints: [],
+          details: null,
+        };
+      }
+      return answer(input as never);
+    },
+    onChanges(listener) {
+      changeListeners.add(listener);
+      return () => changeListeners.delete(listener);
+    },
+    onOpenTask(listener) {
+      taskListeners.add(listener);
+      return () => taskListeners.delete(listener);
+    },
+    pickFolder: async () => folder,
+    openPath: open("path"),
+    openExternal: open("external"),
+    openInTerminal: open("terminal"),
+    openInEditor: open("editor"),
+    ready() {
+      ready = true;
+    },
+    send,
+    commit(...changes) {
+      const after = seq;
+      const numbered = changes.map((change, index) => ({
+        type: "task.updated",
+        entity_id: "",
+        tags: [],
+        ...change,
+        seq: after + index + 1,
+      }));
+      send({ after, seq: after + numbered.length, changes: numbered });
+    },
+    openTask(task) {
+      for (const listener of taskListeners) listener(task);
+    },
+    isReady: () => ready,
+  };
+}

@@ -1,0 +1,39 @@
+/** The real host. The only file that imports @tauri-apps. */
+import { invoke } from "@tauri-apps/api/core";
+import { listen } from "@tauri-apps/api/event";
+import { version } from "../../package.json";
+import type { ChangeBatch, OpenKind, Platform, TaskAddress, Unsubscribe } from "./types.ts";
+
+/**
+ * `listen` answers later than we must: the subscription can be dropped before the host has
+ * confirmed it, so the confirmed handle is dropped then as well.
+ */
+function subscribe<Payload>(event: string, listener: (payload: Payload) => void): Unsubscribe {
+  let wanted = true;
+  const confirmed = listen<Payload>(event, ({ payload }) => {
+    if (wanted) listener(payload);
+  });
+  return () => {
+    wanted = false;
+    void confirmed.then((drop) => drop());
+  };
+}
+
+function open(kind: OpenKind, target: string): Promise<void> {
+  return invoke("shell_open", { target, kind });
+}
+
+export function createTauriPlatform(): Platform {
+  return {
+    version,
+    call: (op, input) => invoke("api_call", { op, input }),
+    onChanges: (listener) => subscribe<ChangeBatch>("changes", listener),
+    onOpenTask: (listener) => subscribe<TaskAddress>("open-task", listener),
+    pickFolder: () => invoke("shell_pick_folder"),
+    openPath: (path) => open("path", path),
+    openExternal: (url) => open("external", url),
+    openInTerminal: (path) => open("terminal", path),
+    openInEditor: (path) => open("editor", path),
+    ready: () => void invoke("ui_ready"),
+  };
+}
