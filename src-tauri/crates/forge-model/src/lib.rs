@@ -1,1 +1,76 @@
-//! What Forge knows: pure types and rules, with no I/O, no clock, no async.
+//! What Forge knows: pure types and rules.
+//!
+//! Everything here is data or a function of its arguments. There is no I/O, no clock, no randomness and
+//! no async in this room; time, ids and facts come in as arguments. The other rooms store these types
+//! (`forge-store`), act on them (`forge-engine`) and show them (`forge-api`).
+
+pub mod actor;
+pub mod agent;
+pub mod budget;
+pub mod diff;
+pub mod event;
+pub mod execution;
+pub mod ids;
+pub mod log;
+pub mod notification;
+pub mod offer;
+pub mod project;
+pub mod prompt;
+pub mod review;
+pub mod settings;
+pub mod task;
+pub mod time;
+pub mod transition;
+pub mod usage;
+pub mod workflow;
+pub mod workspace;
+
+/// The derives every type on the contract shares: one declaration serves JSON, TypeScript and OpenAPI.
+macro_rules! contract {
+    ($($item:item)*) => {$(
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, specta::Type, schemars::JsonSchema)]
+        $item
+    )*};
+}
+
+/// A closed set of names that travels as snake_case text and is stored as such.
+macro_rules! names {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, specta::Type, schemars::JsonSchema)]
+        $vis enum $name { $($(#[$vmeta])* #[serde(rename = $text)] $variant),+ }
+
+        impl $name {
+            /// Every member, in declaration order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name as it is written in JSON and in the database.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str { match self { $(Self::$variant => $text),+ } }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str(self.as_str()) }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = crate::UnknownName;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text { $($text => Ok(Self::$variant),)+ _ => Err(crate::UnknownName { set: stringify!($name), name: text.to_owned() }) }
+            }
+        }
+    };
+}
+
+pub(crate) use contract;
+pub(crate) use names;
+
+/// A name that belongs to none of the members of a closed set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {set} `{name}`")]
+pub struct UnknownName {
+    /// The set that was asked.
+    pub set: &'static str,
+    /// What was given.
+    pub name: String,
+}

@@ -1,0 +1,102 @@
+//! What happened, in small records with a number each. Facts and ids, never bulk.
+
+use serde_json::Value;
+
+use crate::{
+    contract,
+    ids::{ProjectId, TaskId},
+    names,
+    time::Timestamp,
+};
+
+names! {
+    /// What happened.
+    pub enum EventType {
+        /// A task was made.
+        TaskCreated = "task.created",
+        /// Something about a task changed.
+        TaskUpdated = "task.updated",
+        /// A task entered another state.
+        TaskStatusChanged = "task.status_changed",
+        /// A task's place in its column changed.
+        TaskMoved = "task.moved",
+        /// A role of a task has another holder.
+        TaskAssigned = "task.assigned",
+        /// A task needs a person.
+        TaskBlocked = "task.blocked",
+        /// It no longer does.
+        TaskUnblocked = "task.unblocked",
+        /// A gate waits for a person.
+        TaskAwaitingHuman = "task.awaiting_human",
+        /// The last prerequisite is met.
+        TaskDependencySatisfied = "task.dependency_satisfied",
+        /// A task is gone.
+        TaskDeleted = "task.deleted",
+        /// A run of an agent began.
+        ExecutionStarted = "execution.started",
+        /// Its log grew.
+        ExecutionLog = "execution.log",
+        /// It waits.
+        ExecutionWaiting = "execution.waiting",
+        /// It ended.
+        ExecutionFinished = "execution.finished",
+        /// A review began.
+        ReviewStarted = "review.started",
+        /// One of its checks began or ended.
+        ReviewStep = "review.step",
+        /// It passed.
+        ReviewPassed = "review.passed",
+        /// It failed.
+        ReviewFailed = "review.failed",
+        /// It waits for a person.
+        ReviewAwaitingHuman = "review.awaiting_human",
+        /// A merge began.
+        MergeStarted = "merge.started",
+        /// It is on the target.
+        MergeSucceeded = "merge.succeeded",
+        /// It needs a hand.
+        MergeConflict = "merge.conflict",
+        /// A worktree is ready.
+        WorkspaceCreated = "workspace.created",
+        /// A worktree is gone.
+        WorkspaceCleaned = "workspace.cleaned",
+        /// An operation on one failed.
+        WorkspaceError = "workspace.error",
+        /// A lost one was made again.
+        WorkspaceRecovered = "workspace.recovered",
+        /// A guard refused a move.
+        TransitionGuardRejected = "transition.guard_rejected",
+        /// An action after a move failed.
+        TransitionEffectFailed = "transition.effect_failed",
+        /// There is something to tell the person.
+        NotificationCreated = "notification.created",
+        /// An agent profile changed.
+        AgentChanged = "agent.changed",
+        /// A project changed.
+        ProjectChanged = "project.changed",
+        /// Events before this one are no longer kept: read everything again.
+        EventsResync = "events.resync",
+    }
+}
+
+contract! {
+    /// One event.
+    pub struct Event {
+        /// Its number; rises without gaps in what was committed.
+        #[specta(type = f64)]
+        pub seq: i64,
+        /// What happened.
+        #[serde(rename = "type")]
+        pub kind: EventType,
+        /// When.
+        pub at: Timestamp,
+        /// The project concerned.
+        pub project_id: Option<ProjectId>,
+        /// The task concerned.
+        pub task_id: Option<TaskId>,
+        /// What it is about: a task, an execution, a review, ...
+        pub entity_id: String,
+        /// Facts, under 4 KiB.
+        pub data: Value,
+    }
+}

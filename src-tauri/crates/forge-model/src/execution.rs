@@ -1,0 +1,195 @@
+//! Executions: one run of one agent for one task.
+
+use crate::{
+    contract,
+    ids::{AgentId, ExecutionId, TaskId},
+    names,
+    time::Timestamp,
+    usage::UsageSample,
+};
+
+names! {
+    /// What an agent was run for.
+    pub enum ExecutionRole {
+        /// To do the work.
+        Coder = "coder",
+        /// To judge it.
+        Reviewer = "reviewer",
+        /// To plan it.
+        Planner = "planner",
+        /// To draft a fix.
+        Drafter = "drafter",
+    }
+}
+
+names! {
+    /// Where an execution is.
+    pub enum ExecutionStatus {
+        /// Recorded, its process not yet up.
+        Starting = "starting",
+        /// Its process runs.
+        Running = "running",
+        /// It ended well.
+        Finished = "finished",
+        /// It failed.
+        Failed = "failed",
+        /// It was stopped.
+        Cancelled = "cancelled",
+        /// Forge ended while it ran.
+        Lost = "lost",
+    }
+}
+
+impl ExecutionStatus {
+    /// Whether it is over.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        !matches!(self, Self::Starting | Self::Running)
+    }
+}
+
+names! {
+    /// Where a cost comes from.
+    pub enum CostSource {
+        /// The agent said so.
+        Reported = "reported",
+        /// Nobody knows.
+        Unknown = "unknown",
+    }
+}
+
+contract! {
+    /// What runs used and cost, summed.
+    #[derive(Default, Eq)]
+    pub struct Usage {
+        /// Input tokens that no cache served.
+        #[specta(type = f64)]
+        pub input_uncached: u64,
+        /// Input tokens read from a cache.
+        #[specta(type = f64)]
+        pub cache_read: u64,
+        /// Input tokens written to a cache.
+        #[specta(type = f64)]
+        pub cache_write: u64,
+        /// Output tokens, reasoning included.
+        #[specta(type = f64)]
+        pub output: u64,
+        /// The part of `output` that was reasoning.
+        #[specta(type = f64)]
+        pub reasoning: u64,
+        /// Cost in micro-dollars of the runs whose cost is known; null when none is.
+        #[specta(type = Option<f64>)]
+        pub cost_micro_usd: Option<u64>,
+        /// Runs whose cost nobody knows.
+        pub runs_of_unknown_cost: u32,
+    }
+
+    /// Why an execution failed.
+    pub struct ExecutionError {
+        /// The kind, as in the adapters' closed set.
+        pub code: String,
+        /// What happened.
+        pub message: String,
+        /// What to do about it.
+        pub remedy: String,
+    }
+
+    /// One path of a merge conflict.
+    pub struct ConflictPath {
+        /// The path.
+        pub path: String,
+        /// `content`, `add/add`, `modify/delete`, ...
+        pub kind: String,
+    }
+
+    /// A merge that needs a hand.
+    pub struct Conflict {
+        /// The branch that was to be merged into.
+        pub target: String,
+        /// Its commit at that time.
+        pub target_commit: String,
+        /// What conflicts.
+        pub paths: Vec<ConflictPath>,
+    }
+
+    /// One run of one agent.
+    pub struct Execution {
+        /// Identity.
+        pub id: ExecutionId,
+        /// The task.
+        pub task_id: TaskId,
+        /// What for.
+        pub role: ExecutionRole,
+        /// The agent.
+        pub agent_id: AgentId,
+        /// 1, 2, ... per task and role.
+        pub attempt: u32,
+        /// Where it is.
+        pub status: ExecutionStatus,
+        /// The execution it goes on from.
+        pub parent_execution_id: Option<ExecutionId>,
+        /// The agent program's own session.
+        pub session_id: Option<String>,
+        /// Why it was started, in words.
+        pub cause: String,
+        /// What it is doing now.
+        pub activity: String,
+        /// The branch's commit before.
+        pub before_commit: Option<String>,
+        /// The branch's commit after.
+        pub after_commit: Option<String>,
+        /// What it used.
+        pub usage: Usage,
+        /// What it cost in micro-dollars.
+        #[specta(type = Option<f64>)]
+        pub cost_micro_usd: Option<u64>,
+        /// Where that number comes from.
+        pub cost_source: CostSource,
+        /// The conflict that its work ran into.
+        pub conflict: Option<Conflict>,
+        /// Why it failed.
+        pub error: Option<ExecutionError>,
+        /// What the agent said about its work.
+        pub summary: Option<String>,
+        /// Its log.
+        pub log_id: String,
+        /// When it began.
+        pub started_at: Timestamp,
+        /// When it ended.
+        pub finished_at: Option<Timestamp>,
+    }
+}
+
+impl Usage {
+    /// The sum over one run's samples; a run without a reported cost counts as one of unknown cost.
+    #[must_use]
+    pub fn of_run(samples: &[UsageSample]) -> Self {
+        let mut sum = UsageSample::default();
+        for sample in samples {
+            sum.add(sample);
+        }
+        Self {
+            input_uncached: sum.input_uncached,
+            cache_read: sum.cache_read,
+            cache_write: sum.cache_write,
+            output: sum.output,
+            reasoning: sum.reasoning,
+            cost_micro_usd: sum.cost_micro_usd,
+            runs_of_unknown_cost: u32::from(sum.cost_micro_usd.is_none()),
+        }
+    }
+
+    /// Adds another run.
+    pub fn add(&mut self, other: &Self) {
+        self.input_uncached += other.input_uncached;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.output += other.output;
+        self.reasoning += other.reasoning;
+        self.runs_of_unknown_cost += other.runs_of_unknown_cost;
+        self.cost_micro_usd = match (self.cost_micro_usd, other.cost_micro_usd) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+        };
+    }
+}

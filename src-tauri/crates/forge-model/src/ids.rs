@@ -1,0 +1,49 @@
+//! Identities. All of them are opaque strings (UUIDs, version 7) made by the engine's id source.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! id {
+    ($($(#[$meta:meta])* $name:ident),+ $(,)?) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, specta::Type, schemars::JsonSchema)]
+        #[serde(transparent)]
+        pub struct $name(pub String);
+
+        impl $name {
+            /// The id as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str { &self.0 }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str(&self.0) }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self { Self(text.to_owned()) }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self { Self(text) }
+        }
+    )+};
+}
+
+id! {
+    /// A project: one repository and its rules.
+    ProjectId,
+    /// A task on a project's board.
+    TaskId,
+    /// An agent profile.
+    AgentId,
+    /// One run of one agent.
+    ExecutionId,
+    /// One attempt at passing a gate with checks.
+    ReviewId,
+    /// One recorded move of a task.
+    TransitionId,
+    /// A task's worktree record.
+    WorkspaceId,
+    /// One in-app notification.
+    NotificationId,
+}

@@ -1,0 +1,157 @@
+//! What a person can do about a task. Computed here alone, so every door shows the same list and the
+//! engine accepts nothing else.
+
+use crate::{contract, names, task::AnnotationType};
+
+names! {
+    /// What an offer does.
+    pub enum Verb {
+        /// Runs again what failed.
+        Retry = "retry",
+        /// The same with a text to the agent.
+        ResumeSession = "resume_session",
+        /// Back to work with a reason; no budget is spent.
+        SendBack = "send_back",
+        /// Passes the gate as a person.
+        Approve = "approve",
+        /// To the initial state with everything cleared but the worktree.
+        Restart = "restart",
+        /// A new boundary for the budgets, then `retry`.
+        ResetBudget = "reset_budget",
+        /// A new worktree from the default branch; the old content is backed up.
+        ResetWorkspace = "reset_workspace",
+        /// Gives the task up.
+        Cancel = "cancel",
+        /// The engine starts nothing for the task.
+        Hold = "hold",
+        /// The engine may start things again.
+        Release = "release",
+    }
+}
+
+contract! {
+    /// One thing a person can do.
+    pub struct Offer {
+        /// What it does.
+        pub verb: Verb,
+        /// Text of its button.
+        pub label: String,
+        /// Fields it needs.
+        pub fields: Vec<String>,
+        /// What it is good for here.
+        pub why: String,
+    }
+}
+
+/// What the offers depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// Whether the task is closed.
+    pub terminal: bool,
+    /// Whether a person asked to start nothing.
+    pub held: bool,
+    /// Why the task needs a person, if it does.
+    pub annotation: Option<AnnotationType>,
+    /// Whether an agent holds the working role.
+    pub has_agent: bool,
+}
+
+/// The offers for a task.
+#[must_use]
+pub fn offers(facts: Facts) -> Vec<Offer> {
+    if facts.terminal {
+        return Vec::new();
+    }
+    let mut offers: Vec<Offer> = facts
+        .annotation
+        .map(recovery)
+        .unwrap_or_default()
+        .iter()
+        .filter(|verb| facts.has_agent || !matches!(verb, Verb::ResumeSession | Verb::SendBack))
+        .map(|verb| describe(*verb))
+        .collect();
+    offers.push(describe(if facts.held { Verb::Release } else { Verb::Hold }));
+    offers.push(describe(Verb::Cancel));
+    offers
+}
+
+/// The table: what helps against which trouble, most likely first.
+const fn recovery(kind: AnnotationType) -> &'static [Verb] {
+    use AnnotationType as T;
+    use Verb as V;
+    match kind {
+        T::ReviewBudgetExhausted => &[V::SendBack, V::ResetBudget, V::Approve, V::Restart],
+        T::CiFailedAfterMergeFix => &[V::SendBack, V::Retry, V::Restart],
+        T::ExecutorFailed => &[V::Retry, V::ResumeSession, V::Restart],
+        T::ExecutorUnavailable => &[V::Retry, V::Restart],
+        T::EnvironmentNotReady => &[V::Retry, V::Restart, V::ResetWorkspace],
+        T::CommitRefused => &[V::ResumeSession, V::Retry, V::Restart],
+        T::GuardRejected => &[V::ResumeSession, V::Retry, V::Restart],
+        T::TargetUnstable | T::MergeError => &[V::Retry, V::SendBack],
+        T::WorkspaceResetRequired => &[V::ResetWorkspace],
+        T::WorkspaceError => &[V::Retry, V::ResetWorkspace],
+        T::DependencyCancelled | T::Manual => &[V::Restart],
+        T::CascadeLimit | T::RecoveryRequired => &[V::Retry, V::SendBack, V::Restart],
+        T::ReviewerUnusable => &[V::Approve, V::SendBack, V::Retry],
+        T::MergeConflict => &[V::Retry, V::SendBack, V::Restart],
+    }
+}
+
+fn describe(verb: Verb) -> Offer {
+    let (label, fields, why): (&str, &[&str], &str) = match verb {
+        Verb::Retry => ("Try again", &[], "Runs again what failed, in the same worktree."),
+        Verb::ResumeSession => ("Tell the agent", &["message"], "The agent goes on with your message."),
+        Verb::SendBack => {
+            ("Send back", &["reason"], "Back to the agent with your reason; no retry is spent.")
+        }
+        Verb::Approve => ("Approve as it is", &["reason"], "Passes the gate on your word."),
+        Verb::Restart => ("Start over", &[], "To the first column with budgets cleared; the worktree stays."),
+        Verb::ResetBudget => ("More retries", &[], "Counts retries from zero and tries again."),
+        Verb::ResetWorkspace => (
+            "Reset worktree",
+            &[],
+            "A fresh worktree from the default branch; the old content is kept as a backup.",
+        ),
+        Verb::Cancel => ("Cancel task", &[], "Closes the task; its worktree is kept for a while."),
+        Verb::Hold => ("Hold", &[], "Nothing new is started for the task."),
+        Verb::Release => ("Release", &[], "Work may be started again."),
+    };
+    Offer {
+        verb,
+        label: label.to_owned(),
+        fields: fields.iter().map(|field| (*field).to_owned()).collect(),
+        why: why.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verbs(facts: Facts) -> Vec<Verb> {
+        offers(facts).into_iter().map(|offer| offer.verb).collect()
+    }
+
+    const OPEN: Facts = Facts { terminal: false, held: false, annotation: None, has_agent: true };
+
+    #[test]
+    fn an_open_task_can_be_held_and_cancelled() {
+        assert_eq!(verbs(OPEN), [Verb::Hold, Verb::Cancel]);
+        assert_eq!(verbs(Facts { held: true, ..OPEN }), [Verb::Release, Verb::Cancel]);
+        assert_eq!(verbs(Facts { terminal: true, ..OPEN }), []);
+    }
+
+    #[test]
+    fn every_trouble_has_a_way_out() {
+        for kind in AnnotationType::ALL {
+            let offered = verbs(Facts { annotation: Some(*kind), has_agent: false, ..OPEN });
+            assert!(offered.len() > 2, "{kind} offers nothing but hold and cancel");
+        }
+    }
+
+    #[test]
+    fn a_task_without_agent_is_not_sent_back_to_one() {
+        let facts = Facts { annotation: Some(AnnotationType::ExecutorFailed), has_agent: false, ..OPEN };
+        assert_eq!(verbs(facts), [Verb::Retry, Verb::Restart, Verb::Hold, Verb::Cancel]);
+    }
+}

@@ -1,0 +1,35 @@
+//! Projects: a repository, its workflow and its settings.
+
+use crate::{contract, ids::ProjectId, names, time::Timestamp};
+
+names! {
+    /// How finished work reaches the target branch.
+    pub enum WorkMode {
+        /// Forge merges the task branch itself.
+        DirectCommit = "direct_commit",
+    }
+}
+
+contract! {
+    /// A project.
+    pub struct Project {
+        /// Identity.
+        pub id: ProjectId,
+        /// What people call it; unique.
+        pub name: String,
+        /// Absolute path of the repository's main work tree.
+        pub repo_path: String,
+        /// Where work is merged to unless a task says otherwise.
+        pub default_branch: String,
+        /// How finished work reaches the target branch.
+        pub work_mode: WorkMode,
+        /// While true, nothing new starts in it.
+        pub paused: bool,
+        /// Rises with every change.
+        pub version: u32,
+        /// When it was made.
+        pub created_at: Timestamp,
+        /// When it last changed.
+        pub updated_at: Timestamp,
+    }
+}

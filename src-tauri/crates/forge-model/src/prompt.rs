@@ -1,0 +1,205 @@
+//! What an agent is told, in layers. Stable text comes first, so that model caches hit.
+
+use std::fmt::Write as _;
+
+use crate::{contract, review::ReviewStep};
+
+contract! {
+    /// Why a coder is started again, with the evidence it needs.
+    #[serde(tag = "kind", rename_all = "snake_case")]
+    pub enum Correction {
+        /// A check failed.
+        CheckFailed {
+            /// The failing check.
+            step: ReviewStep,
+            /// This is attempt n.
+            attempt: u32,
+            /// Of m.
+            of: u32,
+        },
+        /// A person asked for changes.
+        Rejected {
+            /// Their words.
+            reason: String,
+        },
+        /// A person sent it back or said something.
+        Message {
+            /// Their words.
+            text: String,
+        },
+        /// The merge conflicts.
+        Conflict {
+            /// The branch that was to be merged into.
+            target: String,
+            /// What conflicts.
+            paths: Vec<crate::execution::ConflictPath>,
+        },
+        /// The repository's hooks refused the commit.
+        CommitRefused {
+            /// What they printed.
+            output: String,
+        },
+        /// A guard refused the move to review.
+        GuardRefused {
+            /// Its reason.
+            reason: String,
+        },
+        /// The agent crashed or was lost.
+        Interrupted {
+            /// What happened.
+            what: String,
+        },
+        /// The agent finished without a change.
+        NoChange {},
+    }
+}
+
+/// Everything a coder's prompt is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct CoderPrompt<'a> {
+    /// The task's number.
+    pub number: u32,
+    /// Its title.
+    pub title: &'a str,
+    /// Its description, Markdown.
+    pub description: &'a str,
+    /// The branch of the worktree.
+    pub branch: &'a str,
+    /// The branch that it will be merged into.
+    pub target: &'a str,
+    /// The checks that will be run.
+    pub checks: &'a [String],
+    /// What led to this run, oldest first.
+    pub corrections: &'a [Correction],
+}
+
+/// The prompt of a coder.
+#[must_use]
+pub fn coder_prompt(input: CoderPrompt<'_>) -> String {
+    let mut text = String::from(RULES);
+    let _ = write!(text, "\n# Task #{}: {}\n", input.number, input.title);
+    if !input.description.trim().is_empty() {
+        let _ = write!(text, "\n{}\n", input.description.trim());
+    }
+    let _ = write!(
+        text,
+        "\n# Where you are\n\nBranch `{}`, to be merged into `{}`.\n",
+        input.branch, input.target
+    );
+    if !input.checks.is_empty() {
+        text.push_str("\n# Checks that will be run\n\n");
+        for check in input.checks {
+            let _ = writeln!(text, "- `{check}`");
+        }
+    }
+    if !input.corrections.is_empty() {
+        text.push_str("\n# What happened so far\n");
+        for correction in input.corrections {
+            text.push('\n');
+            write_correction(&mut text, correction);
+        }
+    }
+    text
+}
+
+const RULES: &str = "\
+# How you work here
+
+You work in a git worktree of your own. Forge commits what you leave, runs the checks, and merges.
+Do not merge, push, switch branches or leave this folder. Finish when the task is done.
+";
+
+fn write_correction(text: &mut String, correction: &Correction) {
+    let _ = match correction {
+        Correction::CheckFailed { step, attempt, of } => {
+            let how = match (step.timed_out, step.exit_code, step.signal) {
+                (true, ..) => "ran out of time".to_owned(),
+                (false, Some(code), _) => format!("exited with {code}"),
+                (false, None, Some(signal)) => format!("was ended by signal {signal}"),
+                (false, None, None) => "did not end".to_owned(),
+            };
+            let _ = writeln!(text, "Review attempt {attempt} of {of} failed: `{}` {how}.", step.command);
+            if !step.changed_files.is_empty() {
+                let _ = writeln!(text, "It changed tracked files: {}.", step.changed_files.join(", "));
+            }
+            fenced(text, "stdout", &step.stdout_tail);
+            fenced(text, "stderr", &step.stderr_tail);
+            writeln!(text, "Mend the cause, not the check.")
+        }
+        Correction::Rejected { reason } => {
+            writeln!(text, "The reviewer asks for changes:\n\n{}", quoted(reason))
+        }
+        Correction::Message { text: message } => writeln!(text, "A message for you:\n\n{}", quoted(message)),
+        Correction::Conflict { target, paths } => {
+            let _ = writeln!(text, "Merging into `{target}` conflicts in:\n");
+            for path in paths {
+                let _ = writeln!(text, "- `{}` ({})", path.path, path.kind);
+            }
+            writeln!(text, "\nRebase onto `{target}` (or merge it), resolve the conflicts, leave no markers.")
+        }
+        Correction::CommitRefused { output } => {
+            let _ = writeln!(text, "The repository's hooks refused to commit your work:");
+            fenced(text, "output", output);
+            Ok(())
+        }
+        Correction::GuardRefused { reason } => writeln!(text, "Your work cannot go to review yet: {reason}"),
+        Correction::Interrupted { what } => {
+            writeln!(text, "An earlier run did not end well: {what}. Look at what is there and go on.")
+        }
+        Correction::NoChange {} => {
+            writeln!(
+                text,
+                "You finished without changing anything. If the task is done, say so; else do it now."
+            )
+        }
+    };
+}
+
+fn quoted(text: &str) -> String {
+    text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn fenced(text: &mut String, name: &str, body: &str) {
+    if !body.trim().is_empty() {
+        let _ = writeln!(text, "\n{name}:\n~~~~\n{}\n~~~~\n", body.trim_end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step() -> ReviewStep {
+        ReviewStep {
+            index: 0,
+            command: "sh test.sh".into(),
+            exit_code: Some(1),
+            signal: None,
+            timed_out: false,
+            finished: true,
+            duration_ms: 12,
+            stdout_tail: "2 passed, 1 failed\n".into(),
+            stderr_tail: String::new(),
+            cached: false,
+            changed_files: vec![],
+            log_id: "l".into(),
+        }
+    }
+
+    #[test]
+    fn layers_of_a_corrective_prompt() {
+        let corrections = [
+            Correction::CheckFailed { step: step(), attempt: 1, of: 3 },
+            Correction::Rejected { reason: "Handle the empty name.\nAnd test it.".into() },
+        ];
+        insta::assert_snapshot!(coder_prompt(CoderPrompt {
+            number: 12,
+            title: "Greet in German",
+            description: "Add `--lang de`.",
+            branch: "forge/abc",
+            target: "main",
+            checks: &["sh test.sh".into()],
+            corrections: &corrections,
+        }));
+    }
+}

@@ -1,0 +1,164 @@
+//! Reviews: one row per attempt at passing the gate, kept for ever.
+
+use crate::{
+    contract,
+    ids::{ReviewId, TaskId},
+    names,
+    time::Timestamp,
+};
+
+/// Longest time one check may take unless said otherwise, in seconds.
+pub const DEFAULT_CI_TIMEOUT_SECONDS: u32 = 1800;
+
+names! {
+    /// Where a review is.
+    pub enum ReviewStatus {
+        /// Checks or a reviewer run.
+        Running = "running",
+        /// A person must decide.
+        AwaitingHuman = "awaiting_human",
+        /// It passed.
+        Passed = "passed",
+        /// It failed.
+        Failed = "failed",
+        /// It was given up.
+        Cancelled = "cancelled",
+    }
+}
+
+names! {
+    /// What a review decided.
+    pub enum Verdict {
+        /// Good.
+        Pass = "pass",
+        /// Not good.
+        Fail = "fail",
+        /// Checks passed after a conflict fix; the earlier approval stands.
+        PassCiOnly = "pass_ci_only",
+    }
+}
+
+contract! {
+    /// Checks of a project or a task. What a task leaves out, its project decides.
+    #[derive(Default)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct ReviewConfig {
+        /// Shell commands, run in order; an empty list switches the project's off.
+        pub ci_steps: Option<Vec<String>>,
+        /// Longest time of one, in seconds.
+        pub ci_timeout_seconds: Option<u32>,
+        /// Commits what a check changes instead of failing it.
+        pub allow_changes: Option<bool>,
+    }
+
+    /// One check that ran.
+    pub struct ReviewStep {
+        /// Its place in the list, from 0.
+        pub index: u32,
+        /// The command.
+        pub command: String,
+        /// Null while it runs, or when a signal ended it.
+        pub exit_code: Option<i32>,
+        /// The signal that ended it.
+        pub signal: Option<i32>,
+        /// Whether its time ran out.
+        pub timed_out: bool,
+        /// Whether it is over.
+        pub finished: bool,
+        /// How long it took, in milliseconds.
+        #[specta(type = f64)]
+        pub duration_ms: i64,
+        /// The end of its standard output, at most 4 KiB.
+        pub stdout_tail: String,
+        /// The end of its standard error, at most 4 KiB.
+        pub stderr_tail: String,
+        /// Whether an earlier pass on the same tree was used.
+        pub cached: bool,
+        /// Tracked files it changed, which fails it.
+        pub changed_files: Vec<String>,
+        /// Where its whole output is.
+        pub log_id: String,
+    }
+
+    /// One attempt at passing the gate.
+    pub struct Review {
+        /// Identity.
+        pub id: ReviewId,
+        /// The task.
+        pub task_id: TaskId,
+        /// 1, 2, ... per task.
+        pub attempt_number: u32,
+        /// The gate's state.
+        pub state: String,
+        /// Where it is.
+        pub status: ReviewStatus,
+        /// What it decided.
+        pub verdict: Option<Verdict>,
+        /// The checks.
+        pub steps: Vec<ReviewStep>,
+        /// A remark: `no checks configured`, `no changes`, ...
+        pub note: Option<String>,
+        /// Why it was decided as it was, in the decider's words.
+        pub reason: Option<String>,
+        /// Who decided.
+        pub decided_by: Option<crate::actor::Actor>,
+        /// The commit that was looked at.
+        pub reviewed_commit: Option<String>,
+        /// When it began.
+        pub started_at: Timestamp,
+        /// When it ended.
+        pub finished_at: Option<Timestamp>,
+    }
+}
+
+impl ReviewConfig {
+    /// This configuration with `over` on top, key by key.
+    #[must_use]
+    pub fn overridden_by(&self, over: Option<&Self>) -> Self {
+        let Some(over) = over else { return self.clone() };
+        Self {
+            ci_steps: over.ci_steps.clone().or_else(|| self.ci_steps.clone()),
+            ci_timeout_seconds: over.ci_timeout_seconds.or(self.ci_timeout_seconds),
+            allow_changes: over.allow_changes.or(self.allow_changes),
+        }
+    }
+
+    /// What is wrong with it, by field.
+    #[must_use]
+    pub fn findings(&self, path: &str) -> Vec<crate::workflow::Finding> {
+        let mut findings = Vec::new();
+        for (index, step) in self.ci_steps.iter().flatten().enumerate() {
+            if step.trim().is_empty() || step.contains('\0') {
+                findings.push(crate::workflow::Finding {
+                    path: format!("{path}.ci_steps[{index}]"),
+                    message: "must be a shell command, not blank".to_owned(),
+                });
+            }
+        }
+        if self.ci_timeout_seconds == Some(0) {
+            findings.push(crate::workflow::Finding {
+                path: format!("{path}.ci_timeout_seconds"),
+                message: "must be at least 1".to_owned(),
+            });
+        }
+        findings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_list_switches_the_projects_checks_off() {
+        let project = ReviewConfig {
+            ci_steps: Some(vec!["npm test".into()]),
+            ci_timeout_seconds: Some(60),
+            allow_changes: None,
+        };
+        let task = ReviewConfig { ci_steps: Some(vec![]), ..ReviewConfig::default() };
+        let both = project.overridden_by(Some(&task));
+        assert_eq!((both.ci_steps, both.ci_timeout_seconds), (Some(vec![]), Some(60)));
+        assert_eq!(project.overridden_by(None), project);
+    }
+}

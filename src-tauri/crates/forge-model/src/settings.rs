@@ -1,0 +1,224 @@
+//! Project settings: what may be changed, what it means when absent, and where a value comes from.
+
+use serde_json::{Map, Value};
+
+use crate::{contract, names, review::ReviewConfig, workflow::Finding};
+
+/// How many agents may run in one project at once, unless said otherwise.
+pub const DEFAULT_MAX_CONCURRENT: u32 = 4;
+/// Longest time of one set-up command in seconds.
+pub const SETUP_TIMEOUT_SECONDS: u32 = 1800;
+
+names! {
+    /// How a task's branch becomes part of the target.
+    pub enum MergeStrategy {
+        /// What `git merge` does: fast-forward when possible, else a merge commit.
+        Merge = "merge",
+        /// One commit with everything.
+        Squash = "squash",
+        /// The branch's commits, one by one, on top of the target.
+        Rebase = "rebase",
+    }
+}
+
+names! {
+    /// How a file gets from the repository's checkout into a new worktree.
+    pub enum CopyMode {
+        /// A copy; shares blocks where the file system can.
+        Copy = "copy",
+        /// Another name of the same file.
+        Hardlink = "hardlink",
+        /// A link to it.
+        Symlink = "symlink",
+    }
+}
+
+contract! {
+    /// How work is merged. What a task leaves out, its project decides.
+    #[derive(Default)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct MergeConfig {
+        /// The branch to merge into; the project's default branch when absent.
+        pub target_branch: Option<String>,
+        /// How; `merge` when absent.
+        pub strategy: Option<MergeStrategy>,
+        /// Message of the merge commit; `{number}`, `{title}`, `{branch}` and `{target}` are replaced.
+        pub message_template: Option<String>,
+    }
+
+    /// Files that git ignores and a new worktree needs all the same.
+    #[serde(deny_unknown_fields)]
+    pub struct CopyFiles {
+        /// A glob relative to the repository, such as `.env*`.
+        pub glob: String,
+        /// How; `copy` when absent.
+        #[serde(default)]
+        pub mode: Option<CopyMode>,
+    }
+
+    /// Who Forge's own commits are by.
+    #[serde(deny_unknown_fields)]
+    pub struct Author {
+        /// Name.
+        pub name: String,
+        /// Address.
+        pub email: String,
+    }
+
+    /// Which notifications are raised natively.
+    #[serde(deny_unknown_fields, default)]
+    pub struct NotificationSettings {
+        /// A task is blocked.
+        pub blocked: bool,
+        /// A task waits for a decision.
+        pub awaiting_human: bool,
+        /// A task waits for something a person can clear.
+        pub waiting: bool,
+        /// A task is done.
+        pub done: bool,
+    }
+
+    /// The settings of a project, complete.
+    #[serde(deny_unknown_fields, default)]
+    pub struct ProjectSettings {
+        /// Whether a gate without reviewer passes by itself when its checks do.
+        pub auto_approve: bool,
+        /// Whether tasks with an agent start by themselves.
+        pub auto_start: bool,
+        /// How many agents may run at once.
+        pub max_concurrent: u32,
+        /// The program and arguments that run a shell line.
+        pub shell: Vec<String>,
+        /// Checks.
+        pub review_config: ReviewConfig,
+        /// Merging.
+        pub merge_config: MergeConfig,
+        /// Files a new worktree gets besides what git tracks.
+        pub copy_files: Vec<CopyFiles>,
+        /// Commands that make a new worktree ready.
+        pub setup: Vec<String>,
+        /// Who Forge's commits are by; the user's own git identity when absent.
+        pub author: Option<Author>,
+        /// Native notifications.
+        pub notifications: NotificationSettings,
+    }
+}
+
+impl Default for NotificationSettings {
+    fn default() -> Self {
+        Self { blocked: true, awaiting_human: true, waiting: true, done: false }
+    }
+}
+
+impl Default for ProjectSettings {
+    fn default() -> Self {
+        Self {
+            auto_approve: false,
+            auto_start: false,
+            max_concurrent: DEFAULT_MAX_CONCURRENT,
+            shell: vec!["bash".to_owned(), "-lc".to_owned()],
+            review_config: ReviewConfig::default(),
+            merge_config: MergeConfig::default(),
+            copy_files: Vec::new(),
+            setup: Vec::new(),
+            author: None,
+            notifications: NotificationSettings::default(),
+        }
+    }
+}
+
+impl MergeConfig {
+    /// This configuration with `over` on top, key by key.
+    #[must_use]
+    pub fn overridden_by(&self, over: Option<&Self>) -> Self {
+        let Some(over) = over else { return self.clone() };
+        Self {
+            target_branch: over.target_branch.clone().or_else(|| self.target_branch.clone()),
+            strategy: over.strategy.or(self.strategy),
+            message_template: over.message_template.clone().or_else(|| self.message_template.clone()),
+        }
+    }
+}
+
+/// Applies a JSON merge patch (RFC 7396): objects merge, arrays and scalars replace, null removes.
+pub fn merge_patch(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    if let Value::Object(target) = target {
+        for (key, value) in patch {
+            if value.is_null() {
+                target.remove(key);
+            } else {
+                merge_patch(target.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+    }
+}
+
+/// Reads stored or patched settings; what is absent takes its default.
+///
+/// # Errors
+/// Every finding with the path of its field.
+pub fn parse_settings(value: &Value) -> Result<ProjectSettings, Vec<Finding>> {
+    let settings: ProjectSettings = serde_path_to_error::deserialize(value).map_err(|error| {
+        vec![Finding { path: error.path().to_string(), message: error.inner().to_string() }]
+    })?;
+    let mut findings = settings.review_config.findings("review_config");
+    let mut add = |path: &str, message: &str| {
+        findings.push(Finding { path: path.to_owned(), message: message.to_owned() });
+    };
+    if settings.max_concurrent == 0 {
+        add("max_concurrent", "must be at least 1");
+    }
+    if settings.shell.first().is_none_or(|program| program.trim().is_empty()) {
+        add("shell", "must name a program, such as [\"bash\", \"-lc\"]");
+    }
+    for (index, command) in settings.setup.iter().enumerate() {
+        if command.trim().is_empty() {
+            add(&format!("setup[{index}]"), "must be a shell command, not blank");
+        }
+    }
+    for (index, entry) in settings.copy_files.iter().enumerate() {
+        if entry.glob.trim().is_empty()
+            || entry.glob.starts_with('/')
+            || entry.glob.split('/').any(|part| part == "..")
+        {
+            add(&format!("copy_files[{index}].glob"), "must be a glob inside the repository");
+        }
+    }
+    if findings.is_empty() { Ok(settings) } else { Err(findings) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_patch_merges_objects_replaces_lists_and_null_returns_to_the_default() {
+        let mut stored =
+            json!({ "review_config": { "ci_steps": ["a"], "allow_changes": true }, "auto_start": true });
+        merge_patch(&mut stored, &json!({ "review_config": { "ci_steps": ["b"] }, "auto_start": null }));
+        assert_eq!(stored, json!({ "review_config": { "ci_steps": ["b"], "allow_changes": true } }));
+        assert!(!parse_settings(&stored).unwrap().auto_start);
+    }
+
+    #[test]
+    fn findings_name_the_field() {
+        let path = |value: Value| parse_settings(&value).unwrap_err().remove(0).path;
+        assert_eq!(path(json!({ "max_concurrent": 0 })), "max_concurrent");
+        assert_eq!(
+            path(json!({ "review_config": { "ci_steps": ["ok", " "] } })),
+            "review_config.ci_steps[1]"
+        );
+        assert_eq!(path(json!({ "review_config": { "ci_steps": "npm test" } })), "review_config.ci_steps");
+        assert_eq!(path(json!({ "colour": 1 })), "colour");
+        assert_eq!(path(json!({ "copy_files": [{ "glob": "../x" }] })), "copy_files[0].glob");
+    }
+}

@@ -1,0 +1,276 @@
+//! Tasks: what is to be done, where it stands and why it waits.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{
+    budget::Budgets,
+    contract,
+    execution::Usage,
+    ids::{AgentId, ExecutionId, ProjectId, TaskId},
+    names,
+    offer::Offer,
+    review::{ReviewConfig, ReviewStatus, Verdict},
+    settings::MergeConfig,
+    time::Timestamp,
+    workflow::RetryBudgets,
+    workspace::Workspace,
+};
+
+names! {
+    /// Where a subtask works.
+    pub enum ExecutionMode {
+        /// In a worktree of its own.
+        Independent = "independent",
+        /// In its parent's, in order.
+        OrderedTurn = "ordered_turn",
+    }
+}
+
+names! {
+    /// Whether a person or an agent holds a role.
+    pub enum HolderKind {
+        /// An agent profile.
+        Agent = "agent",
+        /// The person.
+        User = "user",
+    }
+}
+
+names! {
+    /// Why a task is blocked, or held up where it is.
+    pub enum AnnotationType {
+        /// Every automatic retry in review is spent.
+        ReviewBudgetExhausted = "review_budget_exhausted",
+        /// Checks failed after a conflict fix.
+        CiFailedAfterMergeFix = "ci_failed_after_merge_fix",
+        /// The agent failed and may not be started again by itself.
+        ExecutorFailed = "executor_failed",
+        /// The agent's program cannot be started.
+        ExecutorUnavailable = "executor_unavailable",
+        /// The worktree could not be prepared.
+        EnvironmentNotReady = "environment_not_ready",
+        /// The repository's hooks refused the commit.
+        CommitRefused = "commit_refused",
+        /// A guard refused the engine's own move.
+        GuardRejected = "guard_rejected",
+        /// The target branch moved again and again.
+        TargetUnstable = "target_unstable",
+        /// The worktree and the branch are gone.
+        WorkspaceResetRequired = "workspace_reset_required",
+        /// An operation on the worktree failed.
+        WorkspaceError = "workspace_error",
+        /// A prerequisite was cancelled.
+        DependencyCancelled = "dependency_cancelled",
+        /// More than three cascades in a row.
+        CascadeLimit = "cascade_limit",
+        /// Nobody acts on the task.
+        RecoveryRequired = "recovery_required",
+        /// A person blocked it.
+        Manual = "manual",
+        /// The reviewer gave no verdict (the task stays in review).
+        ReviewerUnusable = "reviewer_unusable",
+        /// The merge conflicts (the task stays in merge_failed).
+        MergeConflict = "merge_conflict",
+        /// The merge failed for a reason other than a conflict.
+        MergeError = "merge_error",
+    }
+}
+
+names! {
+    /// What a task waits for when it goes on by itself.
+    pub enum WaitReason {
+        /// A moment in which a drag can be undone.
+        Undo = "undo",
+        /// The agent has no free place.
+        AgentBusy = "agent_busy",
+        /// The project has no free place.
+        ProjectBusy = "project_busy",
+        /// The agent or the project is paused.
+        Paused = "paused",
+        /// A person asked to start nothing.
+        Held = "held",
+        /// Local changes in the target's checkout are in the way.
+        TargetCheckoutDirty = "target_checkout_dirty",
+        /// Another program holds a lock of git's.
+        GitLocked = "git_locked",
+        /// Another execution changes the same worktree.
+        WorkspaceLocked = "workspace_locked",
+        /// An open prerequisite.
+        DependencyOpen = "dependency_open",
+    }
+}
+
+contract! {
+    /// Who holds a role.
+    pub struct RoleHolder {
+        /// An agent or the person.
+        #[serde(rename = "type")]
+        pub kind: HolderKind,
+        /// The agent's profile; null for the person.
+        pub id: Option<AgentId>,
+    }
+
+    /// Why a task needs a person.
+    pub struct ErrorAnnotation {
+        /// The kind of trouble.
+        #[serde(rename = "type")]
+        pub kind: AnnotationType,
+        /// The state it came from.
+        pub from_state: String,
+        /// What happened, in a sentence.
+        pub message: String,
+        /// More of it, structured by kind.
+        pub details: Value,
+        /// The execution concerned.
+        pub execution_id: Option<ExecutionId>,
+        /// Evidence: command, exit code, tail of the output.
+        pub evidence: Option<Evidence>,
+        /// Since when.
+        pub at: Timestamp,
+    }
+
+    /// What a person needs to see to believe it.
+    pub struct Evidence {
+        /// The command that failed.
+        pub command: Option<String>,
+        /// Its exit code.
+        pub exit_code: Option<i32>,
+        /// The end of what it printed.
+        pub output: String,
+        /// Where the whole output is.
+        pub log_id: Option<String>,
+    }
+
+    /// What a task waits for.
+    pub struct Waiting {
+        /// Why.
+        pub reason: WaitReason,
+        /// Until when, if that is known.
+        pub until: Option<Timestamp>,
+        /// The files in the way.
+        pub files: Vec<String>,
+        /// A sentence for people.
+        pub message: String,
+    }
+
+    /// What holds a task at the entry of its state.
+    pub struct EntryBarrier {
+        /// The state that is being entered.
+        pub state: String,
+        /// Since when.
+        pub since: Timestamp,
+    }
+
+    /// A task's own limits.
+    #[derive(Default)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct TaskStateConfig {
+        /// Limits of automatic retries.
+        pub retry_budgets: RetryBudgets,
+    }
+
+    /// What an agent does for a task right now.
+    pub struct LiveExecution {
+        /// Which run.
+        pub execution_id: ExecutionId,
+        /// Which agent.
+        pub agent_id: AgentId,
+        /// As which role.
+        pub role: String,
+        /// What it is doing, in a few words.
+        pub activity: String,
+        /// Since when it runs.
+        pub started_at: Timestamp,
+    }
+
+    /// The state of a task's latest review, for its card.
+    pub struct ReviewBadge {
+        /// Which attempt.
+        pub attempt_number: u32,
+        /// Where it is.
+        pub status: ReviewStatus,
+        /// What it decided.
+        pub verdict: Option<Verdict>,
+    }
+
+    /// How much a task's branch changes.
+    #[derive(Copy)]
+    pub struct DiffStat {
+        /// Changed files.
+        pub files: u32,
+        /// Added lines.
+        pub added: u32,
+        /// Removed lines.
+        pub removed: u32,
+    }
+
+    /// A task with everything that is derived from its rows.
+    pub struct Task {
+        /// Identity.
+        pub id: TaskId,
+        /// Small number, per project.
+        pub number: u32,
+        /// The project it belongs to.
+        pub project_id: ProjectId,
+        /// One line.
+        pub title: String,
+        /// Markdown.
+        pub description: String,
+        /// A state of the project's workflow.
+        pub status: String,
+        /// Higher goes first.
+        pub priority: i32,
+        /// Order in its column, ascending.
+        pub position: f64,
+        /// Rises with every change; asked back when something is changed.
+        pub version: u32,
+        /// The task it is part of.
+        pub parent_id: Option<TaskId>,
+        /// Where it works, when it is a part.
+        pub execution_mode: ExecutionMode,
+        /// Its turn among its parent's ordered parts.
+        pub subtask_order: Option<u32>,
+        /// What must be done before it.
+        pub depends_on: Vec<TaskId>,
+        /// Who holds which role.
+        pub roles: BTreeMap<String, Option<RoleHolder>>,
+        /// Checks and reviewer, on top of the project's.
+        pub review_config: Option<ReviewConfig>,
+        /// How it is merged, on top of the project's.
+        pub merge_config: Option<MergeConfig>,
+        /// Its own limits.
+        pub task_state_config: Option<TaskStateConfig>,
+        /// When its review last passed, while that stands.
+        pub review_passed_at: Option<Timestamp>,
+        /// What holds it at the entry of its state.
+        pub entry_barrier: Option<EntryBarrier>,
+        /// Why it needs a person.
+        pub error_annotation: Option<ErrorAnnotation>,
+        /// What it waits for, when it goes on by itself.
+        pub waiting: Option<Waiting>,
+        /// Whether a person asked that nothing be started.
+        pub held: bool,
+        /// What a person can do now.
+        pub offers: Vec<Offer>,
+        /// What is left of the automatic retries.
+        pub budgets: Budgets,
+        /// The latest workspace record.
+        pub workspace: Option<Workspace>,
+        /// What runs now.
+        pub live: Option<LiveExecution>,
+        /// The latest review.
+        pub review: Option<ReviewBadge>,
+        /// How much its branch changes, as last measured.
+        pub diff_stat: Option<DiffStat>,
+        /// What its runs used and cost.
+        pub usage: Usage,
+        /// When it was made.
+        pub created_at: Timestamp,
+        /// When it last changed.
+        pub updated_at: Timestamp,
+        /// When it entered its state.
+        pub status_since: Timestamp,
+    }
+}

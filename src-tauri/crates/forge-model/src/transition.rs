@@ -1,0 +1,96 @@
+//! The record of a task's moves, and the durable steps that follow each.
+
+use crate::{actor::Actor, contract, ids::TransitionId, names, time::Timestamp};
+
+names! {
+    /// Where a step is.
+    pub enum StepStatus {
+        /// Still to run.
+        Pending = "pending",
+        /// Running now.
+        Running = "running",
+        /// Over.
+        Done = "done",
+    }
+}
+
+names! {
+    /// How a step ended.
+    pub enum StepOutcome {
+        /// It did what it is for.
+        Ok = "ok",
+        /// There was nothing to do, or no context to do it in.
+        Skipped = "skipped",
+        /// It failed.
+        Failed = "failed",
+        /// It sent the task on.
+        Cascade = "cascade",
+    }
+}
+
+names! {
+    /// What a step does. Workflow actions and the engine's own work share one queue.
+    pub enum StepKind {
+        /// Waits until a drag can no longer be undone.
+        UndoWindow = "undo_window",
+        /// Waits for a free place of the agent and the project.
+        Admit = "admit",
+        /// Makes the worktree and runs the set-up commands.
+        PrepareWorkspace = "prepare_workspace",
+        /// Opens the barrier of the entered state.
+        ClearBarrier = "clear_barrier",
+        /// Runs one action of the workflow.
+        Action = "action",
+        /// Commits what an agent left.
+        CommitWork = "commit_work",
+        /// Moves the task on after its agent finished.
+        Advance = "advance",
+        /// Starts an agent again after a failure.
+        Restart = "restart",
+        /// Removes a worktree whose time has come.
+        Cleanup = "cleanup",
+    }
+}
+
+contract! {
+    /// One step of a transition as people see it.
+    pub struct TransitionStep {
+        /// The phase it belongs to.
+        pub phase: String,
+        /// The action, or the engine's own work.
+        pub action: String,
+        /// Where it is.
+        pub status: StepStatus,
+        /// How it ended.
+        pub outcome: Option<StepOutcome>,
+        /// Why.
+        pub reason: Option<String>,
+        /// How long it took, in milliseconds.
+        #[specta(type = Option<f64>)]
+        pub duration_ms: Option<i64>,
+        /// Where its output is.
+        pub log_id: Option<String>,
+    }
+
+    /// One move of a task.
+    pub struct Transition {
+        /// Identity.
+        pub id: TransitionId,
+        /// The state it left.
+        pub from: String,
+        /// The state it entered.
+        pub to: String,
+        /// What caused it: a trigger's name, `move`, `claim`, `block`, `cancel`, ...
+        pub trigger: String,
+        /// Who.
+        pub actor: Actor,
+        /// Why, in words.
+        pub reason: Option<String>,
+        /// Whether it is a rejection that the review budget counts.
+        pub rejection: bool,
+        /// What ran after it.
+        pub steps: Vec<TransitionStep>,
+        /// When.
+        pub at: Timestamp,
+    }
+}

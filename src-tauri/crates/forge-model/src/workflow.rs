@@ -1,0 +1,394 @@
+//! Workflow definitions: the states of a project's board, who works in them and what happens between them.
+//!
+//! Invariant: nothing outside a definition knows a state's name. The rooms ask for a state by what it does
+//! ([`Workflow::review_gate`], [`Workflow::merge_state`], ...), never by what it is called.
+
+mod action;
+mod default;
+mod edges;
+mod validate;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+pub use action::{Action, Phase};
+pub use default::{default_workflow, default_workflow_json};
+pub use edges::{Edge, IllegalTransition, render_table};
+pub use validate::{Finding, parse, parse_value};
+
+use crate::{contract, names};
+
+names! {
+    /// What a state is for.
+    pub enum StateKind {
+        /// Parked ideas.
+        Backlog = "backlog",
+        /// Where tasks are created; exactly one.
+        Initial = "initial",
+        /// Somebody works.
+        Active = "active",
+        /// Something must be decided before the task goes on.
+        Gate = "gate",
+        /// The task needs a person; exactly one.
+        Blocked = "blocked",
+        /// The task is closed.
+        Terminal = "terminal",
+        /// None of these.
+        Custom = "custom",
+    }
+}
+
+names! {
+    /// Whose moves a hook answers to.
+    pub enum Audience {
+        /// Every move.
+        All = "all",
+        /// Moves of agents and of the engine.
+        AgentOnly = "agent_only",
+        /// Moves of people.
+        UserOnly = "user_only",
+    }
+}
+
+names! {
+    /// What session a move back to work starts the agent with.
+    pub enum SessionMode {
+        /// A new one.
+        New = "new",
+        /// The last one, gone on with.
+        Resume = "resume",
+        /// A copy of the last one.
+        Fork = "fork",
+    }
+}
+
+contract! {
+    /// A workflow definition.
+    #[serde(deny_unknown_fields)]
+    pub struct Workflow {
+        /// Its name, for people.
+        pub name: String,
+        /// The roles its states can ask for.
+        pub roles: Vec<Role>,
+        /// Where cancelled tasks go; a terminal state.
+        pub cancellation_state: String,
+        /// The states, in board order.
+        pub states: Vec<State>,
+    }
+
+    /// A role that an agent or a person can hold on a task.
+    #[serde(deny_unknown_fields)]
+    pub struct Role {
+        /// Name used in `states[].role`.
+        pub name: String,
+        /// What people read.
+        pub display_name: String,
+    }
+
+    /// One state.
+    #[serde(deny_unknown_fields)]
+    pub struct State {
+        /// Unique name.
+        pub name: String,
+        /// What people read.
+        pub display_name: String,
+        /// What it is for.
+        pub kind: StateKind,
+        /// The board's column it is shown in.
+        pub column: String,
+        /// Who works in it.
+        #[serde(default)]
+        pub role: Option<String>,
+        /// How a gate decides.
+        #[serde(default)]
+        pub gate_config: Option<GateConfig>,
+        /// What becomes of the worktree when this state is entered.
+        #[serde(default)]
+        pub cleanup: Option<CleanupPolicy>,
+        /// What runs around entering and leaving.
+        #[serde(default)]
+        pub hooks: Hooks,
+        /// Declared moves, by trigger: `accept`, `reject`, `fail`, `retry` or a name of one's own.
+        #[serde(default)]
+        pub triggers: BTreeMap<String, Trigger>,
+        /// Numbers of its own.
+        #[serde(default)]
+        pub config: StateConfig,
+    }
+
+    /// How a gate decides.
+    #[serde(deny_unknown_fields)]
+    pub struct GateConfig {
+        /// Where a rejection sends the task.
+        #[serde(default)]
+        pub reject_target: Option<String>,
+        /// How many rejections are retried by themselves.
+        #[serde(default)]
+        pub max_rejections: Option<u32>,
+        /// Whether a person must decide whatever a reviewer says.
+        #[serde(default)]
+        pub requires_user_approval: UserApproval,
+        /// Whether the gate is passed when nobody holds its role.
+        #[serde(default)]
+        pub optional_when_unassigned: bool,
+        /// Text of the approving button.
+        #[serde(default)]
+        pub approve_label: Option<String>,
+        /// Text of the rejecting button.
+        #[serde(default)]
+        pub reject_label: Option<String>,
+    }
+
+    /// `false`, `true` or `"always"` (asked again even when a conflict fix comes back).
+    #[serde(untagged)]
+    pub enum UserApproval {
+        /// Asked once per pass, or never.
+        Flag(bool),
+        /// Asked at every pass.
+        Always(AlwaysWord),
+    }
+
+    /// What becomes of a worktree.
+    #[serde(rename_all = "snake_case")]
+    pub enum CleanupPolicy {
+        /// Removed as a step of the transition.
+        Immediate,
+        /// Kept until something else decides.
+        Keep,
+        /// Removed later.
+        Delayed(Delay),
+    }
+
+    /// A delay.
+    #[serde(deny_unknown_fields)]
+    pub struct Delay {
+        /// In seconds.
+        pub seconds: u32,
+    }
+
+    /// What runs around a state, by phase.
+    #[derive(Default)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct Hooks {
+        /// Guards, before anything is written.
+        pub before_exit: Vec<Hook>,
+        /// After the move is recorded.
+        pub on_exit: Vec<Hook>,
+        /// The barrier: before anybody is dispatched.
+        pub before_enter: Vec<Hook>,
+        /// Dispatch.
+        pub on_enter: Vec<Hook>,
+        /// May send the task on.
+        pub after_enter: Vec<Hook>,
+    }
+
+    /// One action in one phase.
+    #[serde(deny_unknown_fields)]
+    pub struct Hook {
+        /// What it does.
+        pub action: Action,
+        /// Its parameters.
+        #[serde(default)]
+        pub params: Option<Value>,
+        /// Whose moves it answers to.
+        #[serde(default = "Hook::everybody")]
+        pub applies_to: Audience,
+        /// What its failure does; `block` in guards and barriers, `log` elsewhere, when not said.
+        #[serde(default)]
+        pub on_failure: Option<OnFailure>,
+    }
+
+    /// What a failing action does.
+    #[serde(rename_all = "snake_case")]
+    pub enum OnFailure {
+        /// Stops the move, or keeps the task behind the barrier.
+        Block,
+        /// Is recorded and the rest goes on.
+        Log,
+        /// Sends the task to this state.
+        Cascade(String),
+    }
+
+    /// A declared move.
+    #[serde(deny_unknown_fields)]
+    pub struct Trigger {
+        /// Where to.
+        pub to: String,
+        /// Text for the agent that is started there.
+        #[serde(default)]
+        pub prompt: Option<String>,
+        /// The session it is started with.
+        #[serde(default)]
+        pub session: Option<SessionMode>,
+    }
+
+    /// Numbers of a state's own.
+    #[derive(Default)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct StateConfig {
+        /// Budgets that this state owns.
+        pub retry_budgets: RetryBudgets,
+    }
+
+    /// Limits of automatic retries; what is absent keeps its default.
+    #[derive(Default)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct RetryBudgets {
+        /// Rejections in review.
+        pub review: Option<u32>,
+        /// Conflict fixes.
+        pub merge_fix: Option<u32>,
+        /// Restarts of a crashed agent and follow-ups after a refused guard.
+        pub execution: Option<u32>,
+    }
+}
+
+names! {
+    /// The word `always`.
+    pub enum AlwaysWord {
+        /// Always.
+        Always = "always",
+    }
+}
+
+impl Default for UserApproval {
+    fn default() -> Self {
+        Self::Flag(false)
+    }
+}
+
+impl UserApproval {
+    /// Whether a person must decide.
+    #[must_use]
+    pub const fn required(&self) -> bool {
+        !matches!(self, Self::Flag(false))
+    }
+}
+
+impl Hook {
+    const fn everybody() -> Audience {
+        Audience::All
+    }
+}
+
+impl Hooks {
+    /// The hooks of one phase, in order.
+    #[must_use]
+    pub fn phase(&self, phase: Phase) -> &[Hook] {
+        match phase {
+            Phase::BeforeExit => &self.before_exit,
+            Phase::OnExit => &self.on_exit,
+            Phase::BeforeEnter => &self.before_enter,
+            Phase::OnEnter => &self.on_enter,
+            Phase::AfterEnter => &self.after_enter,
+        }
+    }
+}
+
+impl State {
+    /// Whether one of its hooks, in any phase, is `action`.
+    #[must_use]
+    pub fn has_action(&self, action: Action) -> bool {
+        Phase::ALL.iter().any(|phase| self.hooks.phase(*phase).iter().any(|hook| hook.action == action))
+    }
+
+    /// Whether tasks in it are closed.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        self.kind == StateKind::Terminal
+    }
+
+    /// Whether entering it starts an agent.
+    #[must_use]
+    pub fn dispatches(&self) -> bool {
+        self.role.is_some() && self.has_action(Action::DispatchRoleAgent)
+    }
+}
+
+impl Workflow {
+    /// The state of that name.
+    #[must_use]
+    pub fn state(&self, name: &str) -> Option<&State> {
+        self.states.iter().find(|state| state.name == name)
+    }
+
+    /// The first state of a kind.
+    #[must_use]
+    pub fn first_of(&self, kind: StateKind) -> Option<&State> {
+        self.states.iter().find(|state| state.kind == kind)
+    }
+
+    /// Where tasks are created.
+    #[must_use]
+    pub fn initial(&self) -> Option<&State> {
+        self.first_of(StateKind::Initial)
+    }
+
+    /// Where tasks that need a person go.
+    #[must_use]
+    pub fn blocked(&self) -> Option<&State> {
+        self.first_of(StateKind::Blocked)
+    }
+
+    /// *The review*: the gate that runs the checks.
+    #[must_use]
+    pub fn review_gate(&self) -> Option<&State> {
+        self.states.iter().find(|s| s.kind == StateKind::Gate && s.has_action(Action::RunCiSteps))
+    }
+
+    /// *Merging*: the state that runs the merge.
+    #[must_use]
+    pub fn merge_state(&self) -> Option<&State> {
+        self.states.iter().find(|s| s.has_action(Action::RunMerge))
+    }
+
+    /// *Merge failed*: where the merge's failure leads.
+    #[must_use]
+    pub fn merge_failed(&self) -> Option<&State> {
+        self.merge_state().and_then(|s| s.triggers.get("fail")).and_then(|t| self.state(&t.to))
+    }
+
+    /// Where the merge's success leads.
+    #[must_use]
+    pub fn merged(&self) -> Option<&State> {
+        self.merge_state().and_then(|s| s.triggers.get("accept")).and_then(|t| self.state(&t.to))
+    }
+
+    /// Where an agent's work is done: the review's reject target, else the first active state.
+    #[must_use]
+    pub fn work_state(&self) -> Option<&State> {
+        self.review_gate()
+            .and_then(|gate| gate.gate_config.as_ref())
+            .and_then(|config| config.reject_target.as_deref())
+            .and_then(|name| self.state(name))
+            .filter(|state| state.kind == StateKind::Active)
+            .or_else(|| self.first_of(StateKind::Active))
+    }
+
+    /// Where a claim of a task in `from` leads: along `accept` when that is work, else to the work state
+    /// for a task that a person takes out of the blocked or backlog state.
+    #[must_use]
+    pub fn claim_target(&self, from: &str) -> Option<&State> {
+        let state = self.state(from)?;
+        let along_accept = state.triggers.get("accept").and_then(|t| self.state(&t.to));
+        match state.kind {
+            StateKind::Initial => along_accept.filter(|s| s.role.is_some()),
+            StateKind::Backlog | StateKind::Blocked => self.work_state(),
+            StateKind::Active | StateKind::Gate | StateKind::Terminal | StateKind::Custom => None,
+        }
+    }
+
+    /// The review budget's owner and the two others, with the task's own limits on top.
+    #[must_use]
+    pub fn budget_limits(&self, task: &RetryBudgets) -> crate::budget::Limits {
+        let gate = self.review_gate().and_then(|s| s.gate_config.as_ref()).and_then(|g| g.max_rejections);
+        let merge_fix = self.merge_failed().and_then(|s| s.config.retry_budgets.merge_fix);
+        let execution = self.work_state().and_then(|s| s.config.retry_budgets.execution);
+        crate::budget::Limits {
+            review: task.review.or(gate).unwrap_or(crate::budget::DEFAULT_REVIEW),
+            merge_fix: task.merge_fix.or(merge_fix).unwrap_or(crate::budget::DEFAULT_MERGE_FIX),
+            execution: task.execution.or(execution).unwrap_or(crate::budget::DEFAULT_EXECUTION),
+        }
+    }
+}
