@@ -1,1 +1,23 @@
 //! Processes: groups, timeouts, kill escalation, output caps, orphan reaping.
+//!
+//! Every program that Forge starts on a task's behalf is a [`Command`] given to [`run`]. Invariants:
+//!
+//! - a child leads a process group of its own and carries a [`Marker`] in its environment, so that
+//!   whatever it starts is found again, in whatever group or session, also by a later engine;
+//! - when `run` returns, or is dropped, no descendant of the child is left alive;
+//! - memory stays flat whatever the child prints: the sink is awaited before more is read.
+//!
+//! What is platform's own lives in [`process`] alone. Deliberately absent: terminals (children get
+//! pipes), and any knowledge of agents, tasks or git.
+
+pub mod capture;
+pub mod command;
+pub mod path;
+pub mod process;
+pub mod run;
+
+pub use capture::{Captured, HeadTail};
+pub use command::{Command, MARKER_VARIABLE, Marker, Stdin};
+pub use path::{LoginPath, find_program, login_path};
+pub use process::{ProcessIdentity, ProcessUsage, become_subreaper, end, sweep, usage};
+pub use run::{ExecError, Exit, Finished, OutputSink, Stream, run};

@@ -1,0 +1,321 @@
+//! The platform's own part: who a process is, who descends from it, how it is stopped, what it uses.
+//!
+//! Linux, by `/proc`. A process is never known by its number alone: numbers are reused, so each signal
+//! is preceded by a look at the start time. Descendants are found by the marker in their environment,
+//! by their group or session, and by their parents; one sign is enough, since a hostile or careless
+//! child can shed any single one. Nothing here waits for "any child": that would steal the exit
+//! statuses of children that others wait for.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    io,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    errno::Errno,
+    sys::{
+        signal::{Signal, kill, killpg},
+        wait::{WaitPidFlag, waitpid},
+    },
+    unistd::Pid,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{MARKER_VARIABLE, Marker};
+
+/// Clock ticks a second in `/proc`, fixed by the kernel's interface (`USER_HZ`), whatever it ticks at.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// How long killing is repeated before a process that cannot die (stuck in the kernel) is given up.
+const KILL_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a dead child may lie about before it is taken for one that nobody waits for.
+const UNCLAIMED_AFTER: Duration = Duration::from_secs(60);
+
+/// A process beyond doubt: its number, when it started, and in which run of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ProcessIdentity {
+    /// Process number.
+    pub pid: u32,
+    /// Start time in clock ticks since boot.
+    pub start_time: u64,
+    /// The machine's boot id.
+    pub boot_id: String,
+}
+
+impl ProcessIdentity {
+    /// The identity of a process that exists now, dead but unreaped ones included.
+    #[must_use]
+    pub fn of(pid: u32) -> Option<Self> {
+        let stat = Stat::read(pid)?;
+        Some(Self { pid, start_time: stat.start_time, boot_id: boot_id()? })
+    }
+
+    /// Whether it still runs. A zombie does not.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        Stat::read(self.pid).is_some_and(|stat| stat.start_time == self.start_time && !stat.is_dead())
+            && boot_id().as_deref() == Some(self.boot_id.as_str())
+    }
+}
+
+/// What the processes of one marker use now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessUsage {
+    /// How many there are.
+    pub processes: u32,
+    /// Processor time of those alive, in milliseconds.
+    pub cpu_ms: u64,
+    /// Resident memory, in bytes; pages they share are counted for each.
+    pub rss_bytes: u64,
+}
+
+/// Makes this process the parent of descendants that lose theirs, so that they can be reaped.
+pub fn become_subreaper() -> io::Result<()> {
+    nix::sys::prctl::set_child_subreaper(true).map_err(io::Error::from)
+}
+
+/// Ends everything that carries the marker: gently, and after `grace` by force. Returns how many.
+pub async fn sweep(marker: &Marker, grace: Duration) -> u32 {
+    sweep_family(Family { marker: marker.clone(), leader: None }, grace).await
+}
+
+/// Ends a process that an earlier engine started, its group, and everything that carries the marker.
+/// Returns how many. A number that now belongs to another process is left alone.
+pub async fn end(identity: &ProcessIdentity, marker: &Marker, grace: Duration) -> u32 {
+    let leader = identity.is_alive().then_some(identity.pid);
+    sweep_family(Family { marker: marker.clone(), leader }, grace).await
+}
+
+/// What the processes that carry the marker use now.
+#[must_use]
+pub fn usage(marker: &Marker) -> ProcessUsage {
+    let family = Family { marker: marker.clone(), leader: None };
+    let mut usage = ProcessUsage::default();
+    for (pid, stat) in family.members() {
+        usage.processes += 1;
+        usage.cpu_ms += stat.cpu_ticks * 1000 / TICKS_PER_SECOND;
+        usage.rss_bytes += resident_bytes(pid).unwrap_or(0);
+    }
+    usage
+}
+
+/// A run's processes: those that carry its marker and, while its leader is known, the leader's group.
+#[derive(Debug, Clone)]
+pub(crate) struct Family {
+    pub(crate) marker: Marker,
+    pub(crate) leader: Option<u32>,
+}
+
+impl Family {
+    /// Signals the leader's whole group at once.
+    pub(crate) fn signal_group(&self, signal: Signal) {
+        if let Some(group) = self.leader.and_then(pid_of)
+            && let Err(error) = killpg(group, signal)
+            && error != Errno::ESRCH
+        {
+            tracing::warn!(%group, %signal, %error, "failed to signal a process group");
+        }
+    }
+
+    /// Kills whoever is there now, without waiting. For the moment when nothing can be awaited.
+    pub(crate) fn kill_now(&self) {
+        self.signal_group(Signal::SIGKILL);
+        for (pid, stat) in self.members() {
+            signal(pid, stat.start_time, Signal::SIGKILL);
+        }
+    }
+
+    /// The living members, by number. This process is never one.
+    fn members(&self) -> BTreeMap<u32, Stat> {
+        let mut others = all_processes();
+        others.remove(&std::process::id());
+        others.retain(|_, stat| !stat.is_dead());
+        let mut members = BTreeMap::new();
+        let mut fresh: BTreeSet<u32> =
+            others.iter().filter(|(pid, stat)| self.owns(**pid, stat)).map(|(pid, _)| *pid).collect();
+        while !fresh.is_empty() {
+            for pid in &fresh {
+                if let Some(stat) = others.remove(pid) {
+                    members.insert(*pid, stat);
+                }
+            }
+            fresh =
+                others.iter().filter(|(_, stat)| fresh.contains(&stat.parent)).map(|(pid, _)| *pid).collect();
+        }
+        members
+    }
+
+    fn owns(&self, pid: u32, stat: &Stat) -> bool {
+        self.leader.is_some_and(|leader| pid == leader || stat.group == leader || stat.session == leader)
+            || carries(pid, &self.marker)
+    }
+}
+
+/// Ends a family and reaps what is left of it. Returns how many processes there were.
+pub(crate) async fn sweep_family(family: Family, grace: Duration) -> u32 {
+    let begun = Instant::now();
+    let mut pause = Duration::from_millis(2);
+    let mut told: BTreeSet<(u32, u64)> = BTreeSet::new();
+    loop {
+        let members = members_off_thread(&family).await;
+        if members.is_empty() {
+            break;
+        }
+        if begun.elapsed() > grace + KILL_PATIENCE {
+            tracing::warn!(marker = %family.marker.0, left = members.len(), "failed to end all processes");
+            break;
+        }
+        let by_force = begun.elapsed() >= grace;
+        for (pid, stat) in &members {
+            let first = told.insert((*pid, stat.start_time));
+            if by_force {
+                signal(*pid, stat.start_time, Signal::SIGKILL);
+            } else if first {
+                signal(*pid, stat.start_time, Signal::SIGTERM);
+                // A stopped process would sleep through the gentle signal.
+                signal(*pid, stat.start_time, Signal::SIGCONT);
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(40));
+    }
+    reap(&told, family.leader, UNCLAIMED_AFTER);
+    u32::try_from(told.len()).unwrap_or(u32::MAX)
+}
+
+/// Reading the whole of `/proc` takes milliseconds: not on a thread that others share.
+async fn members_off_thread(family: &Family) -> BTreeMap<u32, Stat> {
+    let family = family.clone();
+    match tokio::task::spawn_blocking(move || family.members()).await {
+        Ok(members) => members,
+        Err(error) => {
+            tracing::error!(%error, "failed to look for left-behind processes");
+            BTreeMap::new()
+        }
+    }
+}
+
+/// Reaps dead children that nobody else waits for: those this sweep ended, those of the leader's group,
+/// and those that have been dead for so long that no one can be waiting.
+///
+/// A child that leads a group in our own session may be one that another task started and waits for, so
+/// without a leader it is left to the last rule.
+fn reap(ended: &BTreeSet<(u32, u64)>, leader: Option<u32>, unclaimed_after: Duration) {
+    static DEAD_SINCE: Mutex<Option<HashMap<(u32, u64), Instant>>> = Mutex::new(None);
+    let own = std::process::id();
+    let own_session = Stat::read(own).map(|stat| stat.session);
+    let Ok(mut guard) = DEAD_SINCE.lock() else { return };
+    let known = guard.take().unwrap_or_default();
+    let mut unclaimed = HashMap::new();
+    for (pid, stat) in all_processes() {
+        if stat.parent != own || !stat.is_dead() || leader == Some(pid) {
+            continue;
+        }
+        let key = (pid, stat.start_time);
+        let may_be_awaited = leader.is_none() && stat.group == pid && Some(stat.session) == own_session;
+        let ours = ended.contains(&key) && !may_be_awaited;
+        let of_group = leader == Some(stat.group);
+        let since = known.get(&key).copied().unwrap_or_else(Instant::now);
+        if ours || of_group || since.elapsed() >= unclaimed_after {
+            if let Some(pid) = pid_of(pid) {
+                // An error says that it was reaped meanwhile, which is what was wanted.
+                let _ = waitpid(pid, Some(WaitPidFlag::WNOHANG));
+            }
+        } else {
+            unclaimed.insert(key, since);
+        }
+    }
+    *guard = Some(unclaimed);
+}
+
+/// Signals one process, if it is still the one meant.
+fn signal(pid: u32, start_time: u64, signal: Signal) {
+    if Stat::read(pid).is_none_or(|stat| stat.start_time != start_time) {
+        return;
+    }
+    if let Some(target) = pid_of(pid)
+        && let Err(error) = kill(target, signal)
+        && error != Errno::ESRCH
+    {
+        tracing::warn!(pid, %signal, %error, "failed to signal a process");
+    }
+}
+
+/// A number that is safe to signal: 0 and negative ones would mean whole groups, 1 is the machine's.
+fn pid_of(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().filter(|pid| *pid > 1).map(Pid::from_raw)
+}
+
+/// The part of `/proc/<pid>/stat` that is needed here.
+#[derive(Debug, Clone, Copy)]
+struct Stat {
+    state: u8,
+    parent: u32,
+    group: u32,
+    session: u32,
+    cpu_ticks: u64,
+    start_time: u64,
+}
+
+impl Stat {
+    fn read(pid: u32) -> Option<Self> {
+        Self::parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The second field is the program's name in parentheses, which may itself hold any byte.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let name_end = bytes.iter().rposition(|byte| *byte == b')')?;
+        let rest = std::str::from_utf8(bytes.get(name_end + 1..)?).ok()?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        // The first of these is field 3 of the manual page.
+        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        let small = |field: usize| u32::try_from(number(field)?).ok();
+        Some(Self {
+            state: *fields.first()?.as_bytes().first()?,
+            parent: small(4)?,
+            group: small(5)?,
+            session: small(6)?,
+            cpu_ticks: number(14)?.saturating_add(number(15)?),
+            start_time: number(22)?,
+        })
+    }
+
+    const fn is_dead(&self) -> bool {
+        matches!(self.state, b'Z' | b'X' | b'x')
+    }
+}
+
+fn all_processes() -> BTreeMap<u32, Stat> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return BTreeMap::new() };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|pid| Some((pid, Stat::read(pid)?)))
+        .collect()
+}
+
+/// Whether the process was started with the marker in its environment. One that may not be read is
+/// another user's, hence not ours.
+fn carries(pid: u32, marker: &Marker) -> bool {
+    let Ok(environ) = std::fs::read(format!("/proc/{pid}/environ")) else { return false };
+    environ.split(|byte| *byte == 0).any(|variable| {
+        variable
+            .strip_prefix(MARKER_VARIABLE.as_bytes())
+            .and_then(|rest| rest.strip_prefix(b"="))
+            .is_some_and(|value| value == marker.0.as_bytes())
+    })
+}
+
+fn resident_bytes(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+fn boot_id() -> Option<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
+}

@@ -1,0 +1,374 @@
+//! Running one program: output pumped to a sink, stop by token or timeout, nothing left behind.
+//!
+//! Two things go on side by side: the *pump* moves bytes from the pipes to the sink and stops reading
+//! while the sink is busy; the *supervisor* waits for the leader, escalates, and sweeps. A pipe that a
+//! descendant holds open past the leader's end does not hold up the end: after the sweep, what is in
+//! the pipe is taken and the rest given up.
+
+use std::{
+    convert::Infallible, ffi::OsString, io, os::unix::process::ExitStatusExt, path::PathBuf, pin::pin,
+    process::Stdio, time::Duration,
+};
+
+use async_trait::async_trait;
+use nix::sys::signal::Signal;
+use serde::{Deserialize, Serialize};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    process::{Child, ChildStdin},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Command, MARKER_VARIABLE, Marker, ProcessIdentity, Stdin,
+    process::{Family, sweep_family},
+};
+
+/// How much is read at once from a pipe; what a pipe holds by default.
+const READ_BYTES: usize = 64 * 1024;
+
+/// How long both pipes must be quiet, once nobody of the family lives, to count as empty.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// The most taken from the pipes once nobody of the family lives. A pipe holds at most 1 MiB unless the
+/// machine's owner raised it; more than both hold comes from a stranger to whom the pipe was handed.
+const MAX_DRAINED: usize = 2 * 1024 * 1024;
+
+/// How long a stopped run waits for a sink that takes nothing.
+const SINK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Which pipe bytes came through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Where output goes. Awaiting a write is what slows a child down that prints faster than it is taken.
+#[async_trait]
+pub trait OutputSink {
+    /// Takes bytes as they were read: at most 64 KiB, cut anywhere.
+    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()>;
+}
+
+/// How the leader ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// It returned this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// How the leader ended.
+    pub exit: Exit,
+    /// Whether it was stopped because its time was over.
+    pub timed_out: bool,
+    /// Whether it was stopped because the token asked for it.
+    pub cancelled: bool,
+    /// From start to the end of everything.
+    pub duration: Duration,
+    /// Descendants that outlived the leader and were ended.
+    pub left_behind: u32,
+}
+
+impl Finished {
+    /// Whether it ended by itself, with code 0.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.exit == Exit::Code(0) && !self.timed_out && !self.cancelled
+    }
+}
+
+/// Why a program could not be run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecError {
+    /// The folder to run in is not there.
+    #[error("failed to run `{}`: the folder {} is not there", program.display(), cwd.display())]
+    NoFolder {
+        /// What was to run.
+        program: OsString,
+        /// The missing folder.
+        cwd: PathBuf,
+    },
+    /// The program is not there.
+    #[error("failed to run `{}`: no such program", program.display())]
+    NoProgram {
+        /// What was to run.
+        program: OsString,
+    },
+    /// The program is there but did not start.
+    #[error("failed to start `{}`", program.display())]
+    Start {
+        /// What was to run.
+        program: OsString,
+        /// Why.
+        source: io::Error,
+    },
+    /// Its end could not be waited for.
+    #[error("failed to wait for `{}`", program.display())]
+    Wait {
+        /// What ran.
+        program: OsString,
+        /// Why.
+        source: io::Error,
+    },
+    /// Its output could not be read or handed on; it was stopped.
+    #[error("failed to take the output of `{}`", program.display())]
+    Output {
+        /// What ran.
+        program: OsString,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Runs a program to its end and ends whatever it left behind.
+///
+/// `started` gets the leader's identity as soon as there is one, to be recorded for the case that this
+/// engine dies. Cancelling stops the whole group gently, then by force. Dropping the future kills it.
+///
+/// # Errors
+/// When the program cannot be started or waited for, or when the sink fails; in the last two cases
+/// nothing of it runs any more.
+pub async fn run(
+    mut command: Command,
+    cancel: &CancellationToken,
+    started: impl FnOnce(ProcessIdentity) + Send,
+    output: &mut (dyn OutputSink + Send),
+) -> Result<Finished, ExecError> {
+    let begun = Instant::now();
+    let program = command.program.clone();
+    let mut child = spawn(&command)?;
+    let mut guard = KillOnDrop::of(&child, &command.marker);
+    if let Some(identity) = child.id().and_then(ProcessIdentity::of) {
+        started(identity);
+    }
+    let stdin = std::mem::take(&mut command.stdin);
+    let feed = feed(child.stdin.take(), stdin);
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let family_gone = CancellationToken::new();
+    let stop = cancel.child_token();
+
+    let pump = async {
+        let pumped = pump(stdout, stderr, &family_gone, output).await;
+        if pumped.is_err() {
+            stop.cancel();
+        }
+        pumped
+    };
+    let supervise = async {
+        let ended = tokio::select! {
+            ended = supervise(&mut child, &command, &guard.family, &stop) => ended,
+            never = feed => match never {},
+        };
+        family_gone.cancel();
+        ended
+    };
+    let (pumped, ended) = join_within_patience(pump, supervise, cancel).await;
+    guard.armed = ended.is_err();
+    let Ended { exit, timed_out, stopped, left_behind } =
+        ended.map_err(|source| ExecError::Wait { program: program.clone(), source })?;
+    pumped.map_err(|source| ExecError::Output { program, source })?;
+    Ok(Finished { exit, timed_out, cancelled: stopped, duration: begun.elapsed(), left_behind })
+}
+
+fn spawn(command: &Command) -> Result<Child, ExecError> {
+    let mut builder = tokio::process::Command::new(&command.program);
+    builder.args(&command.args).current_dir(&command.cwd);
+    for name in &command.env_remove {
+        builder.env_remove(name);
+    }
+    builder.envs(command.env.iter().map(|(name, value)| (name, value)));
+    builder.env(MARKER_VARIABLE, &command.marker.0);
+    let stdin = match &command.stdin {
+        Stdin::Null => Stdio::null(),
+        Stdin::Bytes(_) | Stdin::Stream(_) => Stdio::piped(),
+    };
+    builder.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    builder.process_group(0).kill_on_drop(true);
+    builder.spawn().map_err(|source| {
+        let program = command.program.clone();
+        // The system gives one error for a missing folder and a missing program.
+        if !command.cwd.is_dir() {
+            ExecError::NoFolder { program, cwd: command.cwd.clone() }
+        } else if source.kind() == io::ErrorKind::NotFound {
+            ExecError::NoProgram { program }
+        } else {
+            ExecError::Start { program, source }
+        }
+    })
+}
+
+/// Waits for both. A sink that takes nothing is waited for as long as nobody asks to stop, then a while.
+async fn join_within_patience<P, S, E>(
+    pump: P,
+    supervise: S,
+    cancel: &CancellationToken,
+) -> (io::Result<()>, io::Result<E>)
+where
+    P: Future<Output = io::Result<()>>,
+    S: Future<Output = io::Result<E>>,
+{
+    let mut pump = pin!(pump);
+    let mut supervise = pin!(supervise);
+    tokio::select! {
+        pumped = &mut pump => (pumped, supervise.await),
+        ended = &mut supervise => {
+            let stuck = async {
+                cancel.cancelled().await;
+                tokio::time::sleep(SINK_PATIENCE).await;
+            };
+            tokio::select! {
+                pumped = pump => (pumped, ended),
+                () = stuck => (Err(io::ErrorKind::TimedOut.into()), ended),
+            }
+        }
+    }
+}
+
+/// Writes the child's input. Never returns: the end of the child ends it. A child that does not read
+/// what it is given is no error.
+async fn feed(pipe: Option<ChildStdin>, stdin: Stdin) -> Infallible {
+    if let Some(mut pipe) = pipe {
+        match stdin {
+            Stdin::Null => {}
+            Stdin::Bytes(bytes) => {
+                let _ = pipe.write_all(&bytes).await;
+            }
+            Stdin::Stream(mut chunks) => {
+                while let Some(chunk) = chunks.recv().await {
+                    if pipe.write_all(&chunk).await.is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    std::future::pending().await
+}
+
+async fn pump(
+    mut stdout: Option<impl AsyncRead + Unpin>,
+    mut stderr: Option<impl AsyncRead + Unpin>,
+    family_gone: &CancellationToken,
+    output: &mut (dyn OutputSink + Send),
+) -> io::Result<()> {
+    let mut out = vec![0; READ_BYTES];
+    let mut err = vec![0; READ_BYTES];
+    let mut drained = 0;
+    while (stdout.is_some() || stderr.is_some()) && drained < MAX_DRAINED {
+        let quiet = async {
+            family_gone.cancelled().await;
+            tokio::time::sleep(QUIET).await;
+        };
+        let (stream, bytes) = tokio::select! {
+            read = read_some(&mut stdout, &mut out) => (Stream::Stdout, read?),
+            read = read_some(&mut stderr, &mut err) => (Stream::Stderr, read?),
+            () = quiet => break,
+        };
+        if family_gone.is_cancelled() {
+            drained += bytes.len();
+        }
+        if !bytes.is_empty() {
+            output.write(stream, bytes).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads from an open pipe; closes it at its end and returns nothing. A closed pipe never is ready.
+async fn read_some<'b>(
+    pipe: &mut Option<impl AsyncRead + Unpin>,
+    buffer: &'b mut [u8],
+) -> io::Result<&'b [u8]> {
+    let Some(open) = pipe else { return std::future::pending().await };
+    let length = open.read(buffer).await?;
+    if length == 0 {
+        *pipe = None;
+    }
+    Ok(buffer.get(..length).unwrap_or_default())
+}
+
+struct Ended {
+    exit: Exit,
+    timed_out: bool,
+    stopped: bool,
+    left_behind: u32,
+}
+
+async fn supervise(
+    child: &mut Child,
+    command: &Command,
+    family: &Family,
+    stop: &CancellationToken,
+) -> io::Result<Ended> {
+    let expired = async {
+        match command.timeout {
+            Some(timeout) => tokio::time::sleep(timeout).await,
+            None => std::future::pending().await,
+        }
+    };
+    let (mut timed_out, mut stopped) = (false, false);
+    let by_itself = tokio::select! {
+        status = child.wait() => Some(status?),
+        () = stop.cancelled() => { stopped = true; None }
+        () = expired => { timed_out = true; None }
+    };
+    let (status, grace) = match by_itself {
+        Some(status) => (status, command.grace),
+        None => escalate(child, family, command.grace).await?,
+    };
+    let left_behind = sweep_family(family.clone(), grace).await;
+    let exit = match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+    };
+    Ok(Ended { exit, timed_out, stopped, left_behind })
+}
+
+/// Asks the whole group to end, then kills it. Returns what is left of the grace for descendants that
+/// are outside the group and were not asked yet.
+async fn escalate(
+    child: &mut Child,
+    family: &Family,
+    grace: Duration,
+) -> io::Result<(std::process::ExitStatus, Duration)> {
+    let asked = Instant::now();
+    family.signal_group(Signal::SIGTERM);
+    family.signal_group(Signal::SIGCONT);
+    if let Ok(status) = tokio::time::timeout(grace, child.wait()).await {
+        let left = grace.saturating_sub(asked.elapsed());
+        return Ok((status?, left.max(grace / 4)));
+    }
+    family.signal_group(Signal::SIGKILL);
+    Ok((child.wait().await?, grace / 4))
+}
+
+/// Kills the family when a run is dropped before its end.
+struct KillOnDrop {
+    family: Family,
+    armed: bool,
+}
+
+impl KillOnDrop {
+    fn of(child: &Child, marker: &Marker) -> Self {
+        Self { family: Family { marker: marker.clone(), leader: child.id() }, armed: true }
+    }
+}
+
+impl Drop for KillOnDrop {
+    fn drop(&mut self) {
+        if self.armed {
+            self.family.kill_now();
+        }
+    }
+}
