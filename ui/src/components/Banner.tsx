@@ -1,0 +1,43 @@
+import { CircleAlert, Info, TriangleAlert } from "lucide-react";
+import type { ReactNode } from "react";
+import styles from "./Banner.module.css";
+
+export type BannerTone = "info" | "warning" | "danger";
+
+export interface BannerProps {
+  readonly tone: BannerTone;
+  readonly title: string;
+  readonly children?: ReactNode;
+  /** What proves it: a CodeBlock, a list of files. */
+  readonly evidence?: ReactNode;
+  /** What the person can do, the likeliest first. */
+  readonly actions?: ReactNode;
+}
+
+const icons: Readonly<Record<BannerTone, ReactNode>> = {
+  info: <Info />,
+  warning: <TriangleAlert />,
+  danger: <CircleAlert />,
+};
+
+/** Stays until its cause is gone. */
+export function Banner({ tone, title, children, evidence, actions }: BannerProps) {
+  return (
+    <section
+      className={styles.banner}
+      data-tone={tone}
+      role={tone === "info" ? "status" : "alert"}
+      aria-label={title}
+    >
+      <span className={styles.icon} aria-hidden>
+        {icons[tone]}
+      </span>
+      <div className={styles.content}>
+        <h3 className={styles.title}>{title}</h3>
+        {children && <div className={styles.text}>{children}</div>}
+        {evidence && <div className={styles.evidence}>{evidence}</div>}
+        {actions && <div className={styles.actions}>{actions}</div>}
+      </div>
+    </section>
+  );
+}

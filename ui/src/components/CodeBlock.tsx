@@ -1,0 +1,34 @@
+import type { ReactNode } from "react";
+import { CopyButton } from "./CopyButton.tsx";
+import styles from "./CodeBlock.module.css";
+
+export interface CodeBlockProps {
+  /** What is copied; also what is shown unless children draw it otherwise. */
+  readonly code: string;
+  /** A file, a command, a language. */
+  readonly caption?: ReactNode;
+  readonly wrap?: boolean;
+  readonly maxHeight?: number;
+  readonly children?: ReactNode;
+}
+
+export function CodeBlock({ code, caption, wrap = false, maxHeight, children }: CodeBlockProps) {
+  return (
+    <figure className={styles.block}>
+      {caption && <figcaption className={styles.caption}>{caption}</figcaption>}
+      <pre
+        className={styles.code}
+        data-wrap={wrap || undefined}
+        // A scrolling region must be reachable by keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        tabIndex={0}
+        style={{ maxHeight }}
+      >
+        <code>{children ?? code}</code>
+      </pre>
+      <span className={styles.copy}>
+        <CopyButton text={code} />
+      </span>
+    </figure>
+  );
+}

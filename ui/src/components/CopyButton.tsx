@@ -1,0 +1,37 @@
+import { Check, Copy } from "lucide-react";
+import { useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { IconButton } from "./IconButton.tsx";
+
+/** Copies text and says so for a moment, to the eye and to assistive technology. */
+export function CopyButton({ text, label }: { text: string; label?: string }) {
+  const { t } = useTranslation();
+  const [outcome, setOutcome] = useState<"idle" | "copied" | "failed">("idle");
+
+  useEffect(() => {
+    if (outcome === "idle") return undefined;
+    const timer = setTimeout(() => setOutcome("idle"), 1_600);
+    return () => clearTimeout(timer);
+  }, [outcome]);
+
+  const copy = () => {
+    navigator.clipboard.writeText(text).then(
+      () => setOutcome("copied"),
+      () => setOutcome("failed"),
+    );
+  };
+  const said = { idle: "", copied: t("action.copied"), failed: t("action.copyFailed") }[outcome];
+  return (
+    <>
+      <IconButton
+        label={said || (label ?? t("action.copy"))}
+        icon={outcome === "copied" ? <Check /> : <Copy />}
+        size="sm"
+        onClick={copy}
+      />
+      <span className="visually-hidden" role="status">
+        {said}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+import { Select as Base } from "@base-ui/react/select";
+import { Check, ChevronsUpDown } from "lucide-react";
+import type { ReactNode } from "react";
+import styles from "./Select.module.css";
+
+export interface SelectOption<Value extends string> {
+  readonly value: Value;
+  readonly label: string;
+  readonly icon?: ReactNode;
+  readonly note?: string;
+  readonly disabled?: boolean;
+}
+
+export interface SelectProps<Value extends string> {
+  readonly label: string;
+  /** The label is read to assistive technology but not shown. */
+  readonly hideLabel?: boolean;
+  readonly value: Value | null;
+  readonly options: readonly SelectOption<Value>[];
+  readonly onChange: (value: Value) => void;
+  readonly placeholder?: string;
+  readonly disabled?: boolean;
+  readonly size?: "sm" | "md";
+}
+
+export function Select<Value extends string>({
+  label,
+  hideLabel = false,
+  value,
+  options,
+  onChange,
+  placeholder,
+  disabled = false,
+  size = "md",
+}: SelectProps<Value>) {
+  const chosen = options.find((option) => option.value === value);
+  return (
+    <div className={styles.field}>
+      {!hideLabel && <span className={styles.label}>{label}</span>}
+      <Base.Root
+        value={value}
+        items={options}
+        disabled={disabled}
+        onValueChange={(next: Value | null) => {
+          if (next !== null) onChange(next);
+        }}
+      >
+        <Base.Trigger className={styles.trigger} data-size={size} aria-label={label}>
+          {chosen?.icon}
+          <Base.Value className={styles.value} placeholder={placeholder} />
+          <Base.Icon className={styles.icon}>
+            <ChevronsUpDown />
+          </Base.Icon>
+        </Base.Trigger>
+        <Base.Portal>
+          <Base.Positioner
+            className={styles.positioner}
+            sideOffset={4}
+            alignItemWithTrigger={false}
+          >
+            <Base.Popup className={styles.popup}>
+              {options.map((option) => (
+                <Base.Item
+                  key={option.value}
+                  value={option.value}
+                  disabled={option.disabled ?? false}
+                  className={styles.item}
+                >
+                  {option.icon}
+                  <span className={styles.text}>
+                    <Base.ItemText>{option.label}</Base.ItemText>
+                    {option.note && <span className={styles.note}>{option.note}</span>}
+                  </span>
+                  <Base.ItemIndicator className={styles.check}>
+                    <Check />
+                  </Base.ItemIndicator>
+                </Base.Item>
+              ))}
+            </Base.Popup>
+          </Base.Positioner>
+        </Base.Portal>
+      </Base.Root>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+import { Toast as Base } from "@base-ui/react/toast";
+import { CircleAlert, CircleCheck, Info, TriangleAlert, X } from "lucide-react";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { IconButton } from "./IconButton.tsx";
+import styles from "./Toast.module.css";
+
+export type ToastTone = "info" | "success" | "warning" | "danger";
+
+export interface ToastMessage {
+  readonly tone?: ToastTone;
+  readonly title: string;
+  readonly detail?: string;
+  /** Milliseconds in sight; 0 stays until closed. */
+  readonly timeout?: number;
+  readonly action?: { readonly label: string; readonly onSelect: () => void };
+}
+
+const manager = Base.createToastManager();
+
+/** Says something in passing. What the person must answer belongs in a Banner instead. */
+export function showToast({ tone = "info", title, detail, timeout, action }: ToastMessage): string {
+  const id = manager.add({
+    type: tone,
+    title,
+    ...(detail ? { description: detail } : {}),
+    priority: tone === "danger" ? "high" : "low",
+    timeout: timeout ?? (tone === "danger" ? 10_000 : 5_000),
+    ...(action
+      ? {
+          actionProps: {
+            children: action.label,
+            onClick: () => {
+              action.onSelect();
+              manager.close(id);
+            },
+          },
+        }
+      : {}),
+  });
+  return id;
+}
+
+export const closeToast = (id: string): void => manager.close(id);
+
+const icons: Record<string, ReactNode> = {
+  info: <Info />,
+  success: <CircleCheck />,
+  warning: <TriangleAlert />,
+  danger: <CircleAlert />,
+};
+
+function Toasts() {
+  const { t } = useTranslation();
+  const { toasts } = Base.useToastManager();
+  return toasts.map((toast) => (
+    <Base.Root
+      key={toast.id}
+      toast={toast}
+      swipeDirection="right"
+      className={styles.toast}
+      data-tone={toast.type}
+    >
+      <span className={styles.icon} aria-hidden>
+        {icons[toast.type ?? "info"]}
+      </span>
+      <div className={styles.text}>
+        <Base.Title className={styles.title} />
+        <Base.Description className={styles.detail} />
+      </div>
+      {toast.actionProps && <Base.Action className={styles.action} />}
+      <Base.Close render={<IconButton label={t("action.dismiss")} icon={<X />} size="sm" />} />
+    </Base.Root>
+  ));
+}
+
+export function ToastHost({ children }: { children: ReactNode }) {
+  return (
+    <Base.Provider toastManager={manager} limit={4}>
+      {children}
+      <Base.Portal>
+        <Base.Viewport className={styles.viewport}>
+          <Toasts />
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Provider>
+  );
+}

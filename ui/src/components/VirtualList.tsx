@@ -1,0 +1,126 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useImperativeHandle, useRef, type ReactNode, type Ref } from "react";
+import { cx } from "./cx.ts";
+import styles from "./VirtualList.module.css";
+
+export interface VirtualListHandle {
+  scrollToIndex(index: number, align?: "auto" | "start" | "center" | "end"): void;
+  /** The index whose box holds this distance from the list's start. */
+  indexAt(offset: number): number;
+  readonly element: HTMLElement | null;
+}
+
+export interface VirtualListProps<Item> {
+  readonly items: readonly Item[];
+  readonly keyOf: (item: Item, index: number) => string;
+  /** The row height in pixels; rows of unequal height are measured when `measured` is set. */
+  readonly rowHeight: number;
+  readonly measured?: boolean;
+  readonly gap?: number;
+  /** Space before the first and after the last row. */
+  readonly padding?: number;
+  readonly overscan?: number;
+  readonly label: string;
+  /** What the list and its rows are to assistive technology. */
+  readonly role?: "list" | "listbox" | "log";
+  /** Stays in the document though scrolled away, e.g. the card being dragged. */
+  readonly keepMounted?: number | undefined;
+  readonly onEndReached?: () => void;
+  readonly className?: string;
+  readonly handle?: Ref<VirtualListHandle>;
+  readonly children: (item: Item, index: number) => ReactNode;
+}
+
+/**
+ * The one windowed list. Only here is TanStack Virtual called: the compiler must leave its caller
+ * alone, since the virtualiser is one object whose answers change.
+ */
+export function VirtualList<Item>({
+  items,
+  keyOf,
+  rowHeight,
+  measured = false,
+  gap = 0,
+  padding = 0,
+  overscan = 6,
+  label,
+  role = "list",
+  keepMounted,
+  onEndReached,
+  className,
+  handle,
+  children,
+}: VirtualListProps<Item>) {
+  "use no memo";
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtualizer = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => keyOf(items[index] as Item, index),
+    gap,
+    paddingStart: padding,
+    paddingEnd: padding,
+    overscan,
+    rangeExtractor: (range) => {
+      const first = Math.max(0, range.startIndex - range.overscan);
+      const last = Math.min(range.count - 1, range.endIndex + range.overscan);
+      const shown = Array.from({ length: last - first + 1 }, (_, at) => first + at);
+      const kept = keepMounted;
+      if (kept === undefined || kept < 0 || kept >= range.count) return shown;
+      if (kept >= first && kept <= last) return shown;
+      return [...shown, kept].sort((one, other) => one - other);
+    },
+  });
+
+  useImperativeHandle(handle, () => ({
+    scrollToIndex: (index, align = "auto") => virtualizer.scrollToIndex(index, { align }),
+    indexAt: (offset) => virtualizer.getVirtualItemForOffset(offset)?.index ?? 0,
+    get element() {
+      return scroller.current;
+    },
+  }));
+
+  const rows = virtualizer.getVirtualItems();
+  const lastShown = rows.at(-1)?.index ?? -1;
+  useEffect(() => {
+    if (items.length > 0 && lastShown >= items.length - 1) onEndReached?.();
+  }, [lastShown, items.length, onEndReached]);
+
+  return (
+    <div
+      ref={scroller}
+      className={cx(styles.scroller, className)}
+      role={role}
+      aria-label={label}
+      // A scrolling region must be reachable by keyboard.
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+      tabIndex={0}
+    >
+      <div
+        className={styles.space}
+        role="presentation"
+        style={{ height: virtualizer.getTotalSize() }}
+      >
+        {rows.map((row) => (
+          <div
+            key={row.key}
+            ref={measured ? virtualizer.measureElement : null}
+            data-index={row.index}
+            className={styles.row}
+            role={role === "list" ? "listitem" : "presentation"}
+            {...(role === "list"
+              ? { "aria-setsize": items.length, "aria-posinset": row.index + 1 }
+              : {})}
+            style={{
+              transform: `translateY(${row.start}px)`,
+              ...(measured ? {} : { height: rowHeight }),
+            }}
+          >
+            {children(items[row.index] as Item, row.index)}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
