@@ -1,0 +1,17 @@
+//! The tables, a file each: the row, what reads it, what writes it.
+
+pub mod agents;
+pub mod dependencies;
+pub mod events;
+pub mod executions;
+pub mod merges;
+pub mod notifications;
+pub mod processes;
+pub mod projects;
+pub mod reviews;
+pub mod roles;
+pub mod slots;
+pub mod steps;
+pub mod tasks;
+pub mod transitions;
+pub mod workspaces;

@@ -1,0 +1,109 @@
+//! `agents`.
+
+use forge_model::agent::Agent;
+use forge_model::ids::AgentId;
+use sqlx::{SqliteConnection, sqlite::SqliteRow};
+
+use crate::{
+    StoreError,
+    row::{Columns, json},
+};
+
+const SELECT: &str = "SELECT a.*, (SELECT count(*) FROM executions e WHERE e.agent_id = a.id AND e.status IN ('starting', 'running')) AS running FROM agents a";
+
+/// Inserts or replaces a profile.
+///
+/// # Errors
+/// When its name is taken, or it cannot be written.
+pub async fn put(conn: &mut SqliteConnection, agent: &Agent) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO agents (id, name, adapter, config, model, max_concurrent, paused, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+         ON CONFLICT (id) DO UPDATE SET name = ?2, adapter = ?3, config = ?4, model = ?5, max_concurrent = ?6, paused = ?7, updated_at = ?9",
+    )
+    .bind(agent.id.as_str())
+    .bind(&agent.name)
+    .bind(agent.adapter.as_str())
+    .bind(json(&agent.config)?)
+    .bind(&agent.model)
+    .bind(agent.max_concurrent)
+    .bind(agent.paused)
+    .bind(agent.created_at.0)
+    .bind(agent.updated_at.0)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Removes a profile.
+///
+/// # Errors
+/// When tasks or executions still name it, or it cannot be removed.
+pub async fn delete(conn: &mut SqliteConnection, id: &AgentId) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM agents WHERE id = ?1").bind(id.as_str()).execute(conn).await?;
+    Ok(())
+}
+
+/// One profile.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn get(conn: &mut SqliteConnection, id: &AgentId) -> Result<Option<Agent>, StoreError> {
+    let sql = const_str(SELECT, " WHERE a.id = ?1");
+    let row = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(id.as_str()).fetch_optional(conn).await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// The profile of that name.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn by_name(conn: &mut SqliteConnection, name: &str) -> Result<Option<Agent>, StoreError> {
+    let sql = const_str(SELECT, " WHERE a.name = ?1");
+    let row = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(name).fetch_optional(conn).await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// All profiles, by name.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn list(conn: &mut SqliteConnection) -> Result<Vec<Agent>, StoreError> {
+    let sql = const_str(SELECT, " ORDER BY a.name");
+    let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(conn).await?;
+    rows.iter().map(read).collect()
+}
+
+/// How many tasks and executions name a profile.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn uses(conn: &mut SqliteConnection, id: &AgentId) -> Result<u32, StoreError> {
+    let count: i64 = sqlx::query_scalar(
+        "SELECT (SELECT count(*) FROM task_roles WHERE agent_id = ?1) + (SELECT count(*) FROM executions WHERE agent_id = ?1)",
+    )
+    .bind(id.as_str())
+    .fetch_one(conn)
+    .await?;
+    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+fn const_str(head: &'static str, tail: &'static str) -> String {
+    [head, tail].concat()
+}
+
+fn read(row: &SqliteRow) -> Result<Agent, StoreError> {
+    let c = Columns(row);
+    Ok(Agent {
+        id: c.text("id")?,
+        name: c.text("name")?,
+        adapter: c.name("adapter")?,
+        config: c.json("config")?,
+        model: c.text_opt("model")?,
+        max_concurrent: c.int("max_concurrent")?,
+        paused: c.flag("paused")?,
+        running: c.int("running")?,
+        created_at: c.time("created_at")?,
+        updated_at: c.time("updated_at")?,
+    })
+}

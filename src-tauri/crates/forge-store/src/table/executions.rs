@@ -1,0 +1,236 @@
+//! `executions`: runs of agents.
+
+use std::collections::HashMap;
+
+use forge_model::budget::BudgetKind;
+use forge_model::execution::{CostSource, Execution, Usage};
+use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::prompt::Correction;
+use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
+
+use crate::{
+    StoreError,
+    row::{Columns, json, json_opt},
+};
+
+/// An execution as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExecutionRow {
+    /// What people see of it.
+    pub execution: Execution,
+    /// What its prompt carries besides the task.
+    pub corrections: Vec<Correction>,
+    /// The budget it was paid from.
+    pub spends: Option<BudgetKind>,
+    /// The newest move when it was started.
+    pub after_transition: i64,
+}
+
+/// Inserts an execution.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn insert(conn: &mut SqliteConnection, row: &ExecutionRow) -> Result<(), StoreError> {
+    let e = &row.execution;
+    sqlx::query(
+        "INSERT INTO executions (id, task_id, role, agent_id, attempt, status, parent_execution_id, session_id, cause, corrections,
+         before_commit, usage, spends, after_transition, started_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+    )
+    .bind(e.id.as_str())
+    .bind(e.task_id.as_str())
+    .bind(e.role.as_str())
+    .bind(e.agent_id.as_str())
+    .bind(e.attempt)
+    .bind(e.status.as_str())
+    .bind(e.parent_execution_id.as_ref().map(ExecutionId::as_str))
+    .bind(&e.session_id)
+    .bind(&e.cause)
+    .bind(json(&row.corrections)?)
+    .bind(&e.before_commit)
+    .bind(json(&e.usage)?)
+    .bind(row.spends.map(BudgetKind::as_str))
+    .bind(row.after_transition)
+    .bind(e.started_at.0)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Writes what changes of an execution.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn update(conn: &mut SqliteConnection, e: &Execution) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE executions SET status = ?2, session_id = ?3, activity = ?4, after_commit = ?5, usage = ?6, conflict = ?7, error = ?8,
+         summary = ?9, finished_at = ?10, before_commit = ?11 WHERE id = ?1",
+    )
+    .bind(e.id.as_str())
+    .bind(e.status.as_str())
+    .bind(&e.session_id)
+    .bind(&e.activity)
+    .bind(&e.after_commit)
+    .bind(json(&e.usage)?)
+    .bind(json_opt(e.conflict.as_ref())?)
+    .bind(json_opt(e.error.as_ref())?)
+    .bind(&e.summary)
+    .bind(e.finished_at.map(|time| time.0))
+    .bind(&e.before_commit)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// One execution.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn get(conn: &mut SqliteConnection, id: &ExecutionId) -> Result<Option<ExecutionRow>, StoreError> {
+    let row =
+        sqlx::query("SELECT * FROM executions WHERE id = ?1").bind(id.as_str()).fetch_optional(conn).await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// All executions of a task, oldest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<ExecutionRow>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM executions WHERE task_id = ?1 ORDER BY seq")
+        .bind(task.as_str())
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(read).collect()
+}
+
+/// The latest execution of a task.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<ExecutionRow>, StoreError> {
+    let row = sqlx::query("SELECT * FROM executions WHERE task_id = ?1 ORDER BY seq DESC LIMIT 1")
+        .bind(task.as_str())
+        .fetch_optional(conn)
+        .await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// Executions that are not over, of all tasks or of some.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn open(
+    conn: &mut SqliteConnection,
+    tasks: Option<&[TaskId]>,
+) -> Result<Vec<ExecutionRow>, StoreError> {
+    let mut query =
+        QueryBuilder::<Sqlite>::new("SELECT * FROM executions WHERE status IN ('starting', 'running')");
+    narrow(&mut query, tasks);
+    query.push(" ORDER BY seq");
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter().map(read).collect()
+}
+
+/// What the runs of many tasks used, summed per task.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn usage(
+    conn: &mut SqliteConnection,
+    tasks: &[TaskId],
+) -> Result<HashMap<TaskId, Usage>, StoreError> {
+    let mut query =
+        QueryBuilder::<Sqlite>::new("SELECT task_id, usage FROM executions WHERE finished_at IS NOT NULL");
+    narrow(&mut query, Some(tasks));
+    let mut sums: HashMap<TaskId, Usage> = HashMap::new();
+    for row in query.build().fetch_all(conn).await? {
+        let c = Columns(&row);
+        sums.entry(c.text("task_id")?).or_default().add(&c.json("usage")?);
+    }
+    Ok(sums)
+}
+
+/// How many runs were paid from the execution budget, each after its task's boundary.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn spent(
+    conn: &mut SqliteConnection,
+    tasks: &[TaskId],
+) -> Result<HashMap<TaskId, u32>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT x.task_id, count(*) AS n FROM executions x JOIN tasks t ON t.id = x.task_id AND x.after_transition >= t.budget_boundary
+         WHERE x.spends = 'execution'",
+    );
+    query.push(" AND x.task_id IN (");
+    let mut list = query.separated(", ");
+    for task in tasks {
+        list.push_bind(task.as_str().to_owned());
+    }
+    query.push(") GROUP BY x.task_id");
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter().map(|row| Ok((Columns(row).text("task_id")?, Columns(row).int("n")?))).collect()
+}
+
+/// How many executions a task has had in a role.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn count(conn: &mut SqliteConnection, task: &TaskId, role: &str) -> Result<u32, StoreError> {
+    let row = sqlx::query("SELECT count(*) AS n FROM executions WHERE task_id = ?1 AND role = ?2")
+        .bind(task.as_str())
+        .bind(role)
+        .fetch_one(conn)
+        .await?;
+    Columns(&row).int("n")
+}
+
+fn narrow(query: &mut QueryBuilder<Sqlite>, tasks: Option<&[TaskId]>) {
+    if let Some(tasks) = tasks {
+        query.push(" AND task_id IN (");
+        let mut list = query.separated(", ");
+        for task in tasks {
+            list.push_bind(task.as_str().to_owned());
+        }
+        query.push(")");
+    }
+}
+
+fn read(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
+    let c = Columns(row);
+    let id: ExecutionId = c.text("id")?;
+    let usage: Usage = c.json("usage")?;
+    Ok(ExecutionRow {
+        corrections: c.json("corrections")?,
+        spends: c.name_opt("spends")?,
+        after_transition: row.try_get("after_transition")?,
+        execution: Execution {
+            log_id: id.0.clone(),
+            id,
+            task_id: c.text("task_id")?,
+            role: c.name("role")?,
+            agent_id: c.text("agent_id")?,
+            attempt: c.int("attempt")?,
+            status: c.name("status")?,
+            parent_execution_id: c.text_opt("parent_execution_id")?,
+            session_id: c.text_opt("session_id")?,
+            cause: c.text("cause")?,
+            activity: c.text("activity")?,
+            before_commit: c.text_opt("before_commit")?,
+            after_commit: c.text_opt("after_commit")?,
+            cost_micro_usd: usage.cost_micro_usd,
+            cost_source: if usage.cost_micro_usd.is_some() {
+                CostSource::Reported
+            } else {
+                CostSource::Unknown
+            },
+            usage,
+            conflict: c.json_opt("conflict")?,
+            error: c.json_opt("error")?,
+            summary: c.text_opt("summary")?,
+            started_at: c.time("started_at")?,
+            finished_at: c.time_opt("finished_at")?,
+        },
+    })
+}

@@ -1,0 +1,68 @@
+//! `processes`: what runs on tasks' behalf, written when it starts and removed when it is gone.
+
+use forge_model::ids::TaskId;
+use forge_model::time::Timestamp;
+use sqlx::SqliteConnection;
+
+use crate::{StoreError, row::Columns};
+
+/// A process that was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessRow {
+    /// The mark in its environment and its descendants'.
+    pub marker: String,
+    /// The task.
+    pub task_id: TaskId,
+    /// The group leader.
+    pub pid: u32,
+    /// Its start time in clock ticks since boot.
+    pub start_time: u64,
+    /// The boot it belongs to.
+    pub boot_id: String,
+}
+
+/// Records a process.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn insert(conn: &mut SqliteConnection, p: &ProcessRow, now: Timestamp) -> Result<(), StoreError> {
+    sqlx::query("INSERT OR REPLACE INTO processes (marker, task_id, pid, start_time, boot_id, started_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+        .bind(&p.marker)
+        .bind(p.task_id.as_str())
+        .bind(p.pid)
+        .bind(p.start_time.cast_signed())
+        .bind(&p.boot_id)
+        .bind(now.0)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Forgets a process that is gone.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn delete(conn: &mut SqliteConnection, marker: &str) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM processes WHERE marker = ?1").bind(marker).execute(conn).await?;
+    Ok(())
+}
+
+/// Every recorded process.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn list(conn: &mut SqliteConnection) -> Result<Vec<ProcessRow>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM processes ORDER BY marker").fetch_all(conn).await?;
+    rows.iter()
+        .map(|row| {
+            let c = Columns(row);
+            Ok(ProcessRow {
+                marker: c.text("marker")?,
+                task_id: c.text("task_id")?,
+                pid: c.int("pid")?,
+                start_time: c.int::<i64>("start_time")?.cast_unsigned(),
+                boot_id: c.text("boot_id")?,
+            })
+        })
+        .collect()
+}

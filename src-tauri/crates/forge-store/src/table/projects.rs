@@ -1,0 +1,148 @@
+//! `projects`.
+
+use forge_model::ids::ProjectId;
+use forge_model::project::{Project, WorkMode};
+use forge_model::time::Timestamp;
+use serde_json::Value;
+use sqlx::{Row as _, SqliteConnection, sqlite::SqliteRow};
+
+use crate::{
+    StoreError,
+    row::{Columns, json},
+};
+
+/// A project as stored.
+#[derive(Debug, Clone)]
+pub struct ProjectRow {
+    /// What people see of it.
+    pub project: Project,
+    /// What differs from the default settings.
+    pub settings: Value,
+    /// Its workflow definition as JSON text; parsed and cached by the engine.
+    pub workflow: String,
+}
+
+/// Inserts a project.
+///
+/// # Errors
+/// When its name is taken, or it cannot be written.
+pub async fn insert(conn: &mut SqliteConnection, row: &ProjectRow) -> Result<(), StoreError> {
+    let p = &row.project;
+    sqlx::query(
+        "INSERT INTO projects (id, name, repo_path, default_branch, work_mode, settings, workflow, paused, version, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )
+    .bind(p.id.as_str())
+    .bind(&p.name)
+    .bind(&p.repo_path)
+    .bind(&p.default_branch)
+    .bind(p.work_mode.as_str())
+    .bind(json(&row.settings)?)
+    .bind(&row.workflow)
+    .bind(p.paused)
+    .bind(p.version)
+    .bind(p.created_at.0)
+    .bind(p.updated_at.0)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Writes what can change of a project; its version rises.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn update(
+    conn: &mut SqliteConnection,
+    row: &mut ProjectRow,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    row.project.version += 1;
+    row.project.updated_at = now;
+    let p = &row.project;
+    sqlx::query(
+        "UPDATE projects SET name = ?2, repo_path = ?3, default_branch = ?4, work_mode = ?5, settings = ?6, workflow = ?7,
+         paused = ?8, version = ?9, updated_at = ?10 WHERE id = ?1",
+    )
+    .bind(p.id.as_str())
+    .bind(&p.name)
+    .bind(&p.repo_path)
+    .bind(&p.default_branch)
+    .bind(p.work_mode.as_str())
+    .bind(json(&row.settings)?)
+    .bind(&row.workflow)
+    .bind(p.paused)
+    .bind(p.version)
+    .bind(p.updated_at.0)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Removes a project with everything that belongs to it.
+///
+/// # Errors
+/// When it cannot be removed.
+pub async fn delete(conn: &mut SqliteConnection, id: &ProjectId) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM projects WHERE id = ?1").bind(id.as_str()).execute(conn).await?;
+    Ok(())
+}
+
+/// One project.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn get(conn: &mut SqliteConnection, id: &ProjectId) -> Result<Option<ProjectRow>, StoreError> {
+    let row =
+        sqlx::query("SELECT * FROM projects WHERE id = ?1").bind(id.as_str()).fetch_optional(conn).await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// The project of that name.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn by_name(conn: &mut SqliteConnection, name: &str) -> Result<Option<ProjectRow>, StoreError> {
+    let row = sqlx::query("SELECT * FROM projects WHERE name = ?1").bind(name).fetch_optional(conn).await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// All projects, by name.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn list(conn: &mut SqliteConnection) -> Result<Vec<ProjectRow>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM projects ORDER BY name").fetch_all(conn).await?;
+    rows.iter().map(read).collect()
+}
+
+/// Takes the next task number of a project.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn take_task_number(conn: &mut SqliteConnection, id: &ProjectId) -> Result<u32, StoreError> {
+    let row = sqlx::query("UPDATE projects SET next_task_number = next_task_number + 1 WHERE id = ?1 RETURNING next_task_number - 1 AS number")
+        .bind(id.as_str())
+        .fetch_one(conn)
+        .await?;
+    Ok(row.get("number"))
+}
+
+fn read(row: &SqliteRow) -> Result<ProjectRow, StoreError> {
+    let c = Columns(row);
+    Ok(ProjectRow {
+        project: Project {
+            id: c.text("id")?,
+            name: c.text("name")?,
+            repo_path: c.text("repo_path")?,
+            default_branch: c.text("default_branch")?,
+            work_mode: c.name::<WorkMode>("work_mode")?,
+            paused: c.flag("paused")?,
+            version: c.int("version")?,
+            created_at: c.time("created_at")?,
+            updated_at: c.time("updated_at")?,
+        },
+        settings: c.json("settings")?,
+        workflow: c.text("workflow")?,
+    })
+}

@@ -1,0 +1,198 @@
+//! `reviews` and `review_steps`. Reviews are never deleted while their task lives.
+
+use std::collections::HashMap;
+
+use forge_model::ids::{ReviewId, TaskId};
+use forge_model::review::{Review, ReviewStatus, ReviewStep, Verdict};
+use forge_model::task::ReviewBadge;
+use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
+
+use crate::{
+    StoreError,
+    row::{Columns, json, text_opt},
+};
+
+/// Inserts a review that belongs to the move `transition_seq`.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn insert(conn: &mut SqliteConnection, r: &Review, transition_seq: i64) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO reviews (id, task_id, attempt_number, state, status, verdict, note, reason, decided_by, reviewed_commit,
+         transition_seq, started_at, finished_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    )
+    .bind(r.id.as_str())
+    .bind(r.task_id.as_str())
+    .bind(r.attempt_number)
+    .bind(&r.state)
+    .bind(r.status.as_str())
+    .bind(r.verdict.map(Verdict::as_str))
+    .bind(&r.note)
+    .bind(&r.reason)
+    .bind(text_opt(r.decided_by.as_ref()))
+    .bind(&r.reviewed_commit)
+    .bind(transition_seq)
+    .bind(r.started_at.0)
+    .bind(r.finished_at.map(|time| time.0))
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Writes how far a review has come; its checks are written by [`put_step`].
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn update(conn: &mut SqliteConnection, r: &Review) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE reviews SET status = ?2, verdict = ?3, note = ?4, reason = ?5, decided_by = ?6, reviewed_commit = ?7, finished_at = ?8
+         WHERE id = ?1",
+    )
+    .bind(r.id.as_str())
+    .bind(r.status.as_str())
+    .bind(r.verdict.map(Verdict::as_str))
+    .bind(&r.note)
+    .bind(&r.reason)
+    .bind(text_opt(r.decided_by.as_ref()))
+    .bind(&r.reviewed_commit)
+    .bind(r.finished_at.map(|time| time.0))
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Writes one check of a review.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn put_step(
+    conn: &mut SqliteConnection,
+    review: &ReviewId,
+    step: &ReviewStep,
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO review_steps (review_id, idx, step) VALUES (?1, ?2, ?3) ON CONFLICT (review_id, idx) DO UPDATE SET step = ?3")
+        .bind(review.as_str())
+        .bind(step.index)
+        .bind(json(step)?)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Forgets the checks of a review, because they are run again.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn clear_steps(conn: &mut SqliteConnection, review: &ReviewId) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM review_steps WHERE review_id = ?1").bind(review.as_str()).execute(conn).await?;
+    Ok(())
+}
+
+/// The latest review of a task.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<Review>, StoreError> {
+    let row = sqlx::query("SELECT * FROM reviews WHERE task_id = ?1 ORDER BY attempt_number DESC LIMIT 1")
+        .bind(task.as_str())
+        .fetch_optional(&mut *conn)
+        .await?;
+    match row {
+        Some(row) => Ok(Some(with_steps(conn, read(&row)?).await?)),
+        None => Ok(None),
+    }
+}
+
+/// The review that belongs to a move.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn of_transition(
+    conn: &mut SqliteConnection,
+    task: &TaskId,
+    seq: i64,
+) -> Result<Option<Review>, StoreError> {
+    let row = sqlx::query("SELECT * FROM reviews WHERE task_id = ?1 AND transition_seq = ?2")
+        .bind(task.as_str())
+        .bind(seq)
+        .fetch_optional(&mut *conn)
+        .await?;
+    match row {
+        Some(row) => Ok(Some(with_steps(conn, read(&row)?).await?)),
+        None => Ok(None),
+    }
+}
+
+/// All reviews of a task, oldest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<Review>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM reviews WHERE task_id = ?1 ORDER BY attempt_number")
+        .bind(task.as_str())
+        .fetch_all(&mut *conn)
+        .await?;
+    let mut reviews = Vec::with_capacity(rows.len());
+    for row in &rows {
+        reviews.push(with_steps(conn, read(row)?).await?);
+    }
+    Ok(reviews)
+}
+
+/// The latest reviews of many tasks, as their cards show them.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn badges(
+    conn: &mut SqliteConnection,
+    tasks: &[TaskId],
+) -> Result<HashMap<TaskId, ReviewBadge>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT task_id, max(attempt_number) AS attempt_number, status, verdict FROM reviews WHERE task_id IN (",
+    );
+    let mut list = query.separated(", ");
+    for task in tasks {
+        list.push_bind(task.as_str().to_owned());
+    }
+    query.push(") GROUP BY task_id");
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter()
+        .map(|row| {
+            let c = Columns(row);
+            let badge = ReviewBadge {
+                attempt_number: c.int("attempt_number")?,
+                status: c.name::<ReviewStatus>("status")?,
+                verdict: c.name_opt("verdict")?,
+            };
+            Ok((c.text("task_id")?, badge))
+        })
+        .collect()
+}
+
+async fn with_steps(conn: &mut SqliteConnection, mut review: Review) -> Result<Review, StoreError> {
+    let rows = sqlx::query("SELECT step FROM review_steps WHERE review_id = ?1 ORDER BY idx")
+        .bind(review.id.as_str())
+        .fetch_all(conn)
+        .await?;
+    review.steps = rows.iter().map(|row| Columns(row).json("step")).collect::<Result<_, _>>()?;
+    Ok(review)
+}
+
+fn read(row: &SqliteRow) -> Result<Review, StoreError> {
+    let c = Columns(row);
+    Ok(Review {
+        id: c.text("id")?,
+        task_id: c.text("task_id")?,
+        attempt_number: c.int("attempt_number")?,
+        state: row.try_get("state")?,
+        status: c.name("status")?,
+        verdict: c.name_opt("verdict")?,
+        steps: Vec::new(),
+        note: c.text_opt("note")?,
+        reason: c.text_opt("reason")?,
+        decided_by: c.name_opt("decided_by")?,
+        reviewed_commit: c.text_opt("reviewed_commit")?,
+        started_at: c.time("started_at")?,
+        finished_at: c.time_opt("finished_at")?,
+    })
+}

@@ -1,0 +1,245 @@
+//! `steps`: what is still to be done for each task, in order, and the record of what was.
+
+use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::time::Timestamp;
+use forge_model::transition::{StepKind, StepOutcome, StepStatus};
+use forge_model::workflow::{Action, Audience, OnFailure};
+use serde_json::Value;
+use sqlx::{Row as _, SqliteConnection, sqlite::SqliteRow};
+
+use crate::{
+    StoreError,
+    row::{Columns, json_opt},
+};
+
+/// A step as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepRow {
+    /// Its number; steps of a task run in this order.
+    pub id: i64,
+    /// The task.
+    pub task_id: TaskId,
+    /// The move that asked for it.
+    pub transition_seq: Option<i64>,
+    /// The execution that it is about.
+    pub execution_id: Option<ExecutionId>,
+    /// The task's state that it belongs to.
+    pub state: String,
+    /// What it does.
+    pub kind: StepKind,
+    /// The phase shown to people.
+    pub phase: String,
+    /// The workflow action, for `StepKind::Action`.
+    pub action: Option<Action>,
+    /// Its parameters.
+    pub params: Option<Value>,
+    /// What its failure does.
+    pub on_failure: Option<OnFailure>,
+    /// Whose moves it answers to.
+    pub applies_to: Audience,
+    /// Where it is.
+    pub status: StepStatus,
+    /// How it ended.
+    pub outcome: Option<StepOutcome>,
+    /// Why.
+    pub reason: Option<String>,
+    /// Where its output is.
+    pub log_id: Option<String>,
+    /// Not to be run earlier.
+    pub not_before: Option<Timestamp>,
+    /// How often it was begun; more than once after a crash or a wait.
+    pub runs: u32,
+    /// When it was first begun.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+}
+
+impl StepRow {
+    /// A step that is still to run.
+    #[must_use]
+    pub fn pending(task: &TaskId, state: &str, kind: StepKind, phase: &str) -> Self {
+        Self {
+            id: 0,
+            task_id: task.clone(),
+            transition_seq: None,
+            execution_id: None,
+            state: state.to_owned(),
+            kind,
+            phase: phase.to_owned(),
+            action: None,
+            params: None,
+            on_failure: None,
+            applies_to: Audience::All,
+            status: StepStatus::Pending,
+            outcome: None,
+            reason: None,
+            log_id: None,
+            not_before: None,
+            runs: 0,
+            started_at: None,
+            finished_at: None,
+        }
+    }
+}
+
+/// Appends a step; its `id` is set.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn insert(conn: &mut SqliteConnection, s: &mut StepRow) -> Result<(), StoreError> {
+    let row = sqlx::query(
+        "INSERT INTO steps (task_id, transition_seq, execution_id, state, kind, phase, action, params, on_failure, applies_to,
+         status, outcome, reason, log_id, not_before, runs, started_at, finished_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18) RETURNING id",
+    )
+    .bind(s.task_id.as_str())
+    .bind(s.transition_seq)
+    .bind(s.execution_id.as_ref().map(ExecutionId::as_str))
+    .bind(&s.state)
+    .bind(s.kind.as_str())
+    .bind(&s.phase)
+    .bind(s.action.map(Action::as_str))
+    .bind(json_opt(s.params.as_ref())?)
+    .bind(json_opt(s.on_failure.as_ref())?)
+    .bind(s.applies_to.as_str())
+    .bind(s.status.as_str())
+    .bind(s.outcome.map(StepOutcome::as_str))
+    .bind(&s.reason)
+    .bind(&s.log_id)
+    .bind(s.not_before.map(|time| time.0))
+    .bind(s.runs)
+    .bind(s.started_at.map(|time| time.0))
+    .bind(s.finished_at.map(|time| time.0))
+    .fetch_one(conn)
+    .await?;
+    s.id = row.get(0);
+    Ok(())
+}
+
+/// Writes how far a step has come.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn update(conn: &mut SqliteConnection, s: &StepRow) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE steps SET status = ?2, outcome = ?3, reason = ?4, log_id = ?5, not_before = ?6, runs = ?7, started_at = ?8,
+         finished_at = ?9, params = ?10, execution_id = ?11 WHERE id = ?1",
+    )
+    .bind(s.id)
+    .bind(s.status.as_str())
+    .bind(s.outcome.map(StepOutcome::as_str))
+    .bind(&s.reason)
+    .bind(&s.log_id)
+    .bind(s.not_before.map(|time| time.0))
+    .bind(s.runs)
+    .bind(s.started_at.map(|time| time.0))
+    .bind(s.finished_at.map(|time| time.0))
+    .bind(json_opt(s.params.as_ref())?)
+    .bind(s.execution_id.as_ref().map(ExecutionId::as_str))
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The next step of a task that is not over.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn next(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<StepRow>, StoreError> {
+    let row = sqlx::query("SELECT * FROM steps WHERE task_id = ?1 AND status <> 'done' ORDER BY id LIMIT 1")
+        .bind(task.as_str())
+        .fetch_optional(conn)
+        .await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// Whether anything is still to be done for a task.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn any_open(conn: &mut SqliteConnection, task: &TaskId) -> Result<bool, StoreError> {
+    Ok(next(conn, task).await?.is_some())
+}
+
+/// The tasks for which something is still to be done.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn tasks_with_open(conn: &mut SqliteConnection) -> Result<Vec<TaskId>, StoreError> {
+    let rows = sqlx::query("SELECT DISTINCT task_id FROM steps WHERE status <> 'done' ORDER BY task_id")
+        .fetch_all(conn)
+        .await?;
+    Ok(rows.iter().map(|row| TaskId(row.get(0))).collect())
+}
+
+/// Ends every open step of a task without running it; cleanup of worktrees is not among them.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn skip_open(
+    conn: &mut SqliteConnection,
+    task: &TaskId,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE steps SET status = 'done', outcome = 'skipped', reason = ?2, finished_at = ?3
+         WHERE task_id = ?1 AND status <> 'done' AND kind <> 'cleanup'",
+    )
+    .bind(task.as_str())
+    .bind(reason)
+    .bind(now.0)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The steps of a task, oldest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<StepRow>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM steps WHERE task_id = ?1 ORDER BY id")
+        .bind(task.as_str())
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(read).collect()
+}
+
+/// How the steps of one move ended, by action.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn of_transition(conn: &mut SqliteConnection, seq: i64) -> Result<Vec<StepRow>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM steps WHERE transition_seq = ?1 ORDER BY id")
+        .bind(seq)
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(read).collect()
+}
+
+fn read(row: &SqliteRow) -> Result<StepRow, StoreError> {
+    let c = Columns(row);
+    Ok(StepRow {
+        id: c.int("id")?,
+        task_id: c.text("task_id")?,
+        transition_seq: c.int_opt("transition_seq")?,
+        execution_id: c.text_opt("execution_id")?,
+        state: c.text("state")?,
+        kind: c.name("kind")?,
+        phase: c.text("phase")?,
+        action: c.name_opt("action")?,
+        params: c.json_opt("params")?,
+        on_failure: c.json_opt("on_failure")?,
+        applies_to: c.name("applies_to")?,
+        status: c.name("status")?,
+        outcome: c.name_opt("outcome")?,
+        reason: c.text_opt("reason")?,
+        log_id: c.text_opt("log_id")?,
+        not_before: c.time_opt("not_before")?,
+        runs: c.int("runs")?,
+        started_at: c.time_opt("started_at")?,
+        finished_at: c.time_opt("finished_at")?,
+    })
+}

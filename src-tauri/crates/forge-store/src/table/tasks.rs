@@ -1,0 +1,352 @@
+//! `tasks`. A row is read, changed and written back inside one transaction; `version` rises with each write.
+
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::review::ReviewConfig;
+use forge_model::settings::MergeConfig;
+use forge_model::task::{DiffStat, EntryBarrier, ErrorAnnotation, ExecutionMode, TaskStateConfig, Waiting};
+use forge_model::time::Timestamp;
+use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
+
+use crate::{
+    StoreError,
+    row::{Columns, json_opt},
+};
+
+/// A task as stored.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the fields are those of `forge_model::task::Task`, documented there")]
+pub struct TaskRow {
+    pub id: TaskId,
+    pub project_id: ProjectId,
+    pub number: u32,
+    pub title: String,
+    pub description: String,
+    pub status: String,
+    pub priority: i32,
+    pub position: f64,
+    pub version: u32,
+    pub parent_id: Option<TaskId>,
+    pub execution_mode: ExecutionMode,
+    pub subtask_order: Option<u32>,
+    pub review_config: Option<ReviewConfig>,
+    pub merge_config: Option<MergeConfig>,
+    pub task_state_config: Option<TaskStateConfig>,
+    pub review_passed_at: Option<Timestamp>,
+    pub entry_barrier: Option<EntryBarrier>,
+    pub error_annotation: Option<ErrorAnnotation>,
+    pub waiting: Option<Waiting>,
+    pub held: bool,
+    /// Transitions up to this number do not count for the budgets.
+    pub budget_boundary: i64,
+    pub diff_stat: Option<DiffStat>,
+    pub status_since: Timestamp,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// Inserts a task.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn insert(conn: &mut SqliteConnection, t: &TaskRow) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO tasks (id, project_id, number, title, description, status, priority, position, version, parent_id,
+         execution_mode, subtask_order, review_config, merge_config, task_state_config, held, status_since, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+    )
+    .bind(t.id.as_str())
+    .bind(t.project_id.as_str())
+    .bind(t.number)
+    .bind(&t.title)
+    .bind(&t.description)
+    .bind(&t.status)
+    .bind(t.priority)
+    .bind(t.position)
+    .bind(t.version)
+    .bind(t.parent_id.as_ref().map(TaskId::as_str))
+    .bind(t.execution_mode.as_str())
+    .bind(t.subtask_order)
+    .bind(json_opt(t.review_config.as_ref())?)
+    .bind(json_opt(t.merge_config.as_ref())?)
+    .bind(json_opt(t.task_state_config.as_ref())?)
+    .bind(t.held)
+    .bind(t.status_since.0)
+    .bind(t.created_at.0)
+    .bind(t.updated_at.0)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Writes a task back; its version rises.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp) -> Result<(), StoreError> {
+    t.version += 1;
+    t.updated_at = now;
+    sqlx::query(
+        "UPDATE tasks SET title = ?2, description = ?3, status = ?4, priority = ?5, position = ?6, version = ?7, parent_id = ?8,
+         execution_mode = ?9, subtask_order = ?10, review_config = ?11, merge_config = ?12, task_state_config = ?13,
+         review_passed_at = ?14, entry_barrier = ?15, error_annotation = ?16, waiting = ?17, held = ?18, budget_boundary = ?19,
+         diff_files = ?20, diff_added = ?21, diff_removed = ?22, status_since = ?23, updated_at = ?24 WHERE id = ?1",
+    )
+    .bind(t.id.as_str())
+    .bind(&t.title)
+    .bind(&t.description)
+    .bind(&t.status)
+    .bind(t.priority)
+    .bind(t.position)
+    .bind(t.version)
+    .bind(t.parent_id.as_ref().map(TaskId::as_str))
+    .bind(t.execution_mode.as_str())
+    .bind(t.subtask_order)
+    .bind(json_opt(t.review_config.as_ref())?)
+    .bind(json_opt(t.merge_config.as_ref())?)
+    .bind(json_opt(t.task_state_config.as_ref())?)
+    .bind(t.review_passed_at.map(|time| time.0))
+    .bind(json_opt(t.entry_barrier.as_ref())?)
+    .bind(json_opt(t.error_annotation.as_ref())?)
+    .bind(json_opt(t.waiting.as_ref())?)
+    .bind(t.held)
+    .bind(t.budget_boundary)
+    .bind(t.diff_stat.map(|stat| stat.files))
+    .bind(t.diff_stat.map(|stat| stat.added))
+    .bind(t.diff_stat.map(|stat| stat.removed))
+    .bind(t.status_since.0)
+    .bind(now.0)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Removes a task with its history.
+///
+/// # Errors
+/// When it cannot be removed.
+pub async fn delete(conn: &mut SqliteConnection, id: &TaskId) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM tasks WHERE id = ?1").bind(id.as_str()).execute(conn).await?;
+    Ok(())
+}
+
+/// One task.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn get(conn: &mut SqliteConnection, id: &TaskId) -> Result<Option<TaskRow>, StoreError> {
+    let row = sqlx::query("SELECT * FROM tasks WHERE id = ?1").bind(id.as_str()).fetch_optional(conn).await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// A task by its number in a project.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn by_number(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    number: u32,
+) -> Result<Option<TaskRow>, StoreError> {
+    let row = sqlx::query("SELECT * FROM tasks WHERE project_id = ?1 AND number = ?2")
+        .bind(project.as_str())
+        .bind(number)
+        .fetch_optional(conn)
+        .await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// What a list of tasks is narrowed by.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Only this project's.
+    pub project: Option<ProjectId>,
+    /// Only those in one of these states; all when empty.
+    pub states: Vec<String>,
+    /// Only those whose title, description or number contains this.
+    pub text: Option<String>,
+    /// Only those after this `(position, id)`.
+    pub after: Option<(f64, String)>,
+}
+
+/// At most `limit` tasks in board order.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn list(
+    conn: &mut SqliteConnection,
+    filter: &Filter,
+    limit: u32,
+) -> Result<Vec<TaskRow>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM tasks WHERE 1");
+    if let Some(project) = &filter.project {
+        query.push(" AND project_id = ").push_bind(project.as_str().to_owned());
+    }
+    if !filter.states.is_empty() {
+        query.push(" AND status IN (");
+        let mut states = query.separated(", ");
+        for state in &filter.states {
+            states.push_bind(state.clone());
+        }
+        query.push(")");
+    }
+    if let Some(text) = &filter.text {
+        let pattern = format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
+        query
+            .push(" AND (title LIKE ")
+            .push_bind(pattern.clone())
+            .push(" ESCAPE '\\' OR description LIKE ")
+            .push_bind(pattern);
+        query
+            .push(" ESCAPE '\\' OR number = ")
+            .push_bind(text.trim_start_matches('#').parse::<i64>().unwrap_or(-1))
+            .push(")");
+    }
+    if let Some((position, id)) = &filter.after {
+        query.push(" AND (position, id) > (").push_bind(*position).push(", ").push_bind(id.clone()).push(")");
+    }
+    query.push(" ORDER BY position, id LIMIT ").push_bind(limit);
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter().map(read).collect()
+}
+
+/// How many tasks of a project are in each state.
+///
+/// # Errors
+/// When they cannot be counted.
+pub async fn counts(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+) -> Result<Vec<(String, u32)>, StoreError> {
+    let rows = sqlx::query("SELECT status, count(*) AS n FROM tasks WHERE project_id = ?1 GROUP BY status")
+        .bind(project.as_str())
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(|row| Ok((row.try_get("status")?, Columns(row).int("n")?))).collect()
+}
+
+/// The parts of a task, in order.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn children(conn: &mut SqliteConnection, parent: &TaskId) -> Result<Vec<TaskRow>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM tasks WHERE parent_id = ?1 ORDER BY subtask_order, number")
+        .bind(parent.as_str())
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(read).collect()
+}
+
+/// Tasks that wait for something that passes by itself, highest priority and oldest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn waiting(conn: &mut SqliteConnection) -> Result<Vec<TaskRow>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT * FROM tasks WHERE waiting IS NOT NULL ORDER BY priority DESC, status_since, number",
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.iter().map(read).collect()
+}
+
+/// Tasks that need a person: an annotation, a gate that waits for them, or a wait only they can end;
+/// oldest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn attention(conn: &mut SqliteConnection, limit: u32) -> Result<Vec<TaskRow>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT t.* FROM tasks t WHERE t.error_annotation IS NOT NULL
+           OR t.id IN (SELECT task_id FROM reviews WHERE status = 'awaiting_human')
+           OR json_extract(t.waiting, '$.reason') IN ('target_checkout_dirty', 'git_locked')
+         ORDER BY t.status_since, t.number LIMIT ?1",
+    )
+    .bind(limit)
+    .fetch_all(conn)
+    .await?;
+    rows.iter().map(read).collect()
+}
+
+/// The position below all others of these states.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn bottom(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    states: &[String],
+) -> Result<f64, StoreError> {
+    let mut query =
+        QueryBuilder::<Sqlite>::new("SELECT coalesce(max(position), 0.0) FROM tasks WHERE project_id = ");
+    query.push_bind(project.as_str().to_owned()).push(" AND status IN (");
+    let mut list = query.separated(", ");
+    for state in states {
+        list.push_bind(state.clone());
+    }
+    query.push(")");
+    let row = query.build().fetch_one(conn).await?;
+    Ok(row.try_get::<f64, _>(0)? + 1024.0)
+}
+
+/// The position of the nearest task of these states above (or below) a position.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn neighbour(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    states: &[String],
+    position: f64,
+    above: bool,
+    except: &TaskId,
+) -> Result<Option<f64>, StoreError> {
+    let mut query =
+        QueryBuilder::<Sqlite>::new(if above { "SELECT max(position)" } else { "SELECT min(position)" });
+    query.push(" FROM tasks WHERE project_id = ").push_bind(project.as_str().to_owned());
+    query.push(" AND id <> ").push_bind(except.as_str().to_owned());
+    query
+        .push(if above { " AND position < " } else { " AND position > " })
+        .push_bind(position)
+        .push(" AND status IN (");
+    let mut list = query.separated(", ");
+    for state in states {
+        list.push_bind(state.clone());
+    }
+    query.push(")");
+    Ok(query.build().fetch_one(conn).await?.try_get(0)?)
+}
+
+fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
+    let c = Columns(row);
+    let diff_stat = match (c.int_opt("diff_files")?, c.int_opt("diff_added")?, c.int_opt("diff_removed")?) {
+        (Some(files), Some(added), Some(removed)) => Some(DiffStat { files, added, removed }),
+        _ => None,
+    };
+    Ok(TaskRow {
+        id: c.text("id")?,
+        project_id: c.text("project_id")?,
+        number: c.int("number")?,
+        title: c.text("title")?,
+        description: c.text("description")?,
+        status: c.text("status")?,
+        priority: c.int("priority")?,
+        position: c.real("position")?,
+        version: c.int("version")?,
+        parent_id: c.text_opt("parent_id")?,
+        execution_mode: c.name("execution_mode")?,
+        subtask_order: c.int_opt("subtask_order")?,
+        review_config: c.json_opt("review_config")?,
+        merge_config: c.json_opt("merge_config")?,
+        task_state_config: c.json_opt("task_state_config")?,
+        review_passed_at: c.time_opt("review_passed_at")?,
+        entry_barrier: c.json_opt("entry_barrier")?,
+        error_annotation: c.json_opt("error_annotation")?,
+        waiting: c.json_opt("waiting")?,
+        held: c.flag("held")?,
+        budget_boundary: c.int("budget_boundary")?,
+        diff_stat,
+        status_since: c.time("status_since")?,
+        created_at: c.time("created_at")?,
+        updated_at: c.time("updated_at")?,
+    })
+}

@@ -1,0 +1,155 @@
+//! `transitions`: every move of every task. Rows are never changed.
+
+use std::collections::HashMap;
+
+use forge_model::actor::Actor;
+use forge_model::ids::{TaskId, TransitionId};
+use forge_model::time::Timestamp;
+use forge_model::workflow::Audience;
+use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
+
+use crate::{StoreError, row::Columns};
+
+/// A move as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransitionRow {
+    /// Its number among all moves of all tasks.
+    pub seq: i64,
+    /// Identity.
+    pub id: TransitionId,
+    /// The task.
+    pub task_id: TaskId,
+    /// The state it left.
+    pub from: String,
+    /// The state it entered.
+    pub to: String,
+    /// What caused it.
+    pub trigger: String,
+    /// Who.
+    pub actor: Actor,
+    /// The audience of what started the chain: `user_only` or `agent_only`.
+    pub audience: Audience,
+    /// Why.
+    pub reason: Option<String>,
+    /// Whether the review budget counts it.
+    pub rejection: bool,
+    /// How many cascades lie between it and its cause.
+    pub cascade_depth: u32,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Inserts a move; its `seq` is set.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn insert(conn: &mut SqliteConnection, t: &mut TransitionRow) -> Result<(), StoreError> {
+    let row = sqlx::query(
+        "INSERT INTO transitions (id, task_id, from_state, to_state, trigger, actor, audience, reason, rejection, cascade_depth, at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING seq",
+    )
+    .bind(t.id.as_str())
+    .bind(t.task_id.as_str())
+    .bind(&t.from)
+    .bind(&t.to)
+    .bind(&t.trigger)
+    .bind(t.actor.to_string())
+    .bind(t.audience.as_str())
+    .bind(&t.reason)
+    .bind(t.rejection)
+    .bind(t.cascade_depth)
+    .bind(t.at.0)
+    .fetch_one(conn)
+    .await?;
+    t.seq = row.get(0);
+    Ok(())
+}
+
+/// The latest move of a task.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<TransitionRow>, StoreError> {
+    let row = sqlx::query("SELECT * FROM transitions WHERE task_id = ?1 ORDER BY seq DESC LIMIT 1")
+        .bind(task.as_str())
+        .fetch_optional(conn)
+        .await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// One move by its number.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn get(conn: &mut SqliteConnection, seq: i64) -> Result<Option<TransitionRow>, StoreError> {
+    let row = sqlx::query("SELECT * FROM transitions WHERE seq = ?1").bind(seq).fetch_optional(conn).await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// All moves of a task, oldest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<TransitionRow>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM transitions WHERE task_id = ?1 ORDER BY seq")
+        .bind(task.as_str())
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(read).collect()
+}
+
+/// The number of the newest move of any task.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn max_seq(conn: &mut SqliteConnection) -> Result<i64, StoreError> {
+    Ok(sqlx::query("SELECT coalesce(max(seq), 0) FROM transitions").fetch_one(conn).await?.get(0))
+}
+
+/// What counts against the budgets of many tasks: rejections, and entries into a state, each after the
+/// task's own boundary.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn spent(
+    conn: &mut SqliteConnection,
+    tasks: &[TaskId],
+    merge_failed: Option<&str>,
+) -> Result<HashMap<TaskId, (u32, u32)>, StoreError> {
+    let mut query =
+        QueryBuilder::<Sqlite>::new("SELECT x.task_id, sum(x.rejection) AS rejections, sum(x.to_state = ");
+    query.push_bind(merge_failed.unwrap_or("").to_owned());
+    query.push(
+        ") AS failed_merges FROM transitions x JOIN tasks t ON t.id = x.task_id AND x.seq > t.budget_boundary WHERE x.task_id IN (",
+    );
+    let mut list = query.separated(", ");
+    for task in tasks {
+        list.push_bind(task.as_str().to_owned());
+    }
+    query.push(") GROUP BY x.task_id");
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter()
+        .map(|row| {
+            let c = Columns(row);
+            Ok((c.text("task_id")?, (c.int("rejections")?, c.int("failed_merges")?)))
+        })
+        .collect()
+}
+
+fn read(row: &SqliteRow) -> Result<TransitionRow, StoreError> {
+    let c = Columns(row);
+    Ok(TransitionRow {
+        seq: c.int("seq")?,
+        id: c.text("id")?,
+        task_id: c.text("task_id")?,
+        from: c.text("from_state")?,
+        to: c.text("to_state")?,
+        trigger: c.text("trigger")?,
+        actor: c.name("actor")?,
+        audience: c.name("audience")?,
+        reason: c.text_opt("reason")?,
+        rejection: c.flag("rejection")?,
+        cascade_depth: c.int("cascade_depth")?,
+        at: c.time("at")?,
+    })
+}

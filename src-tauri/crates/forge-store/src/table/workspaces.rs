@@ -1,0 +1,144 @@
+//! `workspaces`: the worktree records; kept after the worktree is gone.
+
+use std::collections::HashMap;
+
+use forge_model::ids::{TaskId, WorkspaceId};
+use forge_model::time::Timestamp;
+use forge_model::workspace::Workspace;
+use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
+
+use crate::{StoreError, row::Columns};
+
+/// Inserts or rewrites a record.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn put(conn: &mut SqliteConnection, w: &Workspace, now: Timestamp) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO workspaces (id, task_id, status, path, branch, base_commit, cleanup_at, disk_bytes, error, port_base, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+         ON CONFLICT (id) DO UPDATE SET status = ?3, path = ?4, branch = ?5, base_commit = ?6, cleanup_at = ?7, disk_bytes = ?8,
+           error = ?9, updated_at = ?12",
+    )
+    .bind(w.id.as_str())
+    .bind(w.task_id.as_str())
+    .bind(w.status.as_str())
+    .bind(&w.path)
+    .bind(&w.branch)
+    .bind(&w.base_commit)
+    .bind(w.cleanup_at.map(|time| time.0))
+    .bind(w.disk_bytes.and_then(|bytes| i64::try_from(bytes).ok()))
+    .bind(&w.error)
+    .bind(w.port_base)
+    .bind(w.created_at.0)
+    .bind(now.0)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Removes a record, because a person resets the workspace.
+///
+/// # Errors
+/// When it cannot be removed.
+pub async fn delete(conn: &mut SqliteConnection, id: &WorkspaceId) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM workspaces WHERE id = ?1").bind(id.as_str()).execute(conn).await?;
+    Ok(())
+}
+
+/// The latest record of a task.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<Workspace>, StoreError> {
+    let row = sqlx::query(
+        "SELECT * FROM workspaces WHERE task_id = ?1 ORDER BY created_at DESC, rowid DESC LIMIT 1",
+    )
+    .bind(task.as_str())
+    .fetch_optional(conn)
+    .await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// The latest records of many tasks.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn of_tasks(
+    conn: &mut SqliteConnection,
+    tasks: &[TaskId],
+) -> Result<HashMap<TaskId, Workspace>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM workspaces WHERE task_id IN (");
+    let mut list = query.separated(", ");
+    for task in tasks {
+        list.push_bind(task.as_str().to_owned());
+    }
+    query.push(") ORDER BY created_at, rowid");
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter().map(|row| read(row).map(|w| (w.task_id.clone(), w))).collect()
+}
+
+/// Records whose worktree still exists, or should.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn present(conn: &mut SqliteConnection) -> Result<Vec<Workspace>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM workspaces WHERE status <> 'cleaned' ORDER BY created_at")
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(read).collect()
+}
+
+/// Records whose removal is due at `now`, and when the next one will be.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn due(
+    conn: &mut SqliteConnection,
+    now: Timestamp,
+) -> Result<(Vec<Workspace>, Option<Timestamp>), StoreError> {
+    let rows = sqlx::query("SELECT * FROM workspaces WHERE status IN ('scheduled', 'error') AND cleanup_at IS NOT NULL ORDER BY cleanup_at")
+        .fetch_all(conn)
+        .await?;
+    let all: Vec<Workspace> = rows.iter().map(read).collect::<Result<_, _>>()?;
+    let (due, later): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|w| w.cleanup_at.is_some_and(|at| at <= now));
+    Ok((due, later.first().and_then(|w| w.cleanup_at)))
+}
+
+/// A first port that no present workspace has, from `from` up in blocks of `block`.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn free_port_base(
+    conn: &mut SqliteConnection,
+    from: u32,
+    block: u32,
+    blocks: u32,
+) -> Result<u32, StoreError> {
+    let rows = sqlx::query("SELECT DISTINCT port_base FROM workspaces WHERE status <> 'cleaned'")
+        .fetch_all(conn)
+        .await?;
+    let taken: Vec<u32> = rows.iter().map(|row| row.get(0)).collect();
+    let free = (0..blocks).map(|n| from + n * block).find(|base| !taken.contains(base));
+    Ok(free.unwrap_or(from))
+}
+
+fn read(row: &SqliteRow) -> Result<Workspace, StoreError> {
+    let c = Columns(row);
+    Ok(Workspace {
+        id: c.text("id")?,
+        task_id: c.text("task_id")?,
+        status: c.name("status")?,
+        path: c.text("path")?,
+        branch: c.text("branch")?,
+        base_commit: c.text("base_commit")?,
+        cleanup_at: c.time_opt("cleanup_at")?,
+        disk_bytes: c.int_opt("disk_bytes")?,
+        error: c.text_opt("error")?,
+        lock: None,
+        port_base: c.int("port_base")?,
+        created_at: c.time("created_at")?,
+        updated_at: c.time("updated_at")?,
+    })
+}
