@@ -1,0 +1,243 @@
+//! What every adapter is asked and what it answers.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use forge_exec::{Exit, Marker, ProcessIdentity};
+use forge_model::{agent::AdapterKind, usage::UsageSample};
+use tokio::{sync::watch, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use crate::{AgentError, LogWriter};
+
+/// How often the live activity changes at most.
+const ACTIVITY_EVERY: Duration = Duration::from_millis(250);
+
+/// The longest activity, in characters; a card shows one line.
+const ACTIVITY_CHARS: usize = 160;
+
+/// What a program can do beyond running one prompt to its end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Go on with an earlier session.
+    pub resume: bool,
+    /// Branch off an earlier session.
+    pub fork: bool,
+    /// Review natively.
+    pub review: bool,
+    /// Take words while it works.
+    pub steer: bool,
+    /// Stop a turn and stay usable.
+    pub interrupt: bool,
+    /// Ask before it does something.
+    pub approvals: bool,
+    /// Draft a text without tools.
+    pub draft: bool,
+    /// Report what it used.
+    pub usage: bool,
+}
+
+/// What a look at the machine found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detected {
+    /// The program.
+    pub program: PathBuf,
+    /// Its version, when it tells one.
+    pub version: Option<String>,
+    /// Whether it is signed in, when that can be known.
+    pub signed_in: Option<bool>,
+}
+
+/// Which conversation a run belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionRequest {
+    /// A fresh one.
+    New,
+    /// The earlier one with this id, continued.
+    Resume(String),
+    /// A copy of the earlier one with this id, continued.
+    Fork(String),
+}
+
+/// How long a run may take and be quiet. None means without limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// From start to end.
+    pub wall_clock: Option<Duration>,
+    /// From one output to the next.
+    pub silence: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { wall_clock: Some(Duration::from_secs(3600)), silence: Some(Duration::from_secs(600)) }
+    }
+}
+
+/// One run to start.
+pub struct Launch {
+    /// The execution; its [`marker_of`] is on every process of the run.
+    pub execution_id: String,
+    /// Where everything it says goes.
+    pub log: LogWriter,
+    /// The agent profile's own configuration.
+    pub config: serde_json::Value,
+    /// The model to ask for, when the adapter takes one.
+    pub model: Option<String>,
+    /// What the agent is told.
+    pub prompt: String,
+    /// The same text in a file, outside the worktree.
+    pub prompt_file: PathBuf,
+    /// Where it works.
+    pub worktree: PathBuf,
+    /// Variables on top of the engine's own, `PATH` and the `FORGE_` ones among them.
+    pub env: Vec<(String, String)>,
+    /// The project's shell with its arguments, for adapters that run a line of shell.
+    pub shell: Vec<String>,
+    /// Its limits.
+    pub limits: Limits,
+    /// From the gentle signal to the kill.
+    pub grace: Duration,
+    /// Which conversation.
+    pub session: SessionRequest,
+    /// Told the process as soon as there is one, to be recorded for a later engine.
+    pub started: Box<dyn FnOnce(ProcessIdentity) + Send>,
+}
+
+/// How a run is influenced and watched while it goes on.
+#[derive(Debug, Clone)]
+pub struct Control {
+    /// Stops the run.
+    pub cancel: CancellationToken,
+    /// What the agent is doing now.
+    pub activity: Activity,
+}
+
+impl Control {
+    /// A control that `cancel` stops.
+    #[must_use]
+    pub fn new(cancel: CancellationToken) -> Self {
+        Self { cancel, activity: Activity::new() }
+    }
+
+    /// What the agent is doing now, in one line, as it changes; at most four times a second.
+    #[must_use]
+    pub fn watch_activity(&self) -> watch::Receiver<String> {
+        self.activity.shown.subscribe()
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunOutcome {
+    /// Whether the agent finished.
+    pub result: Result<(), AgentError>,
+    /// The program's session, to resume.
+    pub session_id: Option<String>,
+    /// What it used, summed by model.
+    pub usage: Vec<UsageSample>,
+    /// How its process ended; none when there was none.
+    pub exit: Option<Exit>,
+    /// What it was doing last.
+    pub activity: String,
+    /// How it summed up its work, when it did.
+    pub summary: Option<String>,
+    /// Processes it left behind, which were ended.
+    pub left_behind: u32,
+}
+
+/// One kind of agent program.
+#[async_trait]
+pub trait Adapter: Send + Sync {
+    /// Which one.
+    fn kind(&self) -> AdapterKind;
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Looks for the program that `config` names on `path`, a `PATH` value.
+    async fn detect(&self, config: &serde_json::Value, path: &str) -> Result<Detected, AgentError>;
+
+    /// Runs one prompt to its end. Dropping the future kills what runs.
+    async fn run(&self, launch: Launch, control: &Control) -> RunOutcome;
+}
+
+/// The marker on every process of an execution.
+#[must_use]
+pub fn marker_of(execution_id: &str) -> Marker {
+    Marker(format!("execution-{execution_id}"))
+}
+
+/// One line that says what an agent is doing, changing at most four times a second. The last one always
+/// gets through: what comes too soon is kept and shown by [`Activity::settle`].
+#[derive(Debug, Clone)]
+pub struct Activity {
+    shown: Arc<watch::Sender<String>>,
+    pending: Arc<Mutex<Pending>>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    line: Option<String>,
+    last: Option<Instant>,
+}
+
+impl Activity {
+    fn new() -> Self {
+        Self { shown: Arc::new(watch::Sender::new(String::new())), pending: Arc::default() }
+    }
+
+    /// Says what is being done. Blank lines say nothing.
+    pub fn say(&self, line: &str) {
+        let line: String = line.trim().chars().take(ACTIVITY_CHARS).collect();
+        if line.is_empty() {
+            return;
+        }
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if pending.last.is_some_and(|last| last.elapsed() < ACTIVITY_EVERY) {
+            pending.line = Some(line);
+        } else {
+            pending.line = None;
+            pending.last = Some(Instant::now());
+            self.show(line);
+        }
+    }
+
+    /// Shows what was kept back, now.
+    pub fn settle(&self) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = pending.line.take() {
+            pending.last = Some(Instant::now());
+            self.show(line);
+        }
+    }
+
+    /// What was said last, shown or not.
+    #[must_use]
+    pub fn latest(&self) -> String {
+        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        pending.line.clone().unwrap_or_else(|| self.shown.borrow().clone())
+    }
+
+    /// Shows what is kept back whenever its time has come. Runs beside the agent; never returns.
+    pub async fn keep_settling(&self) -> std::convert::Infallible {
+        loop {
+            tokio::time::sleep(ACTIVITY_EVERY).await;
+            self.settle();
+        }
+    }
+
+    fn show(&self, line: String) {
+        self.shown.send_if_modified(|shown| {
+            let changed = *shown != line;
+            if changed {
+                *shown = line;
+            }
+            changed
+        });
+    }
+}

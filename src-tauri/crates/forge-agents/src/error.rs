@@ -1,0 +1,163 @@
+//! Why an agent's run failed, as a closed set. Errors are typed from a program's error channel or from
+//! how its process ended, never by reading its prose.
+
+use std::time::Duration;
+
+use forge_exec::Exit;
+
+/// The limit that a run reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitKind {
+    /// It ran too long.
+    WallClock(Duration),
+    /// It took too many turns.
+    Turns(u32),
+    /// It cost too much, in micro-dollars.
+    Cost(u64),
+}
+
+impl std::fmt::Display for LimitKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::WallClock(limit) => write!(f, "it ran for {}", seconds(*limit)),
+            Self::Turns(turns) => write!(f, "it took {turns} turns"),
+            Self::Cost(micro) => {
+                write!(f, "it cost {}.{:02} $", micro / 1_000_000, micro % 1_000_000 / 10_000)
+            }
+        }
+    }
+}
+
+/// Why an agent's run failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AgentError {
+    /// The program is not signed in, or its key is refused.
+    #[error("the agent is not signed in: {detail}")]
+    Auth {
+        /// What the program said.
+        detail: String,
+    },
+    /// The model's owner asks to wait. Not a failure: the run goes on later and spends no budget.
+    #[error("the agent's model is rate limited")]
+    RateLimited {
+        /// When it may go on, in Unix milliseconds.
+        until_ms: i64,
+    },
+    /// The model answered with an error.
+    #[error("the agent's model failed: {detail}")]
+    ModelError {
+        /// What the program said.
+        detail: String,
+    },
+    /// The model declined the task.
+    #[error("the agent declined the task: {detail}")]
+    Refused {
+        /// What it said.
+        detail: String,
+    },
+    /// A limit of the agent's profile was reached and the run was stopped.
+    #[error("the agent reached its limit: {0}")]
+    Limit(LimitKind),
+    /// What the program said could not be understood.
+    #[error("the agent's program broke its protocol: {detail}")]
+    Protocol {
+        /// What was wrong.
+        detail: String,
+    },
+    /// The process ended without finishing.
+    #[error("the agent ended {}{}", exit_text(*exit), last_words(last_line))]
+    Crashed {
+        /// How it ended, when that is known.
+        exit: Option<Exit>,
+        /// The last line it printed, to show; empty when it printed none.
+        last_line: String,
+    },
+    /// It said nothing for too long and was stopped.
+    #[error("the agent said nothing for {}", seconds(*after))]
+    Silent {
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// It was stopped on request.
+    #[error("the agent was stopped")]
+    Cancelled,
+    /// The program cannot be started.
+    #[error("failed to start the agent's program `{program}`: {detail}")]
+    Unavailable {
+        /// The program.
+        program: String,
+        /// Why.
+        detail: String,
+    },
+}
+
+impl AgentError {
+    /// The name by which the engine, the contract and the database know the error.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Auth { .. } => "auth",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::ModelError { .. } => "model_error",
+            Self::Refused { .. } => "refused",
+            Self::Limit(_) => "limit",
+            Self::Protocol { .. } => "protocol",
+            Self::Crashed { .. } => "crashed",
+            Self::Silent { .. } => "silent",
+            Self::Cancelled => "cancelled",
+            Self::Unavailable { .. } => "unavailable",
+        }
+    }
+
+    /// Whether another try may help without anybody's doing.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        match self {
+            Self::Crashed { .. } | Self::Silent { .. } | Self::ModelError { .. } | Self::Protocol { .. } => {
+                true
+            }
+            Self::Auth { .. }
+            | Self::RateLimited { .. }
+            | Self::Refused { .. }
+            | Self::Limit(_)
+            | Self::Cancelled
+            | Self::Unavailable { .. } => false,
+        }
+    }
+
+    /// What a person can do about it.
+    #[must_use]
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Auth { .. } => "Sign in with the program in a terminal, then retry.",
+            Self::RateLimited { .. } => "Nothing to do: the run goes on by itself when the limit is over.",
+            Self::ModelError { .. } => "Retry; if it stays, look at the status page of the model's owner.",
+            Self::Refused { .. } => "Reword the task, or give it to another agent.",
+            Self::Limit(_) => "Raise the limit in the agent's profile, or split the task, then retry.",
+            Self::Protocol { .. } => "Check that the program's version is supported, then retry.",
+            Self::Crashed { .. } => "Look at the end of the log for the reason, then retry.",
+            Self::Silent { .. } => {
+                "Look at the end of the log; raise the silence limit if the work is that quiet."
+            }
+            Self::Cancelled => "Retry when you want the work to go on.",
+            Self::Unavailable { .. } => "Install the program, or set its path in the agent's profile.",
+        }
+    }
+}
+
+fn exit_text(exit: Option<Exit>) -> String {
+    match exit {
+        Some(Exit::Code(code)) => format!("with exit code {code}"),
+        Some(Exit::Signal(signal)) => format!("by signal {signal}"),
+        None => "without an exit code".to_owned(),
+    }
+}
+
+fn last_words(line: &str) -> String {
+    if line.is_empty() { String::new() } else { format!(": {line}") }
+}
+
+fn seconds(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    if seconds.fract() == 0.0 { format!("{seconds:.0} s") } else { format!("{seconds:.1} s") }
+}

@@ -1,0 +1,194 @@
+//! Reading a log at any place, by its index, also while it is being written.
+
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt as _,
+    path::{Path, PathBuf},
+};
+
+use forge_model::log::{EntryKind, LogEntry, LogPage};
+use serde_json::json;
+
+use super::{
+    LogError, Paths,
+    index::{self, Offsets},
+    io as io_error, raw,
+};
+
+/// The most text of one page; a page of long entries has fewer of them, but at least one.
+const MAX_PAGE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Reads logs. Blocks on the disk for as long as a page takes to read.
+#[derive(Debug)]
+pub struct LogReader;
+
+impl LogReader {
+    /// A stretch of at most `limit` entries:
+    ///
+    /// - `after` alone: those that follow it, from its side;
+    /// - `before` alone: those that precede it, up to its side;
+    /// - both: those between, from the side of `after`;
+    /// - neither: the end of the log.
+    ///
+    /// # Errors
+    /// When there is no such log, or it cannot be read.
+    pub fn page(
+        dir: &Path,
+        log_id: &str,
+        after: Option<u64>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<LogPage, LogError> {
+        let paths = Paths::new(dir, log_id)?;
+        let log = Open::new(&paths, log_id)?;
+        log.page(after, before, limit as u64)
+    }
+
+    /// The text that was kept apart from entry `seq`.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn blob(dir: &Path, log_id: &str, seq: u64) -> Result<String, LogError> {
+        let path = Paths::new(dir, log_id)?.blob(seq);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(LogError::NoBlob { log_id: log_id.to_owned(), seq })
+            }
+            Err(error) => Err(io_error("read", &path)(error)),
+        }
+    }
+
+    /// Raw bytes from `offset` on, at most `limit`; empty beyond the end.
+    ///
+    /// # Errors
+    /// When there is no such log, or it cannot be read.
+    pub fn raw(dir: &Path, log_id: &str, offset: u64, limit: usize) -> Result<Vec<u8>, LogError> {
+        let path = Paths::new(dir, log_id)?.raw;
+        let file = open(&path, log_id)?;
+        raw::read(&file, offset, limit).map_err(io_error("read", &path))
+    }
+}
+
+fn open(path: &Path, log_id: &str) -> Result<File, LogError> {
+    File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => LogError::NotFound(log_id.to_owned()),
+        _ => io_error("open", path)(error),
+    })
+}
+
+struct Open {
+    path: PathBuf,
+    text: File,
+    index: Option<File>,
+    offsets: Offsets,
+}
+
+impl Open {
+    fn new(paths: &Paths, log_id: &str) -> Result<Self, LogError> {
+        let text = open(&paths.lines, log_id)?;
+        let index = match File::open(&paths.index) {
+            Ok(index) => Some(index),
+            // The index can always be made from the text.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(io_error("open", &paths.index)(error)),
+        };
+        let path = paths.lines.clone();
+        let offsets = index::survey(&text, index.as_ref()).map_err(io_error("read", &path))?;
+        Ok(Self { path, text, index, offsets })
+    }
+
+    fn page(mut self, after: Option<u64>, before: Option<u64>, limit: u64) -> Result<LogPage, LogError> {
+        match self.try_page(after, before, limit)? {
+            Some(page) => Ok(page),
+            None => {
+                // The index was right at its end but wrong here: only the text is to be trusted.
+                self.offsets = index::survey(&self.text, None).map_err(io_error("read", &self.path))?;
+                let page = self.try_page(after, before, limit)?;
+                Ok(page.unwrap_or_else(|| self.to_page(Vec::new())))
+            }
+        }
+    }
+
+    /// None when the index does not agree with the text at this place.
+    fn try_page(
+        &self,
+        after: Option<u64>,
+        before: Option<u64>,
+        limit: u64,
+    ) -> Result<Option<LogPage>, LogError> {
+        let total = self.offsets.total();
+        // Places count from 0: entry `seq` is at place `seq - 1`, so `after` is also the first place wanted.
+        let low = after.unwrap_or(0).min(total);
+        let high = before.map_or(total, |before| before.saturating_sub(1).min(total)).max(low);
+        let from_front = after.is_some();
+        let (from, to) = if from_front {
+            (low, high.min(low.saturating_add(limit)))
+        } else {
+            (low.max(high.saturating_sub(limit)), high)
+        };
+        if from == to {
+            return Ok(Some(self.to_page(Vec::new())));
+        }
+        let read_error = |error| io_error("read", &self.path)(error);
+        let offsets = self.offsets.range(self.index.as_ref(), from, to).map_err(read_error)?;
+        let (skipped, offsets) = within(&offsets, from_front);
+        let mut entries = Vec::with_capacity(offsets.len());
+        for (place, bounds) in (from + skipped + 1..).zip(offsets.windows(2)) {
+            let [start, end] = bounds else { continue };
+            let length = match end.checked_sub(*start) {
+                Some(length) if *end <= self.offsets.end() => length,
+                Some(_) | None => return Ok(None),
+            };
+            let mut line = vec![0; usize::try_from(length).map_err(io::Error::other).map_err(read_error)?];
+            self.text.read_exact_at(&mut line, *start).map_err(read_error)?;
+            match entry(&line, place, matches!(self.offsets, Offsets::Rebuilt { .. })) {
+                Some(entry) => entries.push(entry),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(self.to_page(entries)))
+    }
+
+    fn to_page(&self, entries: Vec<LogEntry>) -> LogPage {
+        let seq = |entry: Option<&LogEntry>| entry.map_or(0, |entry| entry.seq);
+        let (first_seq, last_seq) = (seq(entries.first()), seq(entries.last()));
+        LogPage { entries, first_seq, last_seq, total: self.offsets.total() }
+    }
+}
+
+/// The part of the offsets that fits a page, and how many entries were left out before it. Each entry is
+/// bounded by two offsets.
+fn within(offsets: &[u64], from_front: bool) -> (u64, &[u64]) {
+    let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return (0, offsets) };
+    if from_front {
+        let fit = offsets.iter().take_while(|offset| offset.saturating_sub(*first) <= MAX_PAGE_BYTES).count();
+        (0, offsets.get(..fit.max(2)).unwrap_or(offsets))
+    } else {
+        let fit =
+            offsets.iter().rev().take_while(|offset| last.saturating_sub(**offset) <= MAX_PAGE_BYTES).count();
+        let skipped = offsets.len().saturating_sub(fit.max(2));
+        (skipped as u64, offsets.get(skipped..).unwrap_or(offsets))
+    }
+}
+
+/// The entry of a line. A line that is none, in a text that is all there is, is shown as it is.
+fn entry(line: &[u8], place: u64, text_is_all: bool) -> Option<LogEntry> {
+    match serde_json::from_slice::<LogEntry>(line) {
+        Ok(entry) if entry.seq == place => Some(entry),
+        Ok(_) | Err(_) if text_is_all => Some(LogEntry {
+            seq: place,
+            at: 0,
+            execution_id: String::new(),
+            turn: 0,
+            id: format!("damaged-{place}"),
+            parent_id: None,
+            kind: EntryKind::Raw,
+            status: None,
+            body: json!({ "text": String::from_utf8_lossy(line).trim_end() }),
+            raw_offset: 0,
+        }),
+        Ok(_) | Err(_) => None,
+    }
+}

@@ -1,0 +1,557 @@
+//! Writing a log: entries are numbered and put into memory at once, and written by a thread of the log's
+//! own within 40 ms, so that an agent that prints thousands of lines costs few system calls.
+//!
+//! Memory is bounded: who appends faster than the disk takes it does the writing itself and waits. When
+//! the disk refuses (it is full), the entries in memory are kept and tried again; once there are too many,
+//! newer ones are dropped, counted, and their number is said in the log when it closes.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _},
+    path::Path,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use forge_model::log::{EntryKind, EntryStatus};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::{
+    LogError, LogReader, Paths, blob,
+    index::{self, OFFSET_BYTES, Offsets},
+    io as io_error,
+    raw::{self, Extent, FRAME_BYTES},
+};
+
+/// How long entries wait for company before they are written.
+const FLUSH_EVERY: Duration = Duration::from_millis(40);
+
+/// How long raw bytes wait to fill a frame.
+const FRAME_EVERY: Duration = Duration::from_secs(1);
+
+/// From this much in memory on, who appends writes.
+const BUSY_BYTES: usize = 4 * 1024 * 1024;
+
+/// With this much in memory, and a disk that refuses, entries are dropped.
+const FULL_BYTES: usize = 16 * 1024 * 1024;
+
+/// How many entries that tell of the end are taken beyond the cap.
+const LAST_WORDS: u32 = 16;
+
+/// `code` in the notice that says the log is full.
+pub(super) const CAP_CODE: &str = "log_cap";
+
+/// What an entry holds, less what the writer knows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEntry {
+    /// What it tells.
+    pub kind: EntryKind,
+    /// Identity within the turn; an empty one becomes the entry's number.
+    pub id: String,
+    /// The entry it belongs to.
+    pub parent_id: Option<String>,
+    /// How far it has come.
+    pub status: Option<EntryStatus>,
+    /// The content.
+    pub body: Value,
+    /// Where its raw bytes start; none: where the raw log ends now.
+    pub raw_offset: Option<u64>,
+}
+
+impl NewEntry {
+    /// An entry of its own, without a lifetime.
+    #[must_use]
+    pub const fn new(kind: EntryKind, id: String, body: Value) -> Self {
+        Self { kind, id, parent_id: None, status: None, body, raw_offset: None }
+    }
+
+    /// Text of a kind whose body is `{text}`.
+    #[must_use]
+    pub fn text(kind: EntryKind, text: &str) -> Self {
+        Self::new(kind, String::new(), json!({ "text": text }))
+    }
+}
+
+/// What a log holds when it is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogSummary {
+    /// Entries in the log.
+    pub entries: u64,
+    /// Entries that came after the cap, or that the disk refused.
+    pub dropped: u64,
+    /// Raw bytes before compression.
+    pub raw_bytes: u64,
+}
+
+/// Appends to one log. Clones write to the same log; the last one to go closes it.
+#[derive(Debug, Clone)]
+pub struct LogWriter {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    paths: Paths,
+    execution_id: String,
+    cap_bytes: u64,
+    state: Mutex<State>,
+    wake: Condvar,
+    /// Taken before `state` by whoever writes, so that batches reach the files in order.
+    files: Mutex<Files>,
+    last: watch::Sender<u64>,
+}
+
+/// What is numbered but perhaps not written.
+#[derive(Debug)]
+struct State {
+    last_seq: u64,
+    /// Where the next line starts in the text.
+    position: u64,
+    /// Bytes of text and of blobs.
+    used: u64,
+    capped: bool,
+    last_words: u32,
+    dropped: u64,
+    turn: u32,
+    lines: Vec<u8>,
+    offsets: Vec<u8>,
+    raw: Vec<u8>,
+    raw_position: u64,
+    raw_since: Option<Instant>,
+    closing: bool,
+    refused: bool,
+}
+
+#[derive(Debug)]
+struct Files {
+    text: File,
+    text_end: u64,
+    index: File,
+    index_end: u64,
+    raw: File,
+    raw_end: Extent,
+}
+
+impl LogWriter {
+    /// Opens a log to append to it, and makes it when there is none. What a killed writer left torn at
+    /// its end is cut off; an index that disagrees with the text is rebuilt.
+    ///
+    /// # Errors
+    /// When the id is none, another writer has the log, or the files cannot be made or repaired.
+    pub fn open(dir: &Path, log_id: &str, execution_id: &str, cap_bytes: u64) -> Result<Self, LogError> {
+        let paths = Paths::new(dir, log_id)?;
+        private_folder(dir).map_err(io_error("make", dir))?;
+        let (files, total) = open_files(&paths, log_id)?;
+        let used = files.text_end + folder_bytes(&paths.blobs);
+        let state = State {
+            last_seq: total,
+            position: files.text_end,
+            used,
+            capped: has_cap_notice(dir, log_id, total)?,
+            last_words: 0,
+            dropped: 0,
+            turn: 1,
+            lines: Vec::new(),
+            offsets: Vec::new(),
+            raw: Vec::new(),
+            raw_position: files.raw_end.content,
+            raw_since: None,
+            closing: false,
+            refused: false,
+        };
+        let shared = Arc::new(Shared {
+            paths,
+            execution_id: execution_id.to_owned(),
+            cap_bytes,
+            state: Mutex::new(state),
+            wake: Condvar::new(),
+            files: Mutex::new(files),
+            last: watch::Sender::new(total),
+        });
+        let worker = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || worker.keep_writing())
+            .map_err(io_error("start the writer of", &shared.paths.lines))?;
+        Ok(Self { inner: Arc::new(Inner { shared, thread: Mutex::new(Some(thread)) }) })
+    }
+
+    /// Appends an entry of its own. Returns its number, or the last one's when the log takes no more.
+    pub fn append(&self, kind: EntryKind, id: impl Into<String>, body: Value) -> u64 {
+        self.append_entry(NewEntry::new(kind, id.into(), body))
+    }
+
+    /// Appends an entry. Returns its number, or the last one's when the log takes no more.
+    pub fn append_entry(&self, entry: NewEntry) -> u64 {
+        let shared = &self.inner.shared;
+        let (seq, busy) = {
+            let mut state = shared.state();
+            state.append(shared, entry);
+            (state.last_seq, state.is_busy())
+        };
+        shared.wake.notify_one();
+        if busy {
+            shared.write(false);
+        }
+        seq
+    }
+
+    /// Takes raw bytes as the program gave them. Returns where they start in the raw log.
+    pub fn raw(&self, bytes: &[u8]) -> u64 {
+        let shared = &self.inner.shared;
+        let (offset, busy) = {
+            let mut state = shared.state();
+            let offset = state.raw_position;
+            if state.raw.len() < FULL_BYTES {
+                state.raw_position += bytes.len() as u64;
+                state.raw.extend_from_slice(bytes);
+                state.raw_since.get_or_insert_with(Instant::now);
+            }
+            (offset, state.is_busy())
+        };
+        shared.wake.notify_one();
+        if busy {
+            shared.write(false);
+        }
+        offset
+    }
+
+    /// Says which turn of the conversation the next entries belong to.
+    pub fn set_turn(&self, turn: u32) {
+        self.inner.shared.state().turn = turn;
+    }
+
+    /// The number of the last entry that can be read, as it grows.
+    #[must_use]
+    pub fn follow(&self) -> watch::Receiver<u64> {
+        self.inner.shared.last.subscribe()
+    }
+
+    /// Writes what is in memory, raw bytes included. Blocks on the disk.
+    pub fn flush(&self) {
+        self.inner.shared.write(true);
+    }
+
+    /// Writes what is in memory and ends the log; what is appended later is dropped. Blocks on the disk.
+    pub fn close(&self) -> LogSummary {
+        self.inner.close();
+        let state = self.inner.shared.state();
+        LogSummary { entries: state.last_seq, dropped: state.dropped, raw_bytes: state.raw_position }
+    }
+}
+
+impl Inner {
+    fn close(&self) {
+        {
+            let mut state = self.shared.state();
+            if !state.closing {
+                state.say_what_was_dropped(&self.shared);
+                state.closing = true;
+            }
+        }
+        self.shared.wake.notify_all();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread
+            && thread.join().is_err()
+        {
+            tracing::error!(log = %self.shared.paths.lines.display(), "the writer of a log panicked");
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl State {
+    fn append(&mut self, shared: &Shared, entry: NewEntry) {
+        if self.closing || (self.refused && self.lines.len() >= FULL_BYTES) {
+            self.dropped += 1;
+            return;
+        }
+        if self.capped {
+            let is_last_word = matches!(entry.kind, EntryKind::TurnEnded | EntryKind::ProcessExit);
+            if is_last_word && self.last_words < LAST_WORDS {
+                self.last_words += 1;
+                self.put(shared, entry);
+            } else {
+                self.dropped += 1;
+            }
+            return;
+        }
+        if self.used >= shared.cap_bytes {
+            self.capped = true;
+            self.dropped += 1;
+            self.put(shared, cap_notice(shared.cap_bytes));
+            return;
+        }
+        self.put(shared, entry);
+    }
+
+    fn put(&mut self, shared: &Shared, mut entry: NewEntry) {
+        let seq = self.last_seq + 1;
+        let raw_offset = entry.raw_offset.unwrap_or(self.raw_position);
+        if let Some(short) = blob::shorten(&mut entry.body, seq) {
+            if let Err(error) = blob::write(&shared.paths, seq, &short.text) {
+                tracing::warn!(%error, log = %shared.paths.lines.display(), "failed to keep a long text");
+                self.dropped += 1;
+                return;
+            }
+            self.used += short.text.len() as u64;
+            entry.body = short.body;
+        }
+        let start = self.lines.len();
+        let line = Line {
+            seq,
+            at: unix_ms(),
+            execution_id: &shared.execution_id,
+            turn: self.turn,
+            id: if entry.id.is_empty() { LineId::Number(seq) } else { LineId::Given(&entry.id) },
+            parent_id: entry.parent_id.as_deref(),
+            kind: entry.kind,
+            status: entry.status,
+            body: &entry.body,
+            raw_offset,
+        };
+        if let Err(error) = serde_json::to_writer(&mut self.lines, &line) {
+            tracing::error!(%error, "failed to write a log entry as JSON");
+            self.lines.truncate(start);
+            self.dropped += 1;
+            return;
+        }
+        self.lines.push(b'\n');
+        self.offsets.extend(self.position.to_le_bytes());
+        let length = (self.lines.len() - start) as u64;
+        self.position += length;
+        self.used += length;
+        self.last_seq = seq;
+    }
+
+    fn say_what_was_dropped(&mut self, shared: &Shared) {
+        if self.dropped == 0 {
+            return;
+        }
+        let dropped = self.dropped;
+        let why = if self.capped { "the log was full" } else { "the disk refused them" };
+        let text = format!("{dropped} more entries were not kept: {why}.");
+        let body = json!({ "text": text, "code": "log_dropped", "dropped": dropped });
+        self.put(shared, NewEntry::new(EntryKind::Notice, String::new(), body));
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.refused && (self.lines.len() > BUSY_BYTES || self.raw.len() > BUSY_BYTES)
+    }
+
+    fn is_dirty(&self) -> bool {
+        !self.lines.is_empty() || self.raw.len() >= FRAME_BYTES
+    }
+
+    fn frame_is_due(&self) -> bool {
+        self.raw.len() >= FRAME_BYTES || self.raw_since.is_some_and(|since| since.elapsed() >= FRAME_EVERY)
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The thread of the log.
+    fn keep_writing(&self) {
+        let mut last_write: Option<Instant> = None;
+        loop {
+            let mut state = self.state();
+            while !state.closing && !state.is_dirty() && !state.frame_is_due() {
+                state = match state.raw_since {
+                    Some(since) => self.wait(state, FRAME_EVERY.saturating_sub(since.elapsed())),
+                    None => self.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
+                };
+            }
+            // The first entry after a pause is written at once, those on its heels together.
+            let until = last_write.map(|last| last + FLUSH_EVERY);
+            while let Some(left) = until.and_then(|until| until.checked_duration_since(Instant::now()))
+                && !left.is_zero()
+                && !state.closing
+            {
+                state = self.wait(state, left);
+            }
+            let closing = state.closing;
+            drop(state);
+            self.write(closing);
+            last_write = Some(Instant::now());
+            if closing {
+                return;
+            }
+        }
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>, time: Duration) -> MutexGuard<'s, State> {
+        // A wait of nothing would spin when the clock is coarse.
+        let time = time.max(Duration::from_millis(1));
+        self.wake.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Writes what is in memory; raw bytes too when a frame of them is due, or all of them.
+    fn write(&self, all_raw: bool) {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let (lines, offsets, raw, last_seq) = {
+            let mut state = self.state();
+            let raw = if all_raw || state.frame_is_due() {
+                state.raw_since = None;
+                std::mem::take(&mut state.raw)
+            } else {
+                Vec::new()
+            };
+            (std::mem::take(&mut state.lines), std::mem::take(&mut state.offsets), raw, state.last_seq)
+        };
+        let written_raw = self.write_raw(&mut files, &raw);
+        let written = files.write_entries(&lines, &offsets);
+        let mut state = self.state();
+        if let Some(error) = written_raw.as_ref().err().or(written.as_ref().err())
+            && !state.refused
+        {
+            tracing::warn!(%error, log = %self.paths.lines.display(), "failed to write a log");
+        }
+        state.refused = written_raw.is_err() || written.is_err();
+        if written_raw.is_err() {
+            state.raw.splice(..0, raw);
+            state.raw_since = Some(Instant::now());
+        }
+        if written.is_err() {
+            state.lines.splice(..0, lines);
+            state.offsets.splice(..0, offsets);
+        } else {
+            drop(state);
+            self.last.send_if_modified(|last| std::mem::replace(last, last_seq) != last_seq);
+        }
+    }
+
+    fn write_raw(&self, files: &mut Files, content: &[u8]) -> io::Result<()> {
+        if content.is_empty() || files.raw_end.compressed >= self.cap_bytes {
+            return Ok(());
+        }
+        files.raw_end = raw::append(&files.raw, files.raw_end, content)?;
+        Ok(())
+    }
+}
+
+impl Files {
+    /// Text first: the index must never point past it. After an error the same bytes can be written again.
+    fn write_entries(&mut self, lines: &[u8], offsets: &[u8]) -> io::Result<()> {
+        self.text.write_all_at(lines, self.text_end)?;
+        self.index.write_all_at(offsets, self.index_end)?;
+        self.text_end += lines.len() as u64;
+        self.index_end += offsets.len() as u64;
+        Ok(())
+    }
+}
+
+/// An entry as it is written; the same fields as [`forge_model::log::LogEntry`], borrowed.
+#[derive(Serialize)]
+struct Line<'e> {
+    seq: u64,
+    at: i64,
+    execution_id: &'e str,
+    turn: u32,
+    id: LineId<'e>,
+    parent_id: Option<&'e str>,
+    kind: EntryKind,
+    status: Option<EntryStatus>,
+    body: &'e Value,
+    raw_offset: u64,
+}
+
+enum LineId<'e> {
+    Given(&'e str),
+    Number(u64),
+}
+
+impl Serialize for LineId<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Given(id) => serializer.serialize_str(id),
+            Self::Number(seq) => serializer.collect_str(seq),
+        }
+    }
+}
+
+fn cap_notice(cap_bytes: u64) -> NewEntry {
+    let text = format!(
+        "The log is full ({} MiB). The agent runs on; what it says from here on is not kept.",
+        cap_bytes / (1024 * 1024)
+    );
+    let body = json!({ "text": text, "code": CAP_CODE, "cap_bytes": cap_bytes });
+    NewEntry::new(EntryKind::Notice, String::new(), body)
+}
+
+/// Whether an earlier writer said that the log is full: it says so within its last words.
+fn has_cap_notice(dir: &Path, log_id: &str, total: u64) -> Result<bool, LogError> {
+    if total == 0 {
+        return Ok(false);
+    }
+    let page = LogReader::page(dir, log_id, None, None, LAST_WORDS as usize * 2)?;
+    Ok(page.entries.iter().any(|entry| {
+        entry.kind == EntryKind::Notice && entry.body.get("code").and_then(Value::as_str) == Some(CAP_CODE)
+    }))
+}
+
+fn open_files(paths: &Paths, log_id: &str) -> Result<(Files, u64), LogError> {
+    let text = private_file(&paths.lines)?;
+    match text.try_lock() {
+        Ok(()) => {}
+        Err(fs::TryLockError::WouldBlock) => return Err(LogError::InUse(log_id.to_owned())),
+        Err(fs::TryLockError::Error(error)) => return Err(io_error("lock", &paths.lines)(error)),
+    }
+    let index = private_file(&paths.index)?;
+    let raw = private_file(&paths.raw)?;
+    let offsets = index::survey(&text, Some(&index)).map_err(io_error("read", &paths.lines))?;
+    repair_index(&index, &offsets).map_err(io_error("repair", &paths.index))?;
+    text.set_len(offsets.end()).map_err(io_error("repair", &paths.lines))?;
+    let raw_end = raw::extent(&raw).map_err(io_error("read", &paths.raw))?;
+    raw.set_len(raw_end.compressed).map_err(io_error("repair", &paths.raw))?;
+    let total = offsets.total();
+    let files = Files { text, text_end: offsets.end(), index, index_end: total * OFFSET_BYTES, raw, raw_end };
+    Ok((files, total))
+}
+
+fn repair_index(index: &File, offsets: &Offsets) -> io::Result<()> {
+    let (right, rest) = match offsets {
+        Offsets::Stored { stored, more, .. } => (*stored, more),
+        Offsets::Rebuilt { all, .. } => (0, all),
+    };
+    let bytes: Vec<u8> = rest.iter().flat_map(|offset| offset.to_le_bytes()).collect();
+    index.set_len(right * OFFSET_BYTES)?;
+    index.write_all_at(&bytes, right * OFFSET_BYTES)
+}
+
+fn private_file(path: &Path) -> Result<File, LogError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.open(path).map_err(io_error("open", path))
+}
+
+pub(super) fn private_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+fn folder_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+fn unix_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

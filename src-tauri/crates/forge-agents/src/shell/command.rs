@@ -1,0 +1,113 @@
+//! From an agent profile to a command line.
+
+use std::path::{Path, PathBuf};
+
+use forge_exec::{Command, find_program};
+use forge_model::agent::ShellConfig;
+use serde_json::Value;
+
+use crate::{AgentError, Detected, Launch, marker_of};
+
+/// Stands for the prompt's path in a profile's command and arguments.
+const PROMPT_FILE: &str = "{prompt_file}";
+
+/// Variables that would make git in the worktree work on another repository.
+const GIT_VARIABLES: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
+
+pub(super) fn parse(config: &Value) -> Result<ShellConfig, AgentError> {
+    let unusable = |detail: String| AgentError::Unavailable { program: "shell agent".to_owned(), detail };
+    let config: ShellConfig = serde_json::from_value(config.clone())
+        .map_err(|error| unusable(format!("its configuration is not valid: {error}")))?;
+    if config.command.trim().is_empty() {
+        return Err(unusable("its configuration names no command".to_owned()));
+    }
+    Ok(config)
+}
+
+/// Looks for the profile's program. A line of shell is known to its shell alone: what is found is what
+/// its first word would be.
+pub(super) fn detect(config: &Value, path: &str) -> Result<Detected, AgentError> {
+    let config = parse(config)?;
+    let found = |program: PathBuf| Detected { program, version: None, signed_in: None };
+    if config.args.is_some() {
+        return find_program(&config.command, path).map(found).ok_or_else(|| not_on_path(&config.command));
+    }
+    let word = config.command.split_whitespace().next().unwrap_or_default();
+    Ok(found(find_program(word, path).unwrap_or_else(|| PathBuf::from(word))))
+}
+
+/// The command of a launch.
+pub(super) fn prepare(launch: &Launch) -> Result<Command, AgentError> {
+    let config = parse(&launch.config)?;
+    let marker = marker_of(&launch.execution_id);
+    let prompt_file = launch.prompt_file.to_string_lossy();
+    let path = variable(&config, launch, "PATH");
+    let command = match &config.args {
+        Some(args) => {
+            let program = config.command.replace(PROMPT_FILE, &prompt_file);
+            let program = resolve(&program, path.as_deref())?;
+            let args = args.iter().map(|arg| arg.replace(PROMPT_FILE, &prompt_file));
+            Command::new(program, &launch.worktree, marker).args(args)
+        }
+        None => {
+            let line = config.command.replace(PROMPT_FILE, &quote(&launch.prompt_file));
+            let mut command = Command::shell(&launch.shell, &line, &launch.worktree, marker);
+            command.program = resolve(&command.program.to_string_lossy(), path.as_deref())?.into();
+            command
+        }
+    };
+    let command = GIT_VARIABLES.iter().fold(command, |command, name| command.env_remove(name));
+    let command = command
+        .envs(launch.env.iter().map(|(name, value)| (name, value)))
+        .envs(config.env.iter().flatten())
+        .env("FORGE_PROMPT_FILE", &launch.prompt_file)
+        .grace(launch.grace);
+    Ok(match launch.limits.wall_clock {
+        Some(limit) => command.timeout(limit),
+        None => command,
+    })
+}
+
+/// The program's path, when the child is given a `PATH` of its own; else the engine's decides.
+fn resolve(program: &str, path: Option<&str>) -> Result<PathBuf, AgentError> {
+    match path {
+        Some(path) if !program.contains('/') => {
+            find_program(program, path).ok_or_else(|| not_on_path(program))
+        }
+        Some(_) | None => Ok(PathBuf::from(program)),
+    }
+}
+
+fn not_on_path(program: &str) -> AgentError {
+    AgentError::Unavailable { program: program.to_owned(), detail: "it is not on the PATH".to_owned() }
+}
+
+/// What a variable will be in the child, as far as profile and launch say. The profile wins.
+fn variable(config: &ShellConfig, launch: &Launch, name: &str) -> Option<String> {
+    let of_profile = config.env.as_ref().and_then(|env| env.get(name)).cloned();
+    let of_launch = || launch.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+    of_profile.or_else(of_launch)
+}
+
+/// A path as one word of a POSIX shell.
+fn quote(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_what_a_shell_would_read() {
+        assert_eq!(quote(Path::new("/a b/it's $HOME")), r"'/a b/it'\''s $HOME'");
+    }
+
+    #[test]
+    fn names_what_is_wrong_with_a_profile() {
+        let problem = |config: Value| parse(&config).expect_err("must be refused").to_string();
+        assert!(problem(serde_json::json!({})).contains("missing field `command`"));
+        assert!(problem(serde_json::json!({ "command": " " })).contains("names no command"));
+        assert!(problem(serde_json::json!({ "command": "x", "arg": 1 })).contains("unknown field `arg`"));
+    }
+}

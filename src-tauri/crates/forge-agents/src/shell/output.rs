@@ -1,0 +1,390 @@
+//! From bytes to entries: text in batches of lines, and the lines that are entries themselves.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use forge_exec::{OutputSink, Stream};
+use forge_model::{
+    log::{EntryKind, EntryStatus},
+    usage::UsageSample,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::{AgentError, LogWriter, NewEntry, adapter::Activity, log::MAX_INLINE_TEXT};
+
+/// The longest line that may still turn out to be an entry.
+const MAX_ENTRY_LINE: usize = 1024 * 1024;
+
+/// How much of a program's last line is kept to say how it failed.
+const LAST_LINE_CHARS: usize = 300;
+
+/// Takes a command's output.
+pub(super) struct Output {
+    log: LogWriter,
+    activity: Activity,
+    last: Arc<LastOutput>,
+    stdout: Carry,
+    stderr: Carry,
+    /// What it reported, sample by sample.
+    pub(super) usage: Vec<UsageSample>,
+    /// How it summed up.
+    pub(super) summary: Option<String>,
+    /// The error it reported.
+    pub(super) error: Option<AgentError>,
+    /// The last line of text it printed; of standard error rather than of standard output.
+    last_text: String,
+    last_error_text: String,
+}
+
+/// Bytes of a line whose end has not come yet.
+#[derive(Default)]
+struct Carry {
+    bytes: Vec<u8>,
+    raw_offset: u64,
+    /// Whether the line's start was handed on already.
+    is_within_line: bool,
+}
+
+impl Output {
+    pub(super) fn new(log: LogWriter, activity: Activity) -> Self {
+        Self {
+            log,
+            activity,
+            last: Arc::new(LastOutput::new()),
+            stdout: Carry::default(),
+            stderr: Carry::default(),
+            usage: Vec::new(),
+            summary: None,
+            error: None,
+            last_text: String::new(),
+            last_error_text: String::new(),
+        }
+    }
+
+    pub(super) fn last_output(&self) -> Arc<LastOutput> {
+        Arc::clone(&self.last)
+    }
+
+    /// What it said last, to be shown with a failure.
+    pub(super) fn last_words(&self) -> String {
+        let text = if self.last_error_text.is_empty() { &self.last_text } else { &self.last_error_text };
+        text.chars().take(LAST_LINE_CHARS).collect()
+    }
+
+    /// Takes the lines that never got an end.
+    pub(super) fn finish(&mut self) {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            let carry = std::mem::take(self.carry(stream));
+            self.lines(stream, &carry);
+        }
+    }
+
+    const fn carry(&mut self, stream: Stream) -> &mut Carry {
+        match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        }
+    }
+
+    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let raw_offset = self.log.raw(bytes);
+        let carry = self.carry(stream);
+        if carry.bytes.is_empty() {
+            carry.raw_offset = raw_offset;
+        }
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let (whole, rest) = bytes.split_at(whole);
+        if !whole.is_empty() {
+            let mut lines = std::mem::take(carry);
+            carry.raw_offset = raw_offset + whole.len() as u64;
+            lines.bytes.extend_from_slice(whole);
+            self.lines(stream, &lines);
+        }
+        self.carry(stream).bytes.extend_from_slice(rest);
+        self.relieve(stream);
+    }
+
+    /// Hands on the start of a line that is too long to wait for its end.
+    fn relieve(&mut self, stream: Stream) {
+        let carry = self.carry(stream);
+        let may_be_entry =
+            stream == Stream::Stdout && carry.bytes.first() == Some(&b'{') && !carry.is_within_line;
+        let most = if may_be_entry { MAX_ENTRY_LINE } else { MAX_INLINE_TEXT };
+        if carry.bytes.len() < most {
+            return;
+        }
+        let mut bytes = std::mem::take(&mut carry.bytes);
+        let raw_offset = carry.raw_offset;
+        carry.bytes = bytes.split_off(character_boundary(&bytes, bytes.len()));
+        carry.raw_offset = raw_offset + bytes.len() as u64;
+        carry.is_within_line = true;
+        self.text(stream, &bytes, raw_offset);
+    }
+
+    /// Takes whole lines: runs of text become entries, and so does each line that is one.
+    fn lines(&mut self, stream: Stream, lines: &Carry) {
+        let Carry { bytes, raw_offset, is_within_line } = lines;
+        let mut text_from = 0;
+        if stream == Stream::Stdout && bytes.contains(&b'{') {
+            let mut at = 0;
+            for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+                let end = at + line.len();
+                let is_line = at > 0 || !is_within_line;
+                if let Some(entry) = is_line.then(|| Reported::parse(line)).flatten() {
+                    let text = bytes.get(text_from..at).unwrap_or_default();
+                    self.text(stream, text, raw_offset + text_from as u64);
+                    self.reported(entry, raw_offset + at as u64);
+                    text_from = end;
+                }
+                at = end;
+            }
+        }
+        let text = bytes.get(text_from..).unwrap_or_default();
+        self.text(stream, text, raw_offset + text_from as u64);
+    }
+
+    /// Appends text, in pieces that stay in their entries. A piece that does not end its line says so.
+    fn text(&mut self, stream: Stream, bytes: &[u8], raw_offset: u64) {
+        let kind = match stream {
+            Stream::Stdout => EntryKind::Stdout,
+            Stream::Stderr => EntryKind::Stderr,
+        };
+        let mut at = 0;
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let end = at + piece_length(rest);
+            let piece = bytes.get(at..end).unwrap_or_default();
+            let (text, is_whole) = match piece.strip_suffix(b"\n") {
+                Some(text) => (String::from_utf8_lossy(text), true),
+                None => (String::from_utf8_lossy(piece), false),
+            };
+            if end == bytes.len() {
+                self.remember(stream, &text);
+            }
+            let body =
+                if is_whole { json!({ "text": text }) } else { json!({ "text": text, "partial": true }) };
+            let mut entry = NewEntry::new(kind, String::new(), body);
+            entry.raw_offset = Some(raw_offset + at as u64);
+            self.log.append_entry(entry);
+            at = end;
+        }
+    }
+
+    fn remember(&mut self, stream: Stream, text: &str) {
+        let Some(line) = text.rsplit(['\n', '\r']).find(|line| !line.trim().is_empty()) else { return };
+        self.activity.say(line);
+        let kept = line.trim().chars().take(LAST_LINE_CHARS).collect();
+        match stream {
+            Stream::Stdout => self.last_text = kept,
+            Stream::Stderr => self.last_error_text = kept,
+        }
+    }
+
+    fn reported(&mut self, reported: Reported, raw_offset: u64) {
+        let Reported { kind, id, parent_id, status, turn, body } = reported;
+        if let Some(line) = doing(kind, &body) {
+            self.activity.say(&line);
+        }
+        if kind == EntryKind::Usage {
+            self.count(&body);
+        } else if kind == EntryKind::TurnEnded {
+            self.turn_ended(&body);
+        }
+        if let Some(turn) = turn {
+            self.log.set_turn(turn);
+        }
+        self.log.append_entry(NewEntry { kind, id, parent_id, status, body, raw_offset: Some(raw_offset) });
+    }
+
+    fn count(&mut self, body: &Value) {
+        match ReportedUsage::deserialize(body) {
+            Ok(usage) => self.usage.push(usage.into()),
+            Err(error) => {
+                let text = format!("A usage report was not understood and is not counted: {error}.");
+                self.log.append(EntryKind::Notice, "", json!({ "text": text, "code": "usage_unread" }));
+            }
+        }
+    }
+
+    fn turn_ended(&mut self, body: &Value) {
+        if let Some(summary) = body.get("summary").and_then(Value::as_str) {
+            self.summary = Some(summary.to_owned());
+        }
+        self.error = body.get("error").and_then(reported_error);
+    }
+}
+
+#[async_trait]
+impl OutputSink for Output {
+    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        self.last.touch();
+        self.take(stream, bytes);
+        Ok(())
+    }
+}
+
+/// How much of the text goes into one entry: whole lines where they fit.
+fn piece_length(text: &[u8]) -> usize {
+    let Some(most) = text.get(..MAX_INLINE_TEXT) else { return text.len() };
+    match most.iter().rposition(|byte| *byte == b'\n') {
+        Some(at) => at + 1,
+        None => character_boundary(text, MAX_INLINE_TEXT),
+    }
+}
+
+/// The end of the last whole character up to `end`. Bytes that are no UTF-8 are cut anywhere.
+fn character_boundary(bytes: &[u8], end: usize) -> usize {
+    let last = bytes.get(end.saturating_sub(3)..end).unwrap_or_default();
+    let Some(back) = last.iter().rev().position(|byte| *byte >= 0xC0) else { return end };
+    let start = end - back - 1;
+    let is_cut = bytes
+        .get(start..end)
+        .is_some_and(|part| std::str::from_utf8(part).is_err_and(|error| error.error_len().is_none()));
+    if is_cut && start > 0 { start } else { end }
+}
+
+/// A line that is an entry.
+struct Reported {
+    kind: EntryKind,
+    id: String,
+    parent_id: Option<String>,
+    status: Option<EntryStatus>,
+    turn: Option<u32>,
+    body: Value,
+}
+
+impl Reported {
+    /// None: it is text. An end of the process is not for the process to tell.
+    fn parse(line: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Wire {
+            kind: String,
+            body: Value,
+            #[serde(default)]
+            id: String,
+            parent_id: Option<String>,
+            status: Option<EntryStatus>,
+            turn: Option<u32>,
+        }
+        let line = line.trim_ascii();
+        if line.first() != Some(&b'{') || line.last() != Some(&b'}') {
+            return None;
+        }
+        let Wire { kind, body, id, parent_id, status, turn } = serde_json::from_slice(line).ok()?;
+        let kind = EntryKind::read(&kind).filter(|kind| *kind != EntryKind::ProcessExit)?;
+        Some(Self { kind, id, parent_id, status, turn, body })
+    }
+}
+
+/// What an entry says about what is being done now.
+fn doing(kind: EntryKind, body: &Value) -> Option<String> {
+    let field = |name: &str| body.get(name).and_then(Value::as_str);
+    let first_line = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(str::to_owned);
+    match kind {
+        EntryKind::AssistantText => field("text").and_then(first_line),
+        EntryKind::Reasoning => Some("Thinking".to_owned()),
+        EntryKind::Command => {
+            let command = field("command").and_then(first_line)?;
+            Some(if body.get("exit_code").is_some() { command } else { format!("Running {command}") })
+        }
+        EntryKind::FileChange => field("path").map(|path| format!("Editing {path}")),
+        EntryKind::ToolCall => field("name").map(|name| format!("Using {name}")),
+        EntryKind::Notice if field("code") == Some("activity") => field("text").and_then(first_line),
+        EntryKind::Plan => Some("Planning".to_owned()),
+        EntryKind::Review => Some("Reviewing".to_owned()),
+        EntryKind::ApprovalRequest => Some("Waiting for an approval".to_owned()),
+        EntryKind::SessionStarted
+        | EntryKind::UserMessage
+        | EntryKind::ApprovalResolved
+        | EntryKind::Usage
+        | EntryKind::Notice
+        | EntryKind::TurnEnded
+        | EntryKind::ProcessExit
+        | EntryKind::Stdout
+        | EntryKind::Stderr
+        | EntryKind::Raw => None,
+    }
+}
+
+/// Usage as a script gives it: what it leaves out is zero.
+#[derive(Deserialize)]
+struct ReportedUsage {
+    #[serde(default)]
+    model: String,
+    #[serde(default)]
+    input_uncached: u64,
+    #[serde(default)]
+    cache_read: u64,
+    #[serde(default)]
+    cache_write: u64,
+    #[serde(default)]
+    output: u64,
+    #[serde(default)]
+    reasoning: u64,
+    cost_micro_usd: Option<u64>,
+}
+
+impl From<ReportedUsage> for UsageSample {
+    fn from(usage: ReportedUsage) -> Self {
+        let ReportedUsage {
+            model,
+            input_uncached,
+            cache_read,
+            cache_write,
+            output,
+            reasoning,
+            cost_micro_usd,
+        } = usage;
+        Self { model, input_uncached, cache_read, cache_write, output, reasoning, cost_micro_usd }
+    }
+}
+
+/// The error in the body of a `turn_ended` entry: `{"error": {"code", "message"?, "until_ms"?}}`. Only
+/// what a program can know about itself; everything else is told by how it ends.
+fn reported_error(error: &Value) -> Option<AgentError> {
+    #[derive(Deserialize)]
+    struct Wire {
+        code: String,
+        #[serde(default)]
+        message: String,
+        until_ms: Option<i64>,
+    }
+    let Wire { code, message: detail, until_ms } = Wire::deserialize(error).ok()?;
+    match code.as_str() {
+        "auth" => Some(AgentError::Auth { detail }),
+        "rate_limited" => until_ms.map(|until_ms| AgentError::RateLimited { until_ms }),
+        "model_error" => Some(AgentError::ModelError { detail }),
+        "refused" => Some(AgentError::Refused { detail }),
+        _ => None,
+    }
+}
+
+/// When the program was heard last.
+pub(super) struct LastOutput(Mutex<Instant>);
+
+impl LastOutput {
+    fn new() -> Self {
+        Self(Mutex::new(Instant::now()))
+    }
+
+    fn touch(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Returns when nothing has been heard for so long; never, without a limit.
+    pub(super) async fn fall_silent(&self, limit: Option<Duration>) {
+        let Some(limit) = limit else { return std::future::pending().await };
+        loop {
+            let due = *self.0.lock().unwrap_or_else(PoisonError::into_inner) + limit;
+            if Instant::now() >= due {
+                return;
+            }
+            tokio::time::sleep_until(due).await;
+        }
+    }
+}
