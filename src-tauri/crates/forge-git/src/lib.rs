@@ -1,1 +1,44 @@
 //! git: worktrees, merges, diffs and guards, by the git program and libgit2.
+//!
+//! Whatever touches a work tree or a ref is done by the user's git program, so that hooks, filters, LFS,
+//! sparse checkout and submodules behave as they do in the user's own hands. Objects are read by libgit2.
+//!
+//! Invariants: no command forces, stashes or resets a checkout that is not Forge's own; refs move by compare
+//! and swap; every answer of git is read from its machine formats (`-z`), never from its messages.
+//! Absent on purpose: knowledge of tasks, of the database and of when something should happen.
+
+mod backup;
+mod bytes;
+mod command;
+mod commit;
+mod diff;
+mod error;
+pub mod guard;
+mod identity;
+mod land;
+mod lock;
+mod merge;
+mod object;
+mod program;
+mod rebase;
+mod refs;
+mod repo;
+mod status;
+#[cfg(test)]
+mod testing;
+mod trash;
+mod worktree;
+
+pub use backup::Backup;
+pub use diff::{DiffPage, DiffScope};
+pub use error::{ForeignReason, GitError, LockHolder};
+pub use land::Landing;
+pub use merge::{
+    ConflictKind, ConflictPath, ConflictSide, MergeComputation, MergeMessage, MergeRequest, MergeStrategy,
+};
+pub use object::CommitInfo;
+pub use program::{Git, MINIMUM_VERSION};
+pub use repo::{Operation, Repo};
+pub use status::StatusEntry;
+pub use trash::Trash;
+pub use worktree::{NewWorktree, WorktreeEntry};

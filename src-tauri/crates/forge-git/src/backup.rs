@@ -1,0 +1,389 @@
+//! Backups: what is neither committed nor ignored in a worktree, kept under a ref before the worktree goes.
+//!
+//! A backup is a commit on top of the worktree's `HEAD`. Contents are stored byte for byte, past the
+//! repository's filters and line-ending rules, so that they come back as they were. The worktree's own index
+//! and files are not touched.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::bytes;
+use crate::command::{GitCommand, Kind};
+use crate::error::GitError;
+use crate::guard::{Entry, Root};
+use crate::repo::Repo;
+use crate::status::RawEntry;
+
+/// Tries to find a free number while others take them.
+const NUMBER_TRIES: u32 = 20;
+
+/// A saved state of a worktree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backup {
+    /// The ref that keeps it: prefix and number.
+    pub ref_name: String,
+    /// The commit; its first parent is what the worktree stood on.
+    pub commit: String,
+    /// Paths that differ from that parent.
+    pub files: u32,
+    /// When it was made, milliseconds since 1970.
+    pub at_ms: i64,
+    /// Paths whose content could not be saved: repositories inside the worktree, submodules with changes of
+    /// their own, sockets and the like. Empty in lists of backups.
+    pub skipped: Vec<String>,
+}
+
+impl Repo {
+    /// Saves what is not committed to the next free number under `ref_prefix`; `None` when all is committed.
+    pub async fn backup_worktree(
+        &self,
+        worktree: &Path,
+        ref_prefix: &str,
+        message: &str,
+    ) -> Result<Option<Backup>, GitError> {
+        let changes = self.raw_status(worktree, true).await?;
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let head = self.head(worktree).await?;
+        let saved = self.store_contents(worktree, &head, &changes).await?;
+        let tree = self.tree_with(&head, &saved.index_lines).await?;
+        let mut commit = self.write().args(["commit-tree", "--no-gpg-sign", "-p", &head]);
+        if let Some(index) = self.staged_commit(worktree, &head, &tree).await? {
+            commit = commit.args(["-p", &index]);
+        }
+        let commit = commit
+            .arg(&tree)
+            .envs(self.identity(worktree, None).await?)
+            .input(message.as_bytes())
+            .text()
+            .await?;
+        let ref_name = self.next_number(ref_prefix, &commit).await?;
+        let at_ms = self.commit_time(&commit).await?;
+        Ok(Some(Backup { ref_name, commit, files: saved.files, at_ms, skipped: saved.skipped }))
+    }
+
+    /// The backups under a prefix, oldest first.
+    pub async fn backups(&self, ref_prefix: &str) -> Result<Vec<Backup>, GitError> {
+        let prefix = ref_prefix.trim_end_matches('/');
+        let command = self.read().args([
+            "for-each-ref",
+            "--sort=version:refname",
+            "--format=%(refname) %(objectname) %(committerdate:unix)",
+            &format!("{prefix}/"),
+        ]);
+        let args = command.shown();
+        let listed = command.text().await?;
+        let mut backups = Vec::new();
+        for line in listed.lines() {
+            let mut fields = line.split(' ');
+            let (Some(name), Some(commit), Some(at)) =
+                (fields.next(), fields.next(), fields.next().and_then(|at| at.parse::<i64>().ok()))
+            else {
+                return Err(GitError::Unexpected { args, what: format!("{line:?}") });
+            };
+            backups.push(Backup {
+                ref_name: name.to_owned(),
+                commit: commit.to_owned(),
+                files: u32::try_from(self.backed_up(commit).await?.len()).unwrap_or(u32::MAX),
+                at_ms: at.saturating_mul(1000),
+                skipped: Vec::new(),
+            });
+        }
+        Ok(backups)
+    }
+
+    /// Puts a backup's contents into a worktree as uncommitted changes.
+    ///
+    /// [`GitError::RestoreInTheWay`] when a file it would write has local changes of its own; nothing is
+    /// written then.
+    pub async fn restore_backup(&self, worktree: &Path, commit: &str) -> Result<(), GitError> {
+        let contents = self.backed_up(commit).await?;
+        let local = self.raw_status(worktree, true).await?;
+        let root = Root::open(worktree)?;
+        let mut files = Vec::new();
+        let mut writes = Vec::new();
+        for content in contents {
+            let wanted = match &content.blob {
+                Some((mode, oid)) if mode != "160000" => {
+                    Some((mode.as_str(), self.blob(oid, u64::MAX).await?))
+                }
+                Some(_) => continue,
+                None => None,
+            };
+            let now = root.read(&content.path, u64::MAX)?;
+            let same = match (&now, &wanted) {
+                (None, None) => true,
+                (Some(Entry::File { content, executable }), Some((mode, bytes))) => {
+                    content == bytes && *executable == (*mode == "100755")
+                }
+                (Some(Entry::Link(target)), Some(("120000", bytes))) => bytes::of(target) == bytes,
+                _ => false,
+            };
+            if same {
+                continue;
+            }
+            let is_local = local.iter().any(|change| change.path == content.path)
+                // Ignored files are in no status, and may be somebody's only copy.
+                || (now.is_some() && !self.is_tracked(worktree, &content.path).await?)
+                || matches!(now, Some(Entry::Directory | Entry::Special));
+            if is_local {
+                files.push(content.path.to_string_lossy().into_owned());
+            }
+            writes.push((content.path, wanted.map(|(mode, bytes)| (mode.to_owned(), bytes))));
+        }
+        if !files.is_empty() {
+            return Err(GitError::RestoreInTheWay { files });
+        }
+        tokio::task::spawn_blocking(move || {
+            for (path, wanted) in writes {
+                match wanted {
+                    None => root.remove(&path)?,
+                    Some((mode, target)) if mode == "120000" => root.link(&path, &bytes::path_buf(target))?,
+                    Some((mode, content)) => root.write(&path, &content, mode == "100755")?,
+                }
+            }
+            Ok(())
+        })
+        .await?
+    }
+
+    /// Writes the changed files' contents as blobs; answers with lines for `update-index --index-info`.
+    async fn store_contents(
+        &self,
+        worktree: &Path,
+        head: &str,
+        changes: &[RawEntry],
+    ) -> Result<Saved, GitError> {
+        let mut saved = Saved { oid_len: head.len(), ..Saved::default() };
+        let mut regular: Vec<(PathBuf, bool)> = Vec::new();
+        for change in changes {
+            let path = &change.path;
+            if change.is_nested_repository() || change.entry.submodule {
+                saved.skipped.push(change.entry.path.clone());
+                continue;
+            }
+            let full = worktree.join(path);
+            let found = full.symlink_metadata();
+            match found {
+                Ok(found) if found.is_symlink() => {
+                    let target = full.read_link().map_err(GitError::io("read link", &full))?;
+                    let oid = self.hash(worktree).args(["--stdin"]).input(bytes::of(&target)).text().await?;
+                    saved.set("120000", &oid, path);
+                }
+                Ok(found) if found.is_file() => {
+                    regular.push((path.clone(), found.permissions().mode() & 0o100 != 0));
+                }
+                // A directory in the place of a tracked file: what is in it has entries of its own.
+                Ok(found) if found.is_dir() => saved.unset(path),
+                Ok(_) => saved.skipped.push(change.entry.path.clone()),
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                    ) =>
+                {
+                    saved.unset(path);
+                }
+                Err(source) => return Err(GitError::Io { doing: "look at", path: full, source }),
+            }
+        }
+        if regular.is_empty() {
+            return Ok(saved);
+        }
+        let mut names = Vec::new();
+        for (path, _) in &regular {
+            names.extend(quoted(bytes::of(path)));
+            names.push(b'\n');
+        }
+        let oids = self.hash(worktree).args(["--no-filters", "--stdin-paths"]).input(names).text().await?;
+        let mut oids = oids.lines();
+        for (path, executable) in regular {
+            let oid = oids.next().ok_or_else(|| GitError::Unexpected {
+                args: "hash-object --stdin-paths".to_owned(),
+                what: "fewer names than files".to_owned(),
+            })?;
+            saved.set(if executable { "100755" } else { "100644" }, oid, &path);
+        }
+        Ok(saved)
+    }
+
+    fn hash(&self, worktree: &Path) -> GitCommand {
+        self.at(worktree, Kind::User).args(["hash-object", "-w"])
+    }
+
+    /// The tree of a commit with some entries replaced.
+    async fn tree_with(&self, commit: &str, index_lines: &[u8]) -> Result<String, GitError> {
+        let index = PrivateIndex::new(self.common_dir());
+        let with = |command: GitCommand| command.env("GIT_INDEX_FILE", &index.path);
+        with(self.bare(Kind::Write)).args(["read-tree", commit]).ok().await?;
+        with(self.bare(Kind::Write))
+            .args(["update-index", "-z", "--index-info"])
+            .input(index_lines)
+            .ok()
+            .await?;
+        with(self.bare(Kind::Write)).arg("write-tree").text().await
+    }
+
+    /// A commit of what is staged, when that is neither committed nor what the files hold.
+    async fn staged_commit(
+        &self,
+        worktree: &Path,
+        head: &str,
+        saved_tree: &str,
+    ) -> Result<Option<String>, GitError> {
+        let own = self.git_dir(worktree).await?.join("index");
+        let copy = PrivateIndex::new(self.common_dir());
+        match std::fs::copy(&own, &copy.path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            copied => copied.map_err(GitError::io("copy", &own))?,
+        };
+        // Refuses while a merge is unresolved; the files hold both sides then.
+        let staged =
+            self.at(worktree, Kind::Write).env("GIT_INDEX_FILE", &copy.path).arg("write-tree").run().await?;
+        let tree = bytes::line(&staged.stdout);
+        if staged.exit != Some(0) || tree == saved_tree || tree == self.tree_of(head).await? {
+            return Ok(None);
+        }
+        self.write()
+            .args(["commit-tree", "--no-gpg-sign", "-p", head, &tree])
+            .envs(self.identity(worktree, None).await?)
+            .input("staged\n")
+            .text()
+            .await
+            .map(Some)
+    }
+
+    async fn next_number(&self, ref_prefix: &str, commit: &str) -> Result<String, GitError> {
+        let prefix = ref_prefix.trim_end_matches('/');
+        let mut tries = NUMBER_TRIES;
+        loop {
+            let listed = self
+                .read()
+                .args(["for-each-ref", "--format=%(refname)", &format!("{prefix}/")])
+                .text()
+                .await?;
+            let last = listed
+                .lines()
+                .filter_map(|name| name.rsplit('/').next()?.parse::<u64>().ok())
+                .max()
+                .unwrap_or(0);
+            let name = format!("{prefix}/{}", last + 1);
+            match self.update_ref(&name, commit, "", "backup").await {
+                Err(GitError::RefMoved { .. }) if tries > 0 => tries -= 1,
+                other => return other.map(|()| name),
+            }
+        }
+    }
+
+    async fn commit_time(&self, commit: &str) -> Result<i64, GitError> {
+        let command = self.read().args(["show", "-s", "--no-show-signature", "--format=%ct", commit]);
+        let args = command.shown();
+        let said = command.text().await?;
+        let seconds = said.parse::<i64>().map_err(|_| GitError::Unexpected { args, what: said })?;
+        Ok(seconds.saturating_mul(1000))
+    }
+
+    async fn is_tracked(&self, worktree: &Path, path: &Path) -> Result<bool, GitError> {
+        let found = self
+            .at(worktree, Kind::Read)
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .args(["ls-files", "-z", "--"])
+            .arg(path)
+            .ok()
+            .await?;
+        Ok(!found.is_empty())
+    }
+
+    /// What a backup changes, against the commit it was made on.
+    async fn backed_up(&self, commit: &str) -> Result<Vec<Content>, GitError> {
+        let parent = format!("{commit}^1");
+        let command = self.read().args(["diff-tree", "-r", "-z", "--no-renames", "--raw", &parent, commit]);
+        let args = command.shown();
+        let output = command.ok().await?;
+        let mut records = bytes::records(&output);
+        let mut contents = Vec::new();
+        while let Some(header) = records.next() {
+            let header = bytes::text(header);
+            let fields: Vec<&str> = header.split(' ').collect();
+            let (&[_, mode, _, oid, status], Some(path)) = (fields.as_slice(), records.next()) else {
+                return Err(GitError::Unexpected { args, what: format!("{header:?}") });
+            };
+            let blob = (status != "D").then(|| (mode.to_owned(), oid.to_owned()));
+            contents.push(Content { path: bytes::path(path).to_owned(), blob });
+        }
+        Ok(contents)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Saved {
+    oid_len: usize,
+    index_lines: Vec<u8>,
+    files: u32,
+    skipped: Vec<String>,
+}
+
+impl Saved {
+    fn set(&mut self, mode: &str, oid: &str, path: &Path) {
+        self.index_lines.extend_from_slice(format!("{mode} {oid}\t").as_bytes());
+        self.end(path);
+    }
+
+    fn unset(&mut self, path: &Path) {
+        // Mode 0 removes; the name is not looked at, but has to be one by its length.
+        self.index_lines.extend_from_slice(format!("0 {}\t", "0".repeat(self.oid_len)).as_bytes());
+        self.end(path);
+    }
+
+    fn end(&mut self, path: &Path) {
+        self.index_lines.extend_from_slice(bytes::of(path));
+        self.index_lines.push(0);
+        self.files += 1;
+    }
+}
+
+#[derive(Debug)]
+struct Content {
+    path: PathBuf,
+    /// Mode and name, `None` when the path is deleted.
+    blob: Option<(String, String)>,
+}
+
+/// An index file of our own, gone with its value.
+#[derive(Debug)]
+struct PrivateIndex {
+    path: PathBuf,
+}
+
+impl PrivateIndex {
+    fn new(common_dir: &Path) -> Self {
+        Self { path: common_dir.join(format!("forge-index-{}", uuid::Uuid::new_v4().simple())) }
+    }
+}
+
+impl Drop for PrivateIndex {
+    fn drop(&mut self) {
+        for path in [self.path.clone(), self.path.with_extension("lock")] {
+            // Not made yet, or gone already.
+            let _absent = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// A path for `--stdin-paths`, quoted when it could be taken for something else.
+fn quoted(path: &[u8]) -> Vec<u8> {
+    if !path.contains(&b'\n') && !path.starts_with(b"\"") {
+        return path.to_vec();
+    }
+    let mut quoted = vec![b'"'];
+    for byte in path {
+        match byte {
+            b'\n' => quoted.extend_from_slice(b"\\n"),
+            b'"' | b'\\' => quoted.extend_from_slice(&[b'\\', *byte]),
+            _ => quoted.push(*byte),
+        }
+    }
+    quoted.push(b'"');
+    quoted
+}

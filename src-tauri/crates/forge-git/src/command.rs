@@ -1,0 +1,456 @@
+//! The one place where git is started.
+//!
+//! Every command has its own process group, a time limit, a limit on what it may print, no standard input
+//! unless bytes are given, and an environment without whatever would lead it to another repository.
+//! When the caller loses interest (drops the future) the whole group is asked to end, so that git can
+//! remove its lock files, and is killed when it does not.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+
+use crate::bytes;
+use crate::error::GitError;
+use crate::program::Git;
+
+/// Time for an ordinary command.
+const ORDINARY: Duration = Duration::from_secs(120);
+/// Time for a command that runs the user's hooks or filters, or checks out a tree.
+const LONG: Duration = Duration::from_secs(30 * 60);
+/// Between asking a group to end and killing it; also how long a hook's leftover children may keep the pipes.
+const GRACE: Duration = Duration::from_secs(2);
+const STDOUT_CAP: usize = 256 << 20;
+const STDERR_CAP: usize = 64 << 10;
+
+/// Variables that would lead git to another repository, index or object store, or change what paths mean.
+/// They are set when Forge is started from a hook or an alias. The user's own configuration by environment
+/// (`GIT_CONFIG_COUNT`, `GIT_CONFIG_GLOBAL`, identities, SSH) stays.
+const REPOSITORY_VARIABLES: [&str; 21] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_QUARANTINE_PATH",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_ATTR_SOURCE",
+];
+
+/// Options every command gets.
+const COMMON_OPTIONS: [&str; 6] = [
+    // The file system monitor would start a daemon per worktree that outlives the command.
+    "core.fsmonitor=false",
+    // Background maintenance would hold locks and files in worktrees that are about to be removed.
+    "gc.auto=0",
+    "maintenance.auto=false",
+    // "always" would put colour codes into output that is read by a program.
+    "color.ui=false",
+    // Another git of the user may hold a ref for a moment; the default of 100 ms gives up too early.
+    "core.filesRefLockTimeout=3000",
+    "core.packedRefsTimeout=5000",
+];
+
+/// What a command does to the repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Reads only; must not take a lock, not even to refresh the index.
+    Read,
+    /// Writes objects, refs or the index.
+    Write,
+    /// Runs what the user configured: hooks, filters, signing.
+    User,
+}
+
+/// What a finished command left.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) exit: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+}
+
+/// A git command to be run.
+#[derive(Debug)]
+pub(crate) struct GitCommand {
+    git: Git,
+    dir: PathBuf,
+    kind: Kind,
+    config: Vec<OsString>,
+    global: Vec<OsString>,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    input: Option<Vec<u8>>,
+    timeout: Duration,
+    cap: usize,
+}
+
+impl GitCommand {
+    pub(crate) fn new(git: &Git, dir: &Path, kind: Kind) -> Self {
+        Self {
+            git: git.clone(),
+            dir: dir.to_owned(),
+            kind,
+            config: Vec::new(),
+            global: Vec::new(),
+            args: Vec::new(),
+            env: Vec::new(),
+            input: None,
+            timeout: if kind == Kind::User { LONG } else { ORDINARY },
+            cap: STDOUT_CAP,
+        }
+    }
+
+    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    pub(crate) fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, args: I) -> Self {
+        self.args.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    /// One more `-c name=value`.
+    pub(crate) fn config(mut self, setting: impl Into<OsString>) -> Self {
+        self.config.push(setting.into());
+        self
+    }
+
+    /// An option of git itself, before the command's name.
+    pub(crate) fn global(mut self, option: impl Into<OsString>) -> Self {
+        self.global.push(option.into());
+        self
+    }
+
+    /// Runs it in another directory.
+    pub(crate) fn in_dir(mut self, dir: &Path) -> Self {
+        self.dir = dir.to_owned();
+        self
+    }
+
+    pub(crate) fn env(mut self, key: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((key.into(), value.into()));
+        self
+    }
+
+    pub(crate) fn envs(mut self, env: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        self.env.extend(env);
+        self
+    }
+
+    pub(crate) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.input = Some(input.into());
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    pub(crate) fn cap(mut self, cap: usize) -> Self {
+        self.cap = cap;
+        self
+    }
+
+    /// Runs it; any exit code is an answer.
+    pub(crate) async fn run(mut self) -> Result<Output, GitError> {
+        let args = self.shown();
+        tracing::trace!(%args, dir = %self.dir.display(), "git");
+        let mut child = self.spawn()?;
+        let input = self.input.take();
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let finished =
+            tokio::time::timeout(self.timeout, drive(&mut child, input, self.cap, &mut stdout, &mut stderr))
+                .await;
+        match finished {
+            Ok(Ok(Driven::Done(exit))) => Ok(Output { exit, stdout, stderr }),
+            Ok(Ok(Driven::TooMuch)) => {
+                child.end().await;
+                Err(GitError::TooMuchOutput { args, cap: self.cap })
+            }
+            Ok(Err(source)) => {
+                child.end().await;
+                Err(GitError::Io { doing: "talk to git in", path: self.dir, source })
+            }
+            Err(_) => {
+                child.end().await;
+                Err(GitError::Timeout { args, after: self.timeout })
+            }
+        }
+    }
+
+    /// Runs it; every exit code but 0 is an error.
+    pub(crate) async fn ok(self) -> Result<Vec<u8>, GitError> {
+        let args = self.shown();
+        let output = self.run().await?;
+        if output.exit == Some(0) { Ok(output.stdout) } else { Err(output.failed(args)) }
+    }
+
+    /// Runs it; its output is one line.
+    pub(crate) async fn text(self) -> Result<String, GitError> {
+        Ok(bytes::line(&self.ok().await?))
+    }
+
+    /// Runs it; exit 0 is yes, 1 is no, anything else an error.
+    pub(crate) async fn yes(self) -> Result<bool, GitError> {
+        let args = self.shown();
+        let output = self.run().await?;
+        match output.exit {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(output.failed(args)),
+        }
+    }
+
+    /// The arguments as shown in errors.
+    pub(crate) fn shown(&self) -> String {
+        let mut shown = Vec::with_capacity(self.args.len());
+        shown.extend(self.args.iter().map(|a| a.to_string_lossy()));
+        shown.join(" ")
+    }
+
+    fn spawn(&self) -> Result<Group, GitError> {
+        let mut command = Command::new(self.git.program());
+        for setting in
+            COMMON_OPTIONS.iter().map(OsStr::new).chain(self.config.iter().map(OsString::as_os_str))
+        {
+            command.arg("-c").arg(setting);
+        }
+        command.args(&self.global).args(&self.args).current_dir(&self.dir);
+        for variable in REPOSITORY_VARIABLES {
+            command.env_remove(variable);
+        }
+        // Nobody sits at a terminal: a question would hang until the time limit.
+        command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", ":").env("GIT_MERGE_AUTOEDIT", "no");
+        if self.kind != Kind::User {
+            // Errors in one language. Not where hooks run: they keep the user's locale.
+            command.env("LC_ALL", "C");
+        }
+        if self.kind == Kind::Read {
+            // A reader that refreshes the index would lock it under the agent's own git.
+            command.env("GIT_OPTIONAL_LOCKS", "0");
+        }
+        command.envs(self.git.env().iter().map(|(k, v)| (k, v)));
+        command.envs(self.env.iter().map(|(k, v)| (k, v)));
+        command
+            .stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        match command.spawn() {
+            Ok(child) => Ok(Group { pid: child.id(), child: Some(child) }),
+            Err(source) if !self.dir.is_dir() => {
+                Err(GitError::Io { doing: "enter", path: self.dir.clone(), source })
+            }
+            Err(source) => Err(GitError::Missing { program: Some(self.git.program().to_owned()), source }),
+        }
+    }
+}
+
+impl Output {
+    pub(crate) fn failed(self, args: String) -> GitError {
+        GitError::Failed { args, exit: self.exit, stderr: bytes::text(&self.stderr).trim_end().to_owned() }
+    }
+}
+
+enum Driven {
+    Done(Option<i32>),
+    TooMuch,
+}
+
+async fn drive(
+    group: &mut Group,
+    input: Option<Vec<u8>>,
+    cap: usize,
+    stdout: &mut Vec<u8>,
+    stderr: &mut Vec<u8>,
+) -> std::io::Result<Driven> {
+    let Some(child) = group.child.as_mut() else { return Ok(Driven::Done(None)) };
+    let (stdin, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let feed = async {
+        if let (Some(mut stdin), Some(input)) = (stdin, input) {
+            // A broken pipe means git had enough; its exit code says whether that is an error.
+            let _closed_early = stdin.write_all(&input).await;
+        }
+        Ok(false)
+    };
+    let mut pipes = pin!(async {
+        let (_, too_much, _) =
+            tokio::try_join!(feed, take(out, stdout, cap, false), take(err, stderr, STDERR_CAP, true))?;
+        std::io::Result::Ok(too_much)
+    });
+    let status = tokio::select! {
+        // Pipes first: usually they close before the process is reaped, and all output counts.
+        biased;
+        too_much = &mut pipes => {
+            if too_much? { return Ok(Driven::TooMuch); }
+            child.wait().await?
+        }
+        status = child.wait() => {
+            // A hook's background child may hold the pipes for ever; what git itself wrote is in them already.
+            if let Ok(too_much) = tokio::time::timeout(GRACE, &mut pipes).await && too_much? {
+                return Ok(Driven::TooMuch);
+            }
+            status?
+        }
+    };
+    Ok(Driven::Done(status.code()))
+}
+
+/// Reads all of a pipe; says whether there was more than `cap` (`drain`: goes on reading what it drops).
+async fn take(
+    pipe: Option<impl AsyncRead + Unpin>,
+    into: &mut Vec<u8>,
+    cap: usize,
+    drain: bool,
+) -> std::io::Result<bool> {
+    let Some(mut pipe) = pipe else { return Ok(false) };
+    let mut buffer = vec![0; 64 << 10];
+    let mut too_much = false;
+    loop {
+        let n = pipe.read(&mut buffer).await?;
+        if n == 0 {
+            return Ok(too_much);
+        }
+        let room = cap.saturating_sub(into.len()).min(n);
+        into.extend_from_slice(&buffer[..room]);
+        if room < n {
+            too_much = true;
+            if !drain {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// A child that leads its own process group; the group does not outlive this value.
+#[derive(Debug)]
+struct Group {
+    pid: Option<u32>,
+    child: Option<Child>,
+}
+
+impl Group {
+    fn signal(&self, signal: Signal) {
+        if let Some(pid) = self.pid.and_then(|pid| i32::try_from(pid).ok()) {
+            // The group may be gone already, which is what is wanted.
+            let _gone = killpg(Pid::from_raw(pid), signal);
+        }
+    }
+
+    async fn end(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            self.signal(Signal::SIGTERM);
+            let _ended = tokio::time::timeout(GRACE, child.wait()).await;
+            self.signal(Signal::SIGKILL);
+            let _reaped = child.wait().await;
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        // The leader was waited for: whatever it left in its group is the hook author's intention.
+        if child.id().is_none() {
+            return;
+        }
+        self.signal(Signal::SIGTERM);
+        let pid = self.pid;
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => {
+                runtime.spawn(async move {
+                    let mut group = Group { pid, child: None };
+                    let _ended = tokio::time::timeout(GRACE, child.wait()).await;
+                    group.signal(Signal::SIGKILL);
+                    group.pid = None;
+                    let _reaped = child.wait().await;
+                });
+            }
+            Err(_) => self.signal(Signal::SIGKILL),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Sandbox;
+
+    #[tokio::test]
+    async fn a_flood_is_cut_and_ended() {
+        let sandbox = Sandbox::new().await;
+        let flood = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::Read)
+            .config("alias.flood=!yes")
+            .arg("flood")
+            .cap(1000)
+            .run()
+            .await;
+        assert!(matches!(flood, Err(GitError::TooMuchOutput { cap: 1000, .. })), "{flood:?}");
+    }
+
+    #[tokio::test]
+    async fn a_hang_is_ended_with_its_children() {
+        let sandbox = Sandbox::new().await;
+        let marker = sandbox.dir().join("pid");
+        let hang = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::Read)
+            .config(format!("alias.hang=!echo $$ > {}; sleep 1000; true", marker.display()))
+            .arg("hang")
+            .timeout(Duration::from_millis(500))
+            .run()
+            .await;
+        assert!(matches!(hang, Err(GitError::Timeout { .. })), "{hang:?}");
+        if let Ok(pid) = std::fs::read_to_string(&marker) {
+            let pid = Pid::from_raw(pid.trim().parse().unwrap());
+            assert!(nix::sys::signal::kill(pid, None).is_err(), "the shell outlived git");
+        }
+    }
+
+    #[tokio::test]
+    async fn inherited_repository_variables_do_not_arrive() {
+        let sandbox = Sandbox::new().await;
+        let mut command = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::Read);
+        command = command.config("alias.show=!env").arg("show");
+        let shown = bytes::text(&command.ok().await.unwrap());
+        for variable in ["GIT_INDEX_FILE=", "GIT_OBJECT_DIRECTORY=", "GIT_NAMESPACE="] {
+            assert!(!shown.contains(variable), "{shown}");
+        }
+        assert!(shown.contains("LC_ALL=C\n") && shown.contains("GIT_OPTIONAL_LOCKS=0\n"), "{shown}");
+    }
+
+    #[tokio::test]
+    async fn input_reaches_it_and_exit_codes_are_answers() {
+        let sandbox = Sandbox::new().await;
+        let oid = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::Read)
+            .args(["hash-object", "--stdin"])
+            .input("hello\n")
+            .text()
+            .await
+            .unwrap();
+        assert_eq!(oid, "ce013625030ba8dba906f756967f9e9ca394464a");
+        let failed = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::Read).arg("nonsense").ok().await;
+        assert!(matches!(failed, Err(GitError::Failed { exit: Some(1), .. })), "{failed:?}");
+    }
+}

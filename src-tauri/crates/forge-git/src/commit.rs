@@ -1,0 +1,229 @@
+//! Committing what an agent left in its worktree, by the user's own git: hooks, filters, LFS and signing apply.
+
+use std::path::Path;
+
+use crate::bytes;
+use crate::command::Kind;
+use crate::error::GitError;
+use crate::guard::{Entry, Root};
+use crate::lock;
+use crate::repo::{Operation, Repo};
+
+/// Hooks that can refuse a commit.
+const REFUSING_HOOKS: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
+/// Files beyond this are not looked through for conflict markers.
+const MARKER_CAP: u64 = 32 << 20;
+
+impl Repo {
+    /// Commits everything that is not ignored; `None` when there is nothing to commit.
+    ///
+    /// `author` is (name, email). What the user's configuration does not say about the identity is filled in
+    /// with "Forge <forge@localhost>". [`GitError::CommitRefused`] carries the hooks' output.
+    pub async fn commit_all(
+        &self,
+        worktree: &Path,
+        message: &str,
+        author: Option<(&str, &str)>,
+    ) -> Result<Option<String>, GitError> {
+        let git_dir = self.git_dir(worktree).await?;
+        let add = self.at(worktree, Kind::User).args(["add", "-A"]);
+        self.run_in_index(&git_dir, add).await?;
+        let unchanged = self
+            .at(worktree, Kind::Read)
+            .args(["diff", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none"])
+            .yes()
+            .await?;
+        // A resolved merge is committed even when its result equals our side: it records the other parent.
+        let merging = crate::repo::operation_in(&git_dir) == Some(Operation::Merge);
+        if unchanged && !merging {
+            return Ok(None);
+        }
+        let commit = self
+            .at(worktree, Kind::User)
+            .envs(self.identity(worktree, author).await?)
+            // The configured clean-up could drop lines that start with `#`.
+            .args(["commit", "--quiet", "--no-status", "--cleanup=whitespace", "--file=-"])
+            .input(message.as_bytes());
+        let args = commit.shown();
+        let output = commit.run().await?;
+        if output.exit != Some(0) {
+            let lock = git_dir.join("index.lock");
+            if lock.exists() {
+                return Err(GitError::IndexLocked { holder: lock::holder(&lock), path: lock });
+            }
+            if self.has_refusing_hook(worktree).await? {
+                let said = [bytes::text(&output.stdout), bytes::text(&output.stderr)].concat();
+                return Err(GitError::CommitRefused { output: said.trim().to_owned() });
+            }
+            return Err(output.failed(args));
+        }
+        self.head(worktree).await.map(Some)
+    }
+
+    /// Of the given paths, those with a complete set of conflict markers left in them, in order.
+    pub async fn conflict_markers(&self, worktree: &Path, paths: &[String]) -> Result<Vec<String>, GitError> {
+        let (root, paths) = (worktree.to_owned(), paths.to_owned());
+        tokio::task::spawn_blocking(move || {
+            let root = Root::open(&root)?;
+            let mut marked = Vec::new();
+            for path in paths {
+                match root.read(Path::new(&path), MARKER_CAP)? {
+                    Some(Entry::File { content, .. }) if has_markers(&content) => marked.push(path),
+                    _ => {}
+                }
+            }
+            Ok(marked)
+        })
+        .await?
+    }
+
+    /// Runs a command that locks a worktree's index, and says so when somebody else has it.
+    pub(crate) async fn run_in_index(
+        &self,
+        git_dir: &Path,
+        command: crate::command::GitCommand,
+    ) -> Result<Vec<u8>, GitError> {
+        let args = command.shown();
+        let output = command.run().await?;
+        if output.exit == Some(0) {
+            return Ok(output.stdout);
+        }
+        let lock = git_dir.join("index.lock");
+        if lock.exists() {
+            return Err(GitError::IndexLocked { holder: lock::holder(&lock), path: lock });
+        }
+        Err(output.failed(args))
+    }
+
+    async fn has_refusing_hook(&self, worktree: &Path) -> Result<bool, GitError> {
+        let hooks = self
+            .at(worktree, Kind::Read)
+            .args(["rev-parse", "--path-format=absolute", "--git-path", "hooks"])
+            .text()
+            .await?;
+        Ok(REFUSING_HOOKS.iter().any(|hook| {
+            use std::os::unix::fs::PermissionsExt;
+            let found = Path::new(&hooks).join(hook).metadata();
+            found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+        }))
+    }
+}
+
+/// `<<<<<<<`, `=======`, `>>>>>>>` at line starts, in this order. One alone is often legitimate text (a
+/// heading's underline, a quoted mail), the three in order are not.
+fn has_markers(content: &[u8]) -> bool {
+    let mut wanted = [&b"<<<<<<<"[..], b"=======", b">>>>>>>"].into_iter().peekable();
+    for line in content.split(|b| *b == b'\n') {
+        let Some(marker) = wanted.peek() else { break };
+        let is_marker =
+            line.strip_prefix(*marker).is_some_and(|rest| matches!(rest.first(), None | Some(b' ' | b'\r')));
+        if is_marker {
+            wanted.next();
+        }
+    }
+    wanted.peek().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Sandbox;
+
+    #[test]
+    fn markers() {
+        let cases = [
+            ("<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n", true),
+            ("x\r\n<<<<<<< ours\r\na\r\n=======\r\nb\r\n>>>>>>> theirs\r\n", true),
+            ("<<<<<<<\n||||||| base\n=======\n>>>>>>>", true),
+            ("Title\n=======\n", false),
+            (">>>>>>> quoted\n=======\n<<<<<<< x\n", false),
+            (" <<<<<<< a\n =======\n >>>>>>> b\n", false),
+            ("<<<<<<<< a\n========\n>>>>>>>> b\n", false),
+            ("", false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(has_markers(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn marked_files_are_named() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        sandbox.write("bad", "<<<<<<< a\n=======\n>>>>>>> b\n");
+        sandbox.write("good", "fine\n");
+        let paths = ["good", "bad", "gone"].map(str::to_owned);
+        assert_eq!(repo.conflict_markers(repo.root(), &paths).await.unwrap(), ["bad"]);
+        let out = repo.conflict_markers(repo.root(), &["../x".to_owned()]).await;
+        assert!(matches!(out, Err(GitError::PathEscape(_))));
+    }
+
+    #[tokio::test]
+    async fn everything_is_committed_once() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        assert_eq!(repo.commit_all(repo.root(), "nothing", None).await.unwrap(), None);
+        sandbox.commit("ignore", &[(".gitignore", "ignored\n"), ("gone", "x")]);
+        sandbox.write("ünï/new", "n");
+        sandbox.write("a", "changed");
+        sandbox.write("ignored", "x");
+        sandbox.remove("gone");
+        let author = Some(("Ada", "ada@example.com"));
+        let made = repo.commit_all(repo.root(), "# kept\n\nbody\n", author).await.unwrap().unwrap();
+        assert_eq!(made, sandbox.head());
+        assert_eq!(
+            sandbox.git_out(&["show", "-s", "--format=%an <%ae> %cn%n%B"]),
+            "Ada <ada@example.com> Tester\n# kept\n\nbody"
+        );
+        let files = sandbox.git_out(&["show", "--format=", "--name-status", "-z"]);
+        assert_eq!(files.trim_end_matches('\0'), "M\0a\0D\0gone\0A\0ünï/new");
+        assert_eq!(repo.commit_all(repo.root(), "again", None).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_refusing_hook_is_heard_and_its_work_kept() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        sandbox.hook("pre-commit", "echo 'no tabs please' >&2; exit 1");
+        sandbox.write("a", "changed");
+        let before = sandbox.head();
+        match repo.commit_all(repo.root(), "try", None).await {
+            Err(GitError::CommitRefused { output }) => assert_eq!(output, "no tabs please"),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(sandbox.head(), before);
+        assert_eq!(sandbox.read("a"), "changed");
+    }
+
+    #[tokio::test]
+    async fn a_missing_identity_is_filled_in_and_a_partial_one_kept() {
+        let sandbox = Sandbox::anonymous().await;
+        let repo = sandbox.repo().await;
+        sandbox.write("a", "1");
+        repo.commit_all(repo.root(), "one", None).await.unwrap();
+        let who = ["show", "-s", "--format=%an <%ae> %cn <%ce>"];
+        assert_eq!(sandbox.git_out(&who), "Forge <forge@localhost> Forge <forge@localhost>");
+        sandbox.git(&["config", "user.name", "Kim"]);
+        sandbox.write("a", "2");
+        repo.commit_all(repo.root(), "two", None).await.unwrap();
+        assert_eq!(sandbox.git_out(&who), "Kim <forge@localhost> Kim <forge@localhost>");
+    }
+
+    #[tokio::test]
+    async fn a_held_index_is_reported_with_its_holder() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        sandbox.write("a", "changed");
+        let lock = repo.common_dir().join("index.lock");
+        let held = std::fs::File::create(&lock).unwrap();
+        match repo.commit_all(repo.root(), "x", None).await {
+            Err(GitError::IndexLocked { path, holder: Some(holder) }) => {
+                assert_eq!((path, holder.pid), (lock.clone(), std::process::id()));
+            }
+            other => panic!("{other:?}"),
+        }
+        drop(held);
+        let left = repo.commit_all(repo.root(), "x", None).await;
+        assert!(matches!(left, Err(GitError::IndexLocked { holder: None, .. })));
+    }
+}

@@ -1,0 +1,198 @@
+//! The two contents of a changed file.
+
+use std::path::Path;
+
+use forge_model::diff::{FileChange, FileChangeKind};
+
+use super::list::is_binary;
+use super::{DiffScope, RawChange};
+use crate::bytes;
+use crate::command::Kind;
+use crate::error::GitError;
+use crate::guard::{Entry, Root};
+use crate::merge::ScratchDir;
+use crate::repo::Repo;
+
+/// Larger files are shown only when asked for.
+const UNASKED_CAP: u64 = 5 << 20;
+/// The most that is compared at all; libgit2 takes no more than 2 GiB, and nobody reads this much.
+const FORCED_CAP: u64 = 256 << 20;
+/// Attributes that change a file's content on its way into the repository.
+const CONVERTING: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
+const SUBMODULE: &str = "160000";
+
+/// One side of a file.
+#[derive(Debug)]
+pub(super) enum Side {
+    Absent,
+    Bytes(Vec<u8>),
+    TooLarge(u64),
+}
+
+impl Side {
+    fn size(&self) -> Option<u64> {
+        match self {
+            Self::Absent => None,
+            Self::Bytes(content) => Some(content.len() as u64),
+            Self::TooLarge(size) => Some(*size),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Bytes(content) => content,
+            Self::Absent | Self::TooLarge(_) => &[],
+        }
+    }
+}
+
+/// Both sides.
+#[derive(Debug)]
+pub(super) struct Pair {
+    pub(super) old: Side,
+    pub(super) new: Side,
+    /// What the `diff` attribute says: `Some(false)` for text whatever is in it.
+    binary: Option<bool>,
+}
+
+impl Pair {
+    /// Completes what only the contents tell.
+    pub(super) fn describe(&self, change: &mut FileChange) {
+        change.old_size = self.old.size();
+        change.new_size = self.new.size();
+        change.binary =
+            self.binary.unwrap_or_else(|| is_binary(self.old.bytes()) || is_binary(self.new.bytes()));
+        let bits = change.old_mode != change.new_mode;
+        let same = matches!((&self.old, &self.new), (Side::Bytes(old), Side::Bytes(new)) if old == new);
+        if change.kind == FileChangeKind::Modified && bits && same {
+            change.kind = FileChangeKind::ModeChanged;
+        }
+    }
+
+    pub(super) fn is_too_large(&self) -> bool {
+        matches!(self.old, Side::TooLarge(_)) || matches!(self.new, Side::TooLarge(_))
+    }
+}
+
+#[derive(Debug, Default)]
+struct PathAttributes {
+    converting: bool,
+    binary: Option<bool>,
+}
+
+impl Repo {
+    pub(super) async fn contents(
+        &self,
+        scope: &DiffScope,
+        raw: &RawChange,
+        force: bool,
+    ) -> Result<Pair, GitError> {
+        let cap = if force { FORCED_CAP } else { UNASKED_CAP };
+        let attributes = self.path_attributes(scope, &raw.path).await?;
+        let old = self.stored(raw.old_oid.as_deref(), raw.change.old_mode.as_deref(), cap).await?;
+        let new = match (scope.worktree(), &raw.new_oid) {
+            _ if raw.change.kind == FileChangeKind::Deleted => Side::Absent,
+            (Some(worktree), None) => self.work_file(worktree, raw, &attributes, cap).await?,
+            (_, oid) => self.stored(oid.as_deref(), raw.change.new_mode.as_deref(), cap).await?,
+        };
+        Ok(Pair { old, new, binary: attributes.binary })
+    }
+
+    async fn stored(&self, oid: Option<&str>, mode: Option<&str>, cap: u64) -> Result<Side, GitError> {
+        match oid {
+            None => Ok(Side::Absent),
+            Some(oid) if mode == Some(SUBMODULE) => Ok(Side::Bytes(submodule_text(oid))),
+            Some(oid) => match self.blob(oid, cap).await {
+                Ok(content) => Ok(Side::Bytes(content)),
+                Err(GitError::TooLarge { size, .. }) => Ok(Side::TooLarge(size)),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    async fn work_file(
+        &self,
+        worktree: &Path,
+        raw: &RawChange,
+        attributes: &PathAttributes,
+        cap: u64,
+    ) -> Result<Side, GitError> {
+        let (root, path) = (worktree.to_owned(), raw.path.clone());
+        let read = tokio::task::spawn_blocking(move || Root::open(&root)?.read(&path, cap)).await??;
+        match read {
+            None | Some(Entry::Special) => Ok(Side::Absent),
+            Some(Entry::Link(target)) => Ok(Side::Bytes(bytes::of(&target).to_vec())),
+            Some(Entry::Large { size, .. }) => Ok(Side::TooLarge(size)),
+            Some(Entry::Directory) => {
+                let head = self.head(&worktree.join(&raw.path)).await?;
+                Ok(Side::Bytes(submodule_text(&head)))
+            }
+            Some(Entry::File { content, .. }) => {
+                // Without carriage returns no line-ending rule can change anything on the way in.
+                if !attributes.converting && !content.windows(2).any(|two| two == b"\r\n") {
+                    return Ok(Side::Bytes(content));
+                }
+                self.as_stored(worktree, &raw.path, content, cap).await
+            }
+        }
+    }
+
+    /// The content as git would store it. It is written to an object directory of its own, so that looking
+    /// at a diff does not grow the repository.
+    async fn as_stored(
+        &self,
+        worktree: &Path,
+        path: &Path,
+        content: Vec<u8>,
+        cap: u64,
+    ) -> Result<Side, GitError> {
+        let scratch = ScratchDir::new(self.common_dir())?;
+        let mut option = std::ffi::OsString::from("--path=");
+        option.push(path);
+        let with = |command: crate::command::GitCommand| {
+            command
+                .env("GIT_OBJECT_DIRECTORY", &scratch.path)
+                .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", self.common_dir().join("objects"))
+        };
+        let oid = with(self.at(worktree, Kind::User))
+            .args(["hash-object", "-w", "--stdin"])
+            .arg(option)
+            .input(content)
+            .text()
+            .await?;
+        let room = usize::try_from(cap).unwrap_or(usize::MAX);
+        let stored = with(self.at(worktree, Kind::Read)).args(["cat-file", "blob", &oid]).cap(room);
+        stored.ok().await.map(Side::Bytes)
+    }
+
+    async fn path_attributes(&self, scope: &DiffScope, path: &Path) -> Result<PathAttributes, GitError> {
+        let dir = scope.worktree().unwrap_or(self.root());
+        let output = self
+            .at(dir, Kind::Read)
+            .args(["check-attr", "-z", "--stdin", "diff"])
+            .args(CONVERTING)
+            .input(bytes::of(path))
+            .ok()
+            .await?;
+        let mut found = PathAttributes::default();
+        let records: Vec<&[u8]> = bytes::records(&output).collect();
+        for three in records.chunks_exact(3) {
+            let (name, value) = (bytes::text(three[1]), three[2]);
+            if name == "diff" {
+                found.binary = match value {
+                    b"unset" => Some(true),
+                    b"unspecified" => None,
+                    _ => Some(false),
+                };
+            } else if !matches!(value, b"unspecified" | b"unset") {
+                found.converting = true;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What git shows for a submodule.
+fn submodule_text(commit: &str) -> Vec<u8> {
+    format!("Subproject commit {commit}\n").into_bytes()
+}

@@ -1,0 +1,360 @@
+//! The list of changed files.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use forge_model::diff::{DiffSummary, FileChange, FileChangeKind};
+
+use super::{DiffScope, Ends, RawChange};
+use crate::bytes;
+use crate::command::Kind;
+use crate::error::GitError;
+use crate::guard::{Entry, Root};
+use crate::repo::Repo;
+
+/// Untracked files beyond this are listed without a count of their lines.
+const COUNT_CAP: u64 = 16 << 20;
+/// How far git looks for a NUL before it takes a file for text.
+const BINARY_WINDOW: usize = 8000;
+const SUBMODULE: &str = "160000";
+
+/// Files that package managers write: long, and read by nobody.
+const LOCK_FILES: [&str; 22] = [
+    "Cargo.lock",
+    "Gemfile.lock",
+    "Pipfile.lock",
+    "Podfile.lock",
+    "bun.lock",
+    "bun.lockb",
+    "composer.lock",
+    "deno.lock",
+    "flake.lock",
+    "go.sum",
+    "gradle.lockfile",
+    "mix.lock",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "packages.lock.json",
+    "pdm.lock",
+    "pixi.lock",
+    "pnpm-lock.yaml",
+    "poetry.lock",
+    "pubspec.lock",
+    "uv.lock",
+    "yarn.lock",
+];
+
+impl Repo {
+    /// All changed files of a scope, sorted by path.
+    pub async fn diff_files(&self, scope: &DiffScope) -> Result<DiffSummary, GitError> {
+        let ends = self.ends(scope).await?;
+        let listing = self.list_tracked(scope, &ends, &["--numstat"], &[]);
+        let (mut changes, untracked) = match scope.worktree() {
+            Some(worktree) => tokio::try_join!(listing, self.list_untracked(worktree, None))?,
+            None => (listing.await?, Vec::new()),
+        };
+        changes.extend(untracked);
+        let generated = self.generated(scope, &ends, &changes).await?;
+        let repo = self.clone();
+        let worktree = scope.worktree().map(Path::to_owned);
+        let mut files = tokio::task::spawn_blocking(move || {
+            for (change, generated) in changes.iter_mut().zip(generated) {
+                change.change.generated = generated;
+                if change.change.binary {
+                    repo.add_sizes(worktree.as_deref(), change);
+                }
+            }
+            changes.into_iter().map(|raw| raw.change).collect::<Vec<_>>()
+        })
+        .await?;
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        self.inner.renames.remember(scope, &files);
+        let sum = |of: fn(&FileChange) -> u32| files.iter().map(of).fold(0, u32::saturating_add);
+        let (added, removed) = (sum(|f| f.added), sum(|f| f.removed));
+        Ok(DiffSummary { base: ends.base, head: ends.head, files, added, removed })
+    }
+
+    /// The change of one path, without its counts.
+    pub(super) async fn find_change(
+        &self,
+        scope: &DiffScope,
+        ends: &Ends,
+        path: &str,
+    ) -> Result<RawChange, GitError> {
+        let known = self.inner.renames.old_path(scope, path);
+        let mut paths = vec![path];
+        paths.extend(known.as_ref().and_then(|old| old.as_deref()));
+        let is_it = |change: &RawChange| change.change.path == path;
+        let narrow = self.list_tracked(scope, ends, &[], &paths);
+        let attributes = [RawChange::named(path)];
+        let (listed, generated) = tokio::try_join!(narrow, self.generated(scope, ends, &attributes))?;
+        let mut found = listed.into_iter().find(is_it);
+        if known.is_none() && found.as_ref().is_none_or(|f| f.change.kind == FileChangeKind::Added) {
+            // Nobody listed this scope yet, and the new path alone cannot tell whether it is a rename's.
+            let all = self.list_tracked(scope, ends, &[], &[]).await?;
+            found = all.into_iter().find(is_it);
+        }
+        if found.is_none()
+            && let Some(worktree) = scope.worktree()
+        {
+            found = self.list_untracked(worktree, Some(path)).await?.into_iter().find(is_it);
+        }
+        let mut found = found.ok_or_else(|| GitError::NotInDiff { path: path.to_owned() })?;
+        found.change.generated = generated.first().copied().unwrap_or_default();
+        Ok(found)
+    }
+
+    async fn list_tracked(
+        &self,
+        scope: &DiffScope,
+        ends: &Ends,
+        options: &[&str],
+        paths: &[&str],
+    ) -> Result<Vec<RawChange>, GitError> {
+        let dir = scope.worktree().unwrap_or(self.root());
+        let command = self
+            .at(dir, Kind::Read)
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            // Each option here undoes a setting of the user's that would change what is listed or how.
+            .args(["diff", "--raw", "-z", "--no-abbrev", "--find-renames", "--no-color", "--no-ext-diff"])
+            .args(["--no-textconv", "--no-relative", "--ignore-submodules=dirty", "--submodule=short"])
+            .args(["--diff-algorithm=default", "-O/dev/null"])
+            .args(options)
+            .arg("--end-of-options")
+            .arg(&ends.base)
+            .args(&ends.head)
+            .arg("--")
+            .args(paths);
+        let args = command.shown();
+        let output = command.ok().await?;
+        parse(&output).ok_or_else(|| GitError::Unexpected {
+            args,
+            what: "a list of changes that does not add up".to_owned(),
+        })
+    }
+
+    async fn list_untracked(&self, worktree: &Path, only: Option<&str>) -> Result<Vec<RawChange>, GitError> {
+        let output = self
+            .at(worktree, Kind::Read)
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .args(["ls-files", "--others", "--exclude-standard", "-z", "--"])
+            .args(only)
+            .ok()
+            .await?;
+        if output.is_empty() {
+            return Ok(Vec::new());
+        }
+        let worktree = worktree.to_owned();
+        tokio::task::spawn_blocking(move || {
+            let root = Root::open(&worktree)?;
+            let mut changes = Vec::new();
+            for path in bytes::records(&output) {
+                // A trailing slash is a repository inside this one, which is not ours to look into.
+                if !path.ends_with(b"/") {
+                    changes.extend(untracked(&root, bytes::path(path))?);
+                }
+            }
+            Ok(changes)
+        })
+        .await?
+    }
+
+    /// For each change, whether a program made the file.
+    async fn generated(
+        &self,
+        scope: &DiffScope,
+        ends: &Ends,
+        changes: &[RawChange],
+    ) -> Result<Vec<bool>, GitError> {
+        let by_name = |change: &RawChange| {
+            change.path.file_name().and_then(|n| n.to_str()).is_some_and(|n| LOCK_FILES.contains(&n))
+        };
+        let names = || changes.iter().map(by_name).collect();
+        if changes.is_empty() || scope.worktree().is_some_and(|at| !self.has_attributes(at, changes)) {
+            return Ok(names());
+        }
+        let mut command = self.at(scope.worktree().unwrap_or(self.root()), Kind::Read);
+        if let Some(head) = &ends.head
+            && self.git().version() >= (2, 41, 0)
+        {
+            command = command.global(format!("--attr-source={head}"));
+        }
+        let mut input = Vec::new();
+        for change in changes {
+            input.extend_from_slice(bytes::of(&change.path));
+            input.push(0);
+        }
+        let output =
+            command.args(["check-attr", "-z", "--stdin", "linguist-generated"]).input(input).ok().await?;
+        let records: Vec<&[u8]> = bytes::records(&output).collect();
+        let said: HashMap<&[u8], &[u8]> = records.chunks_exact(3).map(|three| (three[0], three[2])).collect();
+        Ok(changes
+            .iter()
+            .map(|change| match said.get(bytes::of(&change.path)) {
+                Some(&(b"set" | b"true")) => true,
+                Some(&(b"unset" | b"false")) => false,
+                _ => by_name(change),
+            })
+            .collect())
+    }
+
+    /// Whether any attributes could say something about these paths; asking git costs a process.
+    fn has_attributes(&self, worktree: &Path, changes: &[RawChange]) -> bool {
+        if self.common_dir().join("info/attributes").exists() {
+            return true;
+        }
+        let mut dirs: Vec<&Path> = changes.iter().flat_map(|c| c.path.ancestors().skip(1)).collect();
+        dirs.sort_unstable();
+        dirs.dedup();
+        dirs.into_iter().any(|dir| worktree.join(dir).join(".gitattributes").symlink_metadata().is_ok())
+    }
+
+    pub(super) fn add_sizes(&self, worktree: Option<&Path>, raw: &mut RawChange) {
+        let stored = |oid: &Option<String>| oid.as_deref().and_then(|oid| self.inner.objects.size(oid));
+        raw.change.old_size = raw.change.old_size.or_else(|| stored(&raw.old_oid));
+        raw.change.new_size = raw.change.new_size.or_else(|| stored(&raw.new_oid)).or_else(|| {
+            let found = worktree?.join(&raw.path).symlink_metadata().ok()?;
+            found.is_file().then_some(found.len())
+        });
+    }
+}
+
+impl RawChange {
+    fn named(path: &str) -> RawChange {
+        RawChange {
+            change: FileChange {
+                path: path.to_owned(),
+                old_path: None,
+                kind: FileChangeKind::Modified,
+                old_mode: None,
+                new_mode: None,
+                added: 0,
+                removed: 0,
+                binary: false,
+                generated: false,
+                untracked: false,
+                old_size: None,
+                new_size: None,
+            },
+            path: PathBuf::from(path),
+            old_oid: None,
+            new_oid: None,
+        }
+    }
+}
+
+/// `None` for what a commit could not hold, or what is gone meanwhile.
+fn untracked(root: &Root, path: &Path) -> Result<Option<RawChange>, GitError> {
+    let Some(entry) = root.read(path, COUNT_CAP)? else { return Ok(None) };
+    let mut raw = RawChange::named(&path.to_string_lossy());
+    raw.path = path.to_owned();
+    let change = &mut raw.change;
+    change.kind = FileChangeKind::Added;
+    change.untracked = true;
+    let mode = |executable| Some(if executable { "100755" } else { "100644" }.to_owned());
+    match entry {
+        Entry::File { content, executable } => {
+            change.new_mode = mode(executable);
+            change.new_size = Some(content.len() as u64);
+            change.binary = is_binary(&content);
+            change.added = if change.binary { 0 } else { count_lines(&content) };
+        }
+        Entry::Large { size, executable } => {
+            change.new_mode = mode(executable);
+            change.new_size = Some(size);
+        }
+        Entry::Link(_) => {
+            change.new_mode = Some("120000".to_owned());
+            change.added = 1;
+        }
+        Entry::Directory | Entry::Special => return Ok(None),
+    }
+    Ok(Some(raw))
+}
+
+/// git's own rule.
+pub(super) fn is_binary(content: &[u8]) -> bool {
+    content[..content.len().min(BINARY_WINDOW)].contains(&0)
+}
+
+fn count_lines(content: &[u8]) -> u32 {
+    let whole = content.iter().filter(|b| **b == b'\n').count();
+    let rest = usize::from(content.last().is_some_and(|last| *last != b'\n'));
+    u32::try_from(whole + rest).unwrap_or(u32::MAX)
+}
+
+/// `--raw -z`, followed by `--numstat -z` when that was asked for.
+fn parse(output: &[u8]) -> Option<Vec<RawChange>> {
+    let mut changes: Vec<RawChange> = Vec::new();
+    let mut place: HashMap<&[u8], usize> = HashMap::new();
+    let mut records = bytes::records(output).peekable();
+    while let Some(header) = records.next_if(|record| record.starts_with(b":")) {
+        let header = bytes::text(&header[1..]);
+        let [old_mode, new_mode, old_oid, new_oid, status] = header.split(' ').collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        let letter = status.chars().next()?;
+        let first = records.next()?;
+        let two = matches!(letter, 'R' | 'C');
+        let path = if two { records.next()? } else { first };
+        if letter == 'U' {
+            // Waits for a merge; its content is listed in an entry of its own.
+            continue;
+        }
+        let mut raw = RawChange::named(&bytes::text(path));
+        raw.path = bytes::path(path).to_owned();
+        raw.old_oid = Some(old_oid).filter(|oid| !is_zero(oid)).map(str::to_owned);
+        raw.new_oid = Some(new_oid).filter(|oid| !is_zero(oid)).map(str::to_owned);
+        let change = &mut raw.change;
+        change.old_path = two.then(|| bytes::text(first));
+        change.old_mode = Some(old_mode).filter(|mode| !is_zero(mode)).map(str::to_owned);
+        change.new_mode = Some(new_mode).filter(|mode| !is_zero(mode)).map(str::to_owned);
+        change.kind = match letter {
+            'A' => FileChangeKind::Added,
+            'D' => FileChangeKind::Deleted,
+            'M' => FileChangeKind::Modified,
+            'T' => FileChangeKind::TypeChanged,
+            'R' => FileChangeKind::Renamed,
+            'C' => FileChangeKind::Copied,
+            _ => return None,
+        };
+        if old_oid == new_oid && old_mode != new_mode && change.kind == FileChangeKind::Modified {
+            change.kind = FileChangeKind::ModeChanged;
+        }
+        place.insert(path, changes.len());
+        changes.push(raw);
+    }
+    while let Some(counts) = records.next() {
+        let mut fields = counts.splitn(3, |b| *b == b'\t');
+        let (added, removed, path) = (fields.next()?, fields.next()?, fields.next()?);
+        let path = if path.is_empty() {
+            records.next()?;
+            records.next()?
+        } else {
+            path
+        };
+        let Some(raw) = place.get(path).and_then(|at| changes.get_mut(*at)) else { continue };
+        count(&mut raw.change, added, removed)?;
+    }
+    Some(changes)
+}
+
+fn count(change: &mut FileChange, added: &[u8], removed: &[u8]) -> Option<()> {
+    if added == b"-" {
+        change.binary = true;
+        return Some(());
+    }
+    change.added = bytes::text(added).parse().ok()?;
+    change.removed = bytes::text(removed).parse().ok()?;
+    // git does not name a work file's content, so only the counts tell that nothing but the mode changed.
+    let nothing = change.added == 0 && change.removed == 0;
+    let bits = change.old_mode != change.new_mode && change.new_mode.as_deref() != Some(SUBMODULE);
+    if nothing && bits && change.kind == FileChangeKind::Modified {
+        change.kind = FileChangeKind::ModeChanged;
+    }
+    Some(())
+}
+
+fn is_zero(name: &str) -> bool {
+    name.bytes().all(|b| b == b'0')
+}

@@ -1,0 +1,236 @@
+//! Everything that can go wrong between Forge and a repository.
+//!
+//! A variant exists only where somebody decides by it; the rest is [`GitError::Failed`] with git's own words.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::guard::GuardError;
+
+/// A failed operation on a repository. Messages complete the phrase "failed to ...".
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// There is no git program.
+    #[error("find the git program{}", .program.as_ref().map(|p| format!(" at {}", p.display())).unwrap_or_default())]
+    Missing {
+        /// The program that was asked for, when one was.
+        program: Option<PathBuf>,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The git program lacks `merge-tree --write-tree`.
+    #[error("use git {found}: {needed} or later is needed")]
+    TooOld {
+        /// Its version.
+        found: String,
+        /// The oldest that will do.
+        needed: String,
+    },
+    /// No repository at the path or above it.
+    #[error("find a git repository at {}", .path.display())]
+    NotARepository {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// The repository has no commit yet, so nothing can branch off it.
+    #[error("use the repository at {}: it has no commit yet", .path.display())]
+    NoCommit {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// Neither a remote's head, nor a configured, usual or current branch was found.
+    #[error("find the default branch of {}", .path.display())]
+    NoDefaultBranch {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// The name does not lead to a commit.
+    #[error("find the commit {rev}")]
+    UnknownRevision {
+        /// The name.
+        rev: String,
+    },
+    /// git ran and did not do it.
+    #[error("run `git {args}`: exit {}: {stderr}", .exit.map_or_else(|| "by a signal".to_owned(), |c| c.to_string()))]
+    Failed {
+        /// Arguments after the ones every command gets.
+        args: String,
+        /// Exit code, `None` when a signal ended it.
+        exit: Option<i32>,
+        /// What it wrote to standard error.
+        stderr: String,
+    },
+    /// The repository's hooks refused the commit.
+    #[error("commit: the repository's hooks refused it: {output}")]
+    CommitRefused {
+        /// What git and the hooks wrote.
+        output: String,
+    },
+    /// A lock file is in the way.
+    #[error("lock {}: {}", .path.display(), .holder.as_ref().map_or_else(|| "the lock file was left behind by a program that is gone".to_owned(), |h| format!("held by {h}")))]
+    IndexLocked {
+        /// The lock file.
+        path: PathBuf,
+        /// The process that holds it open, when one could be found.
+        holder: Option<LockHolder>,
+    },
+    /// A ref was not where it was expected.
+    #[error("move {name}: expected it at {expected}, found it at {}", .found.as_deref().unwrap_or("nothing"))]
+    RefMoved {
+        /// The ref.
+        name: String,
+        /// Where it was believed to be.
+        expected: String,
+        /// Where it is, `None` when it does not exist.
+        found: Option<String>,
+    },
+    /// The branch is checked out, so it must stay.
+    #[error("change branch {branch}: it is checked out in {}", .worktree.display())]
+    BranchCheckedOut {
+        /// The branch.
+        branch: String,
+        /// The worktree that has it.
+        worktree: PathBuf,
+    },
+    /// Something else lies where a worktree should be.
+    #[error("create a worktree at {}: something else is there", .path.display())]
+    PathOccupied {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The directory must not be removed.
+    #[error("remove {}: {reason}", .path.display())]
+    NotOurWorktree {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        reason: ForeignReason,
+    },
+    /// The two sides have no commit in common.
+    #[error("merge {source_rev} into {target}: they have no common history")]
+    UnrelatedHistories {
+        /// Branch merged into.
+        target: String,
+        /// What was to be merged.
+        source_rev: String,
+    },
+    /// Putting a backup back would overwrite local changes.
+    #[error("restore the backup: it would overwrite local changes in {}", .files.join(", "))]
+    RestoreInTheWay {
+        /// The files with local changes.
+        files: Vec<String>,
+    },
+    /// The file is not part of the diff.
+    #[error("find {path} among the changed files")]
+    NotInDiff {
+        /// The file.
+        path: String,
+    },
+    /// An object is larger than the caller can take.
+    #[error("read object {oid}: {size} bytes, at most {cap} are wanted")]
+    TooLarge {
+        /// The object.
+        oid: String,
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        cap: u64,
+    },
+    /// A path leads out of where it must stay.
+    #[error(transparent)]
+    PathEscape(#[from] GuardError),
+    /// git took too long and was ended.
+    #[error("run `git {args}`: not done after {} s", .after.as_secs())]
+    Timeout {
+        /// Arguments.
+        args: String,
+        /// Time it was given.
+        after: Duration,
+    },
+    /// git wrote more than the caller can take.
+    #[error("run `git {args}`: it wrote more than {cap} bytes")]
+    TooMuchOutput {
+        /// Arguments.
+        args: String,
+        /// The limit in bytes.
+        cap: usize,
+    },
+    /// git answered in a form this crate does not know.
+    #[error("read the answer of `git {args}`: {what}")]
+    Unexpected {
+        /// Arguments.
+        args: String,
+        /// What was odd about it.
+        what: String,
+    },
+    /// libgit2 could not do it.
+    #[error("read the repository's objects")]
+    Libgit2(#[from] git2::Error),
+    /// The file system refused.
+    #[error("{doing} {}", .path.display())]
+    Io {
+        /// What was tried, as a verb phrase.
+        doing: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A background thread of ours ended early.
+    #[error("finish work on a background thread")]
+    Background(#[from] tokio::task::JoinError),
+}
+
+impl GitError {
+    pub(crate) fn io(
+        doing: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(std::io::Error) -> GitError {
+        let path = path.into();
+        move |source| GitError::Io { doing, path, source }
+    }
+}
+
+/// A process that holds a lock file open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockHolder {
+    /// Its process id.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+}
+
+impl fmt::Display for LockHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (process {})", self.name, self.pid)
+    }
+}
+
+/// Why a directory is not taken for a worktree that may go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ForeignReason {
+    /// It is the repository's main work tree.
+    MainWorktree,
+    /// The repository knows no worktree there.
+    NotRegistered,
+    /// Its `.git` leads to another repository, or is none.
+    ForeignDotGit,
+    /// Somebody locked it with `git worktree lock`.
+    Locked {
+        /// The reason they gave.
+        reason: String,
+    },
+}
+
+impl fmt::Display for ForeignReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MainWorktree => f.write_str("it is the main work tree"),
+            Self::NotRegistered => f.write_str("it is no worktree of this repository"),
+            Self::ForeignDotGit => f.write_str("its .git does not belong to this repository"),
+            Self::Locked { reason } if reason.is_empty() => f.write_str("it is locked"),
+            Self::Locked { reason } => write!(f, "it is locked: {reason}"),
+        }
+    }
+}

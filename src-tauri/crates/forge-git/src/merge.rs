@@ -1,0 +1,406 @@
+//! Computing merges without a work tree.
+//!
+//! `git merge-tree` merges in the object store; what comes out is a commit that nothing points to yet, or the
+//! list of conflicts. No checkout, index or ref is touched: [`Repo::land`] moves the branch.
+//! Merge drivers see the attributes of the target, not those of whatever happens to be checked out.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::bytes;
+use crate::command::{GitCommand, Kind};
+use crate::error::GitError;
+use crate::repo::Repo;
+
+/// How the source's work becomes part of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MergeStrategy {
+    /// What `git merge` does: the source's tip itself when that is ahead of the target, else a merge commit.
+    Merge,
+    /// One commit on the target with all the source's changes.
+    Squash,
+    /// The source's commits again on top of the target, authors kept, empty ones dropped.
+    Rebase,
+}
+
+/// A merge to be computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeRequest {
+    /// Branch merged into (short name).
+    pub target_branch: String,
+    /// What is merged: a branch, commit or other revision.
+    pub source: String,
+    /// How.
+    pub strategy: MergeStrategy,
+    /// Message of a merge or squash commit.
+    pub message: String,
+    /// Author (name, email) of a merge or squash commit, when not the user.
+    pub author: Option<(String, String)>,
+}
+
+/// What a merge comes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum MergeComputation {
+    /// The target contains the source, or the result is what the target holds already.
+    NothingToMerge,
+    /// A commit that the target can move to.
+    Ready {
+        /// The commit (hex).
+        commit: String,
+        /// Where the target was.
+        target_before: String,
+        /// No new commit was needed: it is the source's tip.
+        fast_forward: bool,
+    },
+    /// The two sides do not go together.
+    Conflict {
+        /// Where the target was.
+        target_before: String,
+        /// The paths in conflict.
+        paths: Vec<ConflictPath>,
+        /// What git says about it.
+        messages: Vec<MergeMessage>,
+    },
+}
+
+/// One path in conflict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConflictPath {
+    /// The path.
+    pub path: String,
+    /// What kind of conflict.
+    pub kind: ConflictKind,
+    /// The common ancestor's version.
+    pub base: Option<ConflictSide>,
+    /// The target's version.
+    pub ours: Option<ConflictSide>,
+    /// The source's version.
+    pub theirs: Option<ConflictSide>,
+}
+
+/// One version of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConflictSide {
+    /// Object name (hex).
+    pub oid: String,
+    /// git file mode, octal.
+    pub mode: String,
+}
+
+/// Kinds of conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConflictKind {
+    /// Both changed the same lines.
+    Content,
+    /// Both changed a file that is not text.
+    Binary,
+    /// Both added the path with different content.
+    AddAdd,
+    /// One changed it, the other deleted it.
+    ModifyDelete,
+    /// One renamed it, the other deleted it.
+    RenameDelete,
+    /// Both renamed it, or two files ended at one path.
+    RenameRename,
+    /// A file on one side, a directory on the other.
+    FileDirectory,
+    /// Became different types: file, link or submodule.
+    Type,
+    /// A submodule that both moved.
+    Submodule,
+    /// Something else; the messages say what.
+    Other,
+}
+
+/// Something git has to say about a merge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MergeMessage {
+    /// git's stable name for it, such as `CONFLICT (contents)`.
+    pub kind: String,
+    /// The paths it is about.
+    pub paths: Vec<String>,
+    /// The sentence.
+    pub text: String,
+}
+
+/// Two tips about to be merged.
+#[derive(Debug)]
+pub(crate) struct Sides {
+    pub(crate) target: String,
+    pub(crate) target_tree: String,
+    pub(crate) source: String,
+    pub(crate) source_tree: String,
+    pub(crate) base: String,
+}
+
+/// What one run of `merge-tree` found.
+pub(crate) enum Merged {
+    Tree(String),
+    Conflict { paths: Vec<ConflictPath>, messages: Vec<MergeMessage> },
+}
+
+impl Repo {
+    /// Computes a merge; nothing but new objects is written.
+    pub async fn compute_merge(&self, request: &MergeRequest) -> Result<MergeComputation, GitError> {
+        let Some(sides) = self.sides(&request.target_branch, &request.source).await? else {
+            return Ok(MergeComputation::NothingToMerge);
+        };
+        let ahead = sides.base == sides.target;
+        if ahead && sides.source_tree == sides.target_tree {
+            return Ok(MergeComputation::NothingToMerge);
+        }
+        match request.strategy {
+            MergeStrategy::Merge if ahead => Ok(MergeComputation::Ready {
+                commit: sides.source,
+                target_before: sides.target,
+                fast_forward: true,
+            }),
+            MergeStrategy::Merge | MergeStrategy::Squash => self.one_commit(request, sides, ahead).await,
+            MergeStrategy::Rebase => self.replay(request, sides).await,
+        }
+    }
+
+    async fn one_commit(
+        &self,
+        request: &MergeRequest,
+        sides: Sides,
+        ahead: bool,
+    ) -> Result<MergeComputation, GitError> {
+        let author = request.author.as_ref().map(|(name, email)| (name.as_str(), email.as_str()));
+        let merging = async {
+            if ahead {
+                return Ok(Merged::Tree(sides.source_tree.clone()));
+            }
+            let attributes = Attributes::of(self, &sides.target).await?;
+            self.merge_tree(&attributes, &[&sides.target, &sides.source]).await
+        };
+        let (merged, maker) = tokio::try_join!(merging, self.commit_maker(author))?;
+        let tree = match merged {
+            Merged::Conflict { paths, messages } => {
+                return Ok(MergeComputation::Conflict { target_before: sides.target, paths, messages });
+            }
+            Merged::Tree(tree) if tree == sides.target_tree => return Ok(MergeComputation::NothingToMerge),
+            Merged::Tree(tree) => tree,
+        };
+        let parents: &[&str] = match request.strategy {
+            MergeStrategy::Merge => &[&sides.target, &sides.source],
+            MergeStrategy::Squash | MergeStrategy::Rebase => &[&sides.target],
+        };
+        let commit = maker.command(self, &tree, parents, &request.message).text().await?;
+        Ok(MergeComputation::Ready { commit, target_before: sides.target, fast_forward: false })
+    }
+
+    /// Both tips and their common ancestor; `None` when the target contains the source.
+    async fn sides(&self, target_branch: &str, source: &str) -> Result<Option<Sides>, GitError> {
+        let target = format!("refs/heads/{target_branch}");
+        let names = [&target, source].map(|n| [format!("{n}^{{commit}}"), format!("{n}^{{tree}}")]);
+        let asked =
+            self.read().args(["rev-parse", "--end-of-options"]).args(names.as_flattened()).run().await?;
+        let said = bytes::text(&asked.stdout);
+        let oids: Vec<&str> = said.lines().filter(|line| *line != "--end-of-options").collect();
+        let (Some(0), &[target_tip, target_tree, source_tip, source_tree]) = (asked.exit, oids.as_slice())
+        else {
+            self.must_resolve(&target).await?;
+            self.must_resolve(source).await?;
+            return Err(asked.failed("rev-parse".to_owned()));
+        };
+        let Some(base) = self.merge_base(target_tip, source_tip).await? else {
+            return Err(GitError::UnrelatedHistories {
+                target: target_branch.to_owned(),
+                source_rev: source.to_owned(),
+            });
+        };
+        if base == source_tip {
+            return Ok(None);
+        }
+        Ok(Some(Sides {
+            target: target_tip.to_owned(),
+            target_tree: target_tree.to_owned(),
+            source: source_tip.to_owned(),
+            source_tree: source_tree.to_owned(),
+            base,
+        }))
+    }
+
+    /// Merges; `sides` are merge-tree's arguments.
+    pub(crate) async fn merge_tree(
+        &self,
+        attributes: &Attributes,
+        sides: &[&str],
+    ) -> Result<Merged, GitError> {
+        let command = attributes.apply(self.write()).args(["merge-tree", "--write-tree", "-z"]).args(sides);
+        let args = command.shown();
+        let output = command.run().await?;
+        match output.exit {
+            Some(0) => {
+                let tree = output.stdout.split(|b| *b == 0).next().unwrap_or_default();
+                Ok(Merged::Tree(bytes::line(tree)))
+            }
+            Some(1) => parse_conflict(&output.stdout).ok_or_else(|| GitError::Unexpected {
+                args,
+                what: "a list of conflicts that does not add up".to_owned(),
+            }),
+            _ => Err(output.failed(args)),
+        }
+    }
+
+    /// Settles who commits and whether commits are signed, once for any number of them.
+    pub(crate) async fn commit_maker(&self, author: Option<(&str, &str)>) -> Result<CommitMaker, GitError> {
+        let (identity, signed) = tokio::try_join!(self.identity(self.root(), author), async {
+            // `commit-tree` does not look at this setting, `git merge` does.
+            let asked = self.read().args(["config", "--type=bool", "--get", "commit.gpgSign"]).run().await?;
+            Ok(asked.stdout.starts_with(b"true"))
+        })?;
+        Ok(CommitMaker { identity, signed })
+    }
+}
+
+/// Makes commits out of trees.
+#[derive(Debug)]
+pub(crate) struct CommitMaker {
+    identity: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    signed: bool,
+}
+
+impl CommitMaker {
+    pub(crate) fn command(&self, repo: &Repo, tree: &str, parents: &[&str], message: &str) -> GitCommand {
+        let mut command = repo.at(repo.root(), Kind::User).arg("commit-tree");
+        command = command.arg(if self.signed { "--gpg-sign" } else { "--no-gpg-sign" });
+        for parent in parents {
+            command = command.args(["-p", parent]);
+        }
+        let end = if message.ends_with('\n') { "" } else { "\n" };
+        command.arg(tree).envs(self.identity.iter().cloned()).input(format!("{message}{end}"))
+    }
+}
+
+/// Where merge-tree finds `.gitattributes`.
+#[derive(Debug)]
+pub(crate) enum Attributes {
+    /// git reads them from a commit.
+    Commit(String),
+    /// git is too old for that: they lie in a directory that is shown to it as its work tree.
+    Copied { git_dir: PathBuf, dir: ScratchDir },
+}
+
+impl Attributes {
+    pub(crate) async fn of(repo: &Repo, commit: &str) -> Result<Attributes, GitError> {
+        if repo.git().version() >= (2, 41, 0) {
+            return Ok(Attributes::Commit(commit.to_owned()));
+        }
+        let dir = ScratchDir::new(repo.common_dir())?;
+        let listed = repo.read().args(["ls-tree", "-r", "-z", commit]).ok().await?;
+        for record in bytes::records(&listed) {
+            let Some(tab) = record.iter().position(|b| *b == b'\t') else { continue };
+            let (header, path) = (bytes::text(&record[..tab]), bytes::path(&record[tab + 1..]));
+            let mut fields = header.split(' ');
+            let regular = fields.next().is_some_and(|mode| mode.starts_with("100"));
+            let oid = fields.nth(1);
+            if let (true, Some(oid), Some(name)) = (regular, oid, path.file_name())
+                && name == ".gitattributes"
+            {
+                let content = repo.blob(oid, 64 << 20).await?;
+                crate::guard::Root::open(&dir.path)?.write(path, &content, false)?;
+            }
+        }
+        Ok(Attributes::Copied { git_dir: repo.common_dir().to_owned(), dir })
+    }
+
+    fn apply(&self, command: GitCommand) -> GitCommand {
+        match self {
+            Attributes::Commit(commit) => command.global(format!("--attr-source={commit}")),
+            Attributes::Copied { git_dir, dir } => command
+                .env("GIT_DIR", git_dir)
+                .env("GIT_WORK_TREE", &dir.path)
+                // The main work tree's index would be asked next.
+                .env("GIT_INDEX_FILE", dir.path.join("no-index"))
+                .in_dir(&dir.path),
+        }
+    }
+}
+
+/// A directory of our own in the git directory, gone with its value.
+#[derive(Debug)]
+pub(crate) struct ScratchDir {
+    pub(crate) path: PathBuf,
+}
+
+impl ScratchDir {
+    pub(crate) fn new(common_dir: &Path) -> Result<Self, GitError> {
+        let path = common_dir.join(format!("forge-scratch-{}", uuid::Uuid::new_v4().simple()));
+        std::fs::create_dir(&path).map_err(GitError::io("create", &path))?;
+        Ok(Self { path })
+    }
+}
+
+impl Drop for ScratchDir {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.path) {
+            tracing::warn!(path = %self.path.display(), %error, "scratch directory left behind");
+        }
+    }
+}
+
+/// Tree, conflicted entries, an empty record, then messages: count, paths, kind, text.
+fn parse_conflict(output: &[u8]) -> Option<Merged> {
+    let mut records = output.strip_suffix(b"\0")?.split(|b| *b == 0);
+    records.next()?;
+    let mut paths: Vec<ConflictPath> = Vec::new();
+    for record in records.by_ref().take_while(|record| !record.is_empty()) {
+        let tab = record.iter().position(|b| *b == b'\t')?;
+        let (header, path) = (bytes::text(&record[..tab]), bytes::text(&record[tab + 1..]));
+        let mut fields = header.split(' ');
+        let side = Some(ConflictSide { mode: fields.next()?.to_owned(), oid: fields.next()?.to_owned() });
+        let stage = fields.next()?;
+        if paths.last().is_none_or(|last| last.path != path) {
+            let kind = ConflictKind::Other;
+            paths.push(ConflictPath { path, kind, base: None, ours: None, theirs: None });
+        }
+        let last = paths.last_mut()?;
+        match stage {
+            "1" => last.base = side,
+            "2" => last.ours = side,
+            "3" => last.theirs = side,
+            _ => return None,
+        }
+    }
+    let mut messages = Vec::new();
+    while let Some(count) = records.next() {
+        let count: usize = bytes::text(count).parse().ok()?;
+        let about = records.by_ref().take(count).map(bytes::text).collect();
+        let (kind, text) = (bytes::text(records.next()?), bytes::line(records.next()?));
+        messages.push(MergeMessage { kind, paths: about, text });
+    }
+    for path in &mut paths {
+        path.kind = kind_of(path, &messages);
+    }
+    Some(Merged::Conflict { paths, messages })
+}
+
+fn kind_of(path: &ConflictPath, messages: &[MergeMessage]) -> ConflictKind {
+    let about = messages.iter().filter(|m| m.kind.starts_with("CONFLICT") && m.paths.contains(&path.path));
+    let named = about.map(|message| message.kind.trim_start_matches("CONFLICT").trim()).find_map(|kind| {
+        match kind {
+            "(binary)" => Some(ConflictKind::Binary),
+            "(file/directory)" => Some(ConflictKind::FileDirectory),
+            "(distinct modes)" | "(distinct types)" => Some(ConflictKind::Type),
+            "(modify/delete)" => Some(ConflictKind::ModifyDelete),
+            "(rename/delete)" => Some(ConflictKind::RenameDelete),
+            "(rename/rename)" | "(rename involved in collision)" => Some(ConflictKind::RenameRename),
+            kind if kind.starts_with("(submodule") => Some(ConflictKind::Submodule),
+            // Both contents and add/add come by this name; the sides tell.
+            "(contents)" => None,
+            _ => Some(ConflictKind::Other),
+        }
+    });
+    named.unwrap_or(match (&path.base, &path.ours, &path.theirs) {
+        (Some(_), Some(_), Some(_)) => ConflictKind::Content,
+        (None, Some(_), Some(_)) => ConflictKind::AddAdd,
+        (Some(_), Some(_), None) | (Some(_), None, Some(_)) => ConflictKind::ModifyDelete,
+        _ => ConflictKind::Other,
+    })
+}

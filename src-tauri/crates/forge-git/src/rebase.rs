@@ -1,0 +1,114 @@
+//! Replaying commits on another base without a work tree, one `merge-tree` per commit.
+
+use crate::bytes;
+use crate::error::GitError;
+use crate::merge::{Attributes, CommitMaker, MergeComputation, MergeRequest, Merged, Sides};
+use crate::repo::Repo;
+
+/// A commit to be made again.
+#[derive(Debug)]
+struct Original {
+    oid: String,
+    tree: String,
+    parent: Option<String>,
+    author: [String; 3],
+    message: String,
+}
+
+impl Repo {
+    pub(crate) async fn replay(
+        &self,
+        request: &MergeRequest,
+        sides: Sides,
+    ) -> Result<MergeComputation, GitError> {
+        let originals = self.originals(&sides).await?;
+        // Only messages are made anew, never authors: those of the request are for new commits.
+        let maker = self.commit_maker(None).await?;
+        let attributes = Attributes::of(self, &sides.target).await?;
+        let (mut tip, mut tree) = (sides.target.clone(), sides.target_tree.clone());
+        for original in originals {
+            if original.parent.as_ref() == Some(&tip) {
+                // Stands where it should already.
+                (tip, tree) = (original.oid, original.tree);
+                continue;
+            }
+            match self.pick(&maker, &attributes, (&tip, &tree), &original).await? {
+                Merged::Tree(same) if same == tree => {}
+                Merged::Tree(fresh) => {
+                    let [name, email, date] = original.author;
+                    tip = maker
+                        .command(self, &fresh, &[&tip], &original.message)
+                        .env("GIT_AUTHOR_NAME", name)
+                        .env("GIT_AUTHOR_EMAIL", email)
+                        .env("GIT_AUTHOR_DATE", format!("@{date}"))
+                        .text()
+                        .await?;
+                    tree = fresh;
+                }
+                Merged::Conflict { paths, messages } => {
+                    tracing::debug!(commit = %original.oid, target = %request.target_branch, "replay conflicts");
+                    return Ok(MergeComputation::Conflict { target_before: sides.target, paths, messages });
+                }
+            }
+        }
+        if tree == sides.target_tree {
+            return Ok(MergeComputation::NothingToMerge);
+        }
+        let fast_forward = tip == sides.source;
+        Ok(MergeComputation::Ready { commit: tip, target_before: sides.target, fast_forward })
+    }
+
+    async fn pick(
+        &self,
+        maker: &CommitMaker,
+        attributes: &Attributes,
+        (tip, tree): (&str, &str),
+        original: &Original,
+    ) -> Result<Merged, GitError> {
+        if let Some(parent) = &original.parent
+            && self.git().version() >= (2, 40, 0)
+        {
+            let base = format!("--merge-base={parent}");
+            return self.merge_tree(attributes, &[&base, tip, &original.oid]).await;
+        }
+        // git finds the merge base itself: two commits of the same trees whose only ancestor is the one meant.
+        let base = match &original.parent {
+            Some(parent) => parent.clone(),
+            None => {
+                let empty = self.write().arg("mktree").input("").text().await?;
+                maker.command(self, &empty, &[], "base").text().await?
+            }
+        };
+        let ours = maker.command(self, tree, &[&base], "ours").text().await?;
+        let theirs = maker.command(self, &original.tree, &[&base], "theirs").text().await?;
+        self.merge_tree(attributes, &[&ours, &theirs]).await
+    }
+
+    /// The source's commits the target does not have, oldest first, as `git rebase` picks them: no merges, none
+    /// whose change is in the target already.
+    async fn originals(&self, sides: &Sides) -> Result<Vec<Original>, GitError> {
+        let command = self
+            .read()
+            .config("log.showSignature=false")
+            .args(["log", "-z", "--no-color", "--reverse", "--topo-order", "--no-merges", "--cherry-pick"])
+            .args(["--right-only", "--date=raw", "--format=%H%n%T%n%P%n%an%n%ae%n%ad%n%B"])
+            .args(["--end-of-options", &format!("{}...{}", sides.target, sides.source)]);
+        let args = command.shown();
+        let output = command.ok().await?;
+        bytes::records(&output)
+            .map(|record| {
+                let record = bytes::text(record);
+                let mut lines = record.splitn(7, '\n');
+                let mut next = || lines.next().map(str::to_owned);
+                Some(Original {
+                    oid: next()?,
+                    tree: next()?,
+                    parent: next()?.split(' ').next().filter(|p| !p.is_empty()).map(str::to_owned),
+                    author: [next()?, next()?, next()?],
+                    message: next()?,
+                })
+            })
+            .collect::<Option<_>>()
+            .ok_or_else(|| GitError::Unexpected { args, what: "a record without its fields".to_owned() })
+    }
+}

@@ -1,0 +1,95 @@
+//! Moving and deleting refs, always by compare and swap.
+
+use crate::command::Kind;
+use crate::error::GitError;
+use crate::repo::Repo;
+
+impl Repo {
+    /// Moves a full ref name from `old` to `new`; an all-zero or empty `old` means that it must not exist yet.
+    /// [`GitError::RefMoved`] when it is elsewhere.
+    pub async fn update_ref(
+        &self,
+        name: &str,
+        new: &str,
+        old: &str,
+        reflog_message: &str,
+    ) -> Result<(), GitError> {
+        let command =
+            self.write().args(["update-ref", "--create-reflog", "-m", reflog_message, name, new, old]);
+        self.swap(command, name, old).await
+    }
+
+    /// Deletes a branch when its tip is the expected one and no worktree has it checked out.
+    pub async fn delete_branch(&self, branch: &str, expected_tip: &str) -> Result<(), GitError> {
+        let name = format!("refs/heads/{branch}");
+        if let Some(user) = self.checkouts_of(branch).await?.into_iter().next() {
+            return Err(GitError::BranchCheckedOut { branch: branch.to_owned(), worktree: user.path });
+        }
+        self.swap(self.write().args(["update-ref", "-d", &name, expected_tip]), &name, expected_tip).await
+    }
+
+    /// Deletes a full ref name when it is where it is expected.
+    pub async fn delete_ref(&self, name: &str, expected: &str) -> Result<(), GitError> {
+        self.swap(self.write().args(["update-ref", "-d", name, expected]), name, expected).await
+    }
+
+    async fn swap(
+        &self,
+        command: crate::command::GitCommand,
+        name: &str,
+        expected: &str,
+    ) -> Result<(), GitError> {
+        let args = command.shown();
+        let output = command.run().await?;
+        if output.exit == Some(0) {
+            return Ok(());
+        }
+        let found = self.ref_value(name).await?;
+        let must_not_exist = expected.bytes().all(|b| b == b'0');
+        let as_expected = if must_not_exist { found.is_none() } else { found.as_deref() == Some(expected) };
+        if as_expected {
+            return Err(output.failed(args));
+        }
+        Err(GitError::RefMoved { name: name.to_owned(), expected: expected.to_owned(), found })
+    }
+
+    /// The object a full ref name holds, whatever its type.
+    pub(crate) async fn ref_value(&self, name: &str) -> Result<Option<String>, GitError> {
+        let output = self
+            .bare(Kind::Read)
+            .args(["rev-parse", "-q", "--verify", "--end-of-options", name])
+            .run()
+            .await?;
+        Ok((output.exit == Some(0)).then(|| crate::bytes::line(&output.stdout)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Sandbox;
+
+    #[tokio::test]
+    async fn refs_move_by_compare_and_swap() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        let first = sandbox.head();
+        let second = sandbox.commit("second", &[("b", "b")]);
+        let zero = "0".repeat(40);
+        let name = "refs/heads/topic";
+        repo.update_ref(name, &first, &zero, "made").await.unwrap();
+        let again = repo.update_ref(name, &first, &zero, "made").await;
+        assert!(matches!(again, Err(GitError::RefMoved { found: Some(f), .. }) if f == first));
+        repo.update_ref(name, &second, &first, "moved").await.unwrap();
+        let stale = repo.update_ref(name, &second, &first, "moved").await;
+        assert!(matches!(stale, Err(GitError::RefMoved { found: Some(f), .. }) if f == second));
+        let stale = repo.delete_branch("topic", &first).await;
+        assert!(matches!(stale, Err(GitError::RefMoved { .. })));
+        repo.delete_branch("topic", &second).await.unwrap();
+        assert_eq!(repo.resolve(name).await.unwrap(), None);
+        let gone = repo.delete_branch("topic", &second).await;
+        assert!(matches!(gone, Err(GitError::RefMoved { found: None, .. })));
+        let in_use = repo.delete_branch("main", &second).await;
+        assert!(matches!(in_use, Err(GitError::BranchCheckedOut { .. })));
+    }
+}

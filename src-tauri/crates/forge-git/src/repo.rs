@@ -1,0 +1,238 @@
+//! A repository: where it is and what its names mean.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::bytes;
+use crate::command::{GitCommand, Kind};
+use crate::diff::RenameMemory;
+use crate::error::GitError;
+use crate::object::Objects;
+use crate::program::Git;
+
+/// A repository with at least one commit. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Repo {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    git: Git,
+    root: PathBuf,
+    common_dir: PathBuf,
+    pub(crate) objects: Objects,
+    pub(crate) renames: RenameMemory,
+}
+
+/// What a work tree is in the middle of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// A merge waits for its commit.
+    Merge,
+    /// A rebase is on its way, or patches are being applied.
+    Rebase,
+    /// A cherry-pick waits to be continued.
+    CherryPick,
+    /// A revert waits to be continued.
+    Revert,
+}
+
+impl Repo {
+    /// Opens the repository that holds `path`.
+    pub async fn open(git: &Git, path: &Path) -> Result<Repo, GitError> {
+        let asked = GitCommand::new(git, path, Kind::Read)
+            .args(["rev-parse", "--path-format=absolute", "--git-common-dir", "--absolute-git-dir"])
+            .run()
+            .await;
+        let not_here = || GitError::NotARepository { path: path.to_owned() };
+        let output = match asked {
+            Err(GitError::Io { .. }) => return Err(not_here()),
+            other => other?,
+        };
+        let said = bytes::text(&output.stdout);
+        let mut lines = said.lines();
+        let (Some(0), Some(common), Some(own)) = (output.exit, lines.next(), lines.next()) else {
+            return Err(if bytes::text(&output.stderr).contains("safe.directory") {
+                // git's protection against other people's repositories: its own words say what to do.
+                output.failed("rev-parse --git-common-dir".to_owned())
+            } else {
+                not_here()
+            });
+        };
+        let common_dir =
+            Path::new(common).canonicalize().map_err(GitError::io("find the git directory", common))?;
+        let root = main_work_tree(git, path, &common_dir, Path::new(own)).await?;
+        let objects = Objects::new(common_dir.join("objects"));
+        let inner = Inner { git: git.clone(), root, common_dir, objects, renames: RenameMemory::default() };
+        let repo = Repo { inner: Arc::new(inner) };
+        if repo.resolve("HEAD").await?.is_none() {
+            let any = repo.read().args(["for-each-ref", "--count=1", "refs/heads"]).text().await?;
+            if any.is_empty() {
+                return Err(GitError::NoCommit { path: repo.root().to_owned() });
+            }
+        }
+        Ok(repo)
+    }
+
+    /// Top of the main work tree; of a bare repository, its directory.
+    pub fn root(&self) -> &Path {
+        &self.inner.root
+    }
+
+    /// The git directory that all worktrees share.
+    pub fn common_dir(&self) -> &Path {
+        &self.inner.common_dir
+    }
+
+    /// The git program in use.
+    pub fn git(&self) -> &Git {
+        &self.inner.git
+    }
+
+    /// The branch work starts from and goes back to: the local branch of `origin/HEAD`, else
+    /// `init.defaultBranch`, `main`, `master`, the current branch; the first that exists.
+    pub async fn default_branch(&self) -> Result<String, GitError> {
+        let mut names = Vec::new();
+        let origin = self.read().args(["symbolic-ref", "-q", "refs/remotes/origin/HEAD"]).run().await?;
+        if origin.exit == Some(0) {
+            let name = bytes::line(&origin.stdout);
+            names.extend(name.strip_prefix("refs/remotes/origin/").map(str::to_owned));
+        }
+        let configured = self.read().args(["config", "--get", "init.defaultBranch"]).run().await?;
+        if configured.exit == Some(0) {
+            names.push(bytes::line(&configured.stdout));
+        }
+        names.extend(["main".to_owned(), "master".to_owned()]);
+        let current = self.read().args(["symbolic-ref", "-q", "--short", "HEAD"]).run().await?;
+        if current.exit == Some(0) {
+            names.push(bytes::line(&current.stdout));
+        }
+        for name in names {
+            if self.resolve(&format!("refs/heads/{name}")).await?.is_some() {
+                return Ok(name);
+            }
+        }
+        Err(GitError::NoDefaultBranch { path: self.root().to_owned() })
+    }
+
+    /// The commit (hex) a name leads to, `None` when it leads to none.
+    pub async fn resolve(&self, rev: &str) -> Result<Option<String>, GitError> {
+        self.parse(&format!("{rev}^{{commit}}")).await
+    }
+
+    /// The tree (hex) of a commit.
+    pub async fn tree_of(&self, rev: &str) -> Result<String, GitError> {
+        let found = self.parse(&format!("{rev}^{{tree}}")).await?;
+        found.ok_or_else(|| GitError::UnknownRevision { rev: rev.to_owned() })
+    }
+
+    /// Whether `a` is `b` or one of its ancestors.
+    pub async fn is_ancestor(&self, a: &str, b: &str) -> Result<bool, GitError> {
+        self.read().args(["merge-base", "--is-ancestor", "--end-of-options", a, b]).yes().await
+    }
+
+    /// The best common ancestor, `None` when the histories are unrelated.
+    pub async fn merge_base(&self, a: &str, b: &str) -> Result<Option<String>, GitError> {
+        let command = self.read().args(["merge-base", "--end-of-options", a, b]);
+        let args = command.shown();
+        let output = command.run().await?;
+        match output.exit {
+            Some(0) => Ok(Some(bytes::line(&output.stdout))),
+            Some(1) => Ok(None),
+            _ => Err(output.failed(args)),
+        }
+    }
+
+    /// The commit a worktree stands on.
+    pub async fn head(&self, worktree: &Path) -> Result<String, GitError> {
+        let output = self
+            .at(worktree, Kind::Read)
+            .args(["rev-parse", "-q", "--verify", "HEAD^{commit}"])
+            .run()
+            .await?;
+        if output.exit == Some(0) {
+            Ok(bytes::line(&output.stdout))
+        } else {
+            Err(GitError::NoCommit { path: worktree.to_owned() })
+        }
+    }
+
+    /// What a worktree is in the middle of, if anything.
+    pub async fn operation(&self, worktree: &Path) -> Result<Option<Operation>, GitError> {
+        Ok(operation_in(&self.git_dir(worktree).await?))
+    }
+
+    pub(crate) async fn must_resolve(&self, rev: &str) -> Result<String, GitError> {
+        self.resolve(rev).await?.ok_or_else(|| GitError::UnknownRevision { rev: rev.to_owned() })
+    }
+
+    async fn parse(&self, rev: &str) -> Result<Option<String>, GitError> {
+        let command = self.read().args(["rev-parse", "-q", "--verify", "--end-of-options", rev]);
+        let args = command.shown();
+        let output = command.run().await?;
+        match output.exit {
+            Some(0) => Ok(Some(bytes::line(&output.stdout))),
+            // 1: no such name. 128: a name that cannot be one, or an object that is not there.
+            Some(1 | 128) => Ok(None),
+            _ => Err(output.failed(args)),
+        }
+    }
+
+    /// The git directory of one worktree.
+    pub(crate) async fn git_dir(&self, worktree: &Path) -> Result<PathBuf, GitError> {
+        let said = self.at(worktree, Kind::Read).args(["rev-parse", "--absolute-git-dir"]).ok().await?;
+        let said = said.strip_suffix(b"\n").unwrap_or(&said);
+        Ok(bytes::path(said).to_owned())
+    }
+
+    /// A command in the git directory that all worktrees share: no work tree in reach.
+    pub(crate) fn bare(&self, kind: Kind) -> GitCommand {
+        GitCommand::new(self.git(), self.common_dir(), kind).env("GIT_DIR", self.common_dir())
+    }
+
+    pub(crate) fn read(&self) -> GitCommand {
+        GitCommand::new(self.git(), self.root(), Kind::Read)
+    }
+
+    pub(crate) fn write(&self) -> GitCommand {
+        GitCommand::new(self.git(), self.root(), Kind::Write)
+    }
+
+    pub(crate) fn at(&self, worktree: &Path, kind: Kind) -> GitCommand {
+        GitCommand::new(self.git(), worktree, kind)
+    }
+}
+
+/// What the worktree with this git directory is in the middle of.
+pub(crate) fn operation_in(git_dir: &Path) -> Option<Operation> {
+    let signs = [
+        ("rebase-merge", Operation::Rebase),
+        ("rebase-apply", Operation::Rebase),
+        ("MERGE_HEAD", Operation::Merge),
+        ("CHERRY_PICK_HEAD", Operation::CherryPick),
+        ("REVERT_HEAD", Operation::Revert),
+    ];
+    signs.into_iter().find(|(sign, _)| git_dir.join(sign).exists()).map(|(_, operation)| operation)
+}
+
+async fn main_work_tree(
+    git: &Git,
+    path: &Path,
+    common_dir: &Path,
+    own_dir: &Path,
+) -> Result<PathBuf, GitError> {
+    let own_dir = own_dir.canonicalize().unwrap_or_else(|_| own_dir.to_owned());
+    if own_dir == common_dir {
+        let top = GitCommand::new(git, path, Kind::Read).args(["rev-parse", "--show-toplevel"]).run().await?;
+        if top.exit == Some(0) {
+            let top = top.stdout.strip_suffix(b"\n").unwrap_or(&top.stdout);
+            return Ok(bytes::path(top).to_owned());
+        }
+        // Inside `.git`, or a bare repository: the list of worktrees knows.
+    }
+    let list =
+        GitCommand::new(git, path, Kind::Read).args(["worktree", "list", "--porcelain", "-z"]).ok().await?;
+    let first = bytes::records(&list).next().and_then(|record| record.strip_prefix(b"worktree "));
+    Ok(first.map_or_else(|| common_dir.to_owned(), |first| bytes::path(first).to_owned()))
+}

@@ -1,0 +1,351 @@
+//! Creating, listing and removing worktrees.
+//!
+//! Invariants: creations and removals in one repository take turns; creating is safe to repeat after being
+//! cut short at any point; only a directory that this repository registered, whose `.git` leads back to it,
+//! is ever removed, and it is renamed, not deleted, while anybody waits.
+
+use std::path::{Path, PathBuf};
+
+use crate::bytes;
+use crate::command::Kind;
+use crate::error::{ForeignReason, GitError};
+use crate::lock::{self, Purpose, turn};
+use crate::repo::Repo;
+use crate::trash::Trash;
+
+/// The reason git gives the lock it puts on a worktree while it is being added.
+const BEING_ADDED: &str = "initializing";
+
+/// A worktree to be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewWorktree {
+    /// Where; must not exist, or be empty, or be what an earlier try left.
+    pub path: PathBuf,
+    /// Its branch (short name). One that exists is attached as it stands.
+    pub branch: String,
+    /// Where a new branch starts.
+    pub base: String,
+}
+
+/// A worktree the repository knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreeEntry {
+    /// Its directory.
+    pub path: PathBuf,
+    /// The commit it stands on; `None` of a bare repository or a branch without commits.
+    pub head: Option<String>,
+    /// The branch it has checked out (short name).
+    pub branch: Option<String>,
+    /// Its directory is gone.
+    pub prunable: bool,
+    /// It is the bare repository itself, without files.
+    pub bare: bool,
+    /// Somebody locked it; the reason may be empty.
+    pub locked: Option<String>,
+}
+
+impl Repo {
+    /// All worktrees, the main one first.
+    pub async fn worktrees(&self) -> Result<Vec<WorktreeEntry>, GitError> {
+        let output = self.read().args(["worktree", "list", "--porcelain", "-z"]).ok().await?;
+        Ok(parse_list(&output))
+    }
+
+    /// Creates a worktree on its branch. Repeating it, also after a kill, leads to the same end.
+    pub async fn create_worktree(&self, spec: &NewWorktree) -> Result<(), GitError> {
+        let _turn = turn(self.common_dir(), Purpose::Worktrees).await;
+        let path = real_path(&spec.path)?;
+        let known = self.worktrees().await?;
+        let mut leftover = None;
+        if let Some(entry) = known.iter().find(|entry| is_same(&entry.path, &path)) {
+            match self.judge(entry, &path, &spec.branch)? {
+                Existing::Ready => return Ok(()),
+                Existing::Gone => self.unregister(&path).await?,
+                Existing::HalfMade => {
+                    leftover = Some(Trash::set_aside(&path)?);
+                    self.unregister(&path).await?;
+                }
+            }
+        } else if !is_free(&path)? {
+            // A try that was killed before git registered it left a `.git` that leads to us, and nowhere now.
+            if !self.is_unregistered_leftover(&path) {
+                return Err(GitError::PathOccupied { path });
+            }
+            leftover = Some(Trash::set_aside(&path)?);
+        }
+        let exists = self.resolve(&format!("refs/heads/{}", spec.branch)).await?.is_some();
+        if exists {
+            for user in known.iter().filter(|e| e.branch.as_deref() == Some(&spec.branch)) {
+                if is_same(&user.path, &path) {
+                    continue;
+                }
+                if user.path.exists() {
+                    let worktree = user.path.clone();
+                    return Err(GitError::BranchCheckedOut { branch: spec.branch.clone(), worktree });
+                }
+                self.unregister(&user.path).await?;
+            }
+        }
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(GitError::io("create", parent))?;
+        }
+        self.add(spec, &path, exists).await?;
+        if let Some(leftover) = leftover {
+            leftover.delete().await?;
+        }
+        Ok(())
+    }
+
+    async fn add(&self, spec: &NewWorktree, path: &Path, exists: bool) -> Result<(), GitError> {
+        let mut command = self
+            .at(self.root(), Kind::User)
+            // One checkout process per core: a third faster on large trees.
+            .config("checkout.workers=0")
+            // Absolute whatever the user's setting: programs of other versions open these worktrees too.
+            .config("worktree.useRelativePaths=false")
+            // Neither a remote's branch of that name nor tracking of the base is meant.
+            .args(["worktree", "add", "--quiet", "--no-guess-remote"]);
+        command = if exists {
+            command.arg("--").arg(path).arg(&spec.branch)
+        } else {
+            let base = self.must_resolve(&spec.base).await?;
+            command.args(["--no-track", "-b", &spec.branch, "--"]).arg(path).arg(base)
+        };
+        let args = command.shown();
+        let output = command.run().await?;
+        if output.exit == Some(0) {
+            return Ok(());
+        }
+        for name in ["config.lock", "packed-refs.lock", "index.lock"] {
+            let lock = self.common_dir().join(name);
+            if lock.exists() {
+                return Err(GitError::IndexLocked { holder: lock::holder(&lock), path: lock });
+            }
+        }
+        Err(output.failed(args))
+    }
+
+    fn judge(&self, entry: &WorktreeEntry, path: &Path, branch: &str) -> Result<Existing, GitError> {
+        if entry.locked.as_deref() == Some(BEING_ADDED) {
+            return Ok(Existing::HalfMade);
+        }
+        if !path.exists() {
+            return Ok(Existing::Gone);
+        }
+        let occupied = || GitError::PathOccupied { path: path.to_owned() };
+        let admin = self.admin_dir(path).ok_or_else(occupied)?;
+        if !admin.join("index").exists() {
+            return Ok(Existing::HalfMade);
+        }
+        // An agent may have detached it for a rebase; it is still that branch's.
+        let rebasing = rebasing_branch(&admin);
+        if entry.branch.as_deref() == Some(branch) || rebasing.as_deref() == Some(branch) {
+            Ok(Existing::Ready)
+        } else {
+            Err(occupied())
+        }
+    }
+
+    /// Removes a worktree: its path is gone when this returns, its files when the answer's `delete` is done.
+    pub async fn remove_worktree(&self, path: &Path) -> Result<Trash, GitError> {
+        let _turn = turn(self.common_dir(), Purpose::Worktrees).await;
+        let path = real_path(path)?;
+        let refuse = |reason| Err(GitError::NotOurWorktree { path: path.clone(), reason });
+        let known = self.worktrees().await?;
+        let Some(place) = known.iter().position(|entry| is_same(&entry.path, &path)) else {
+            return refuse(ForeignReason::NotRegistered);
+        };
+        if place == 0 {
+            return refuse(ForeignReason::MainWorktree);
+        }
+        match &known[place].locked {
+            Some(reason) if reason != BEING_ADDED => {
+                return refuse(ForeignReason::Locked { reason: reason.clone() });
+            }
+            _ => {}
+        }
+        if path.symlink_metadata().is_ok() && self.admin_dir(&path).is_none() {
+            return refuse(ForeignReason::ForeignDotGit);
+        }
+        let trash = Trash::set_aside(&path)?;
+        if let Err(error) = self.unregister(&path).await {
+            trash.put_back(&path)?;
+            return Err(error);
+        }
+        Ok(trash)
+    }
+
+    /// Forgets worktrees whose directories are gone.
+    pub async fn prune_worktrees(&self) -> Result<(), GitError> {
+        let _turn = turn(self.common_dir(), Purpose::Worktrees).await;
+        self.write().args(["worktree", "prune", "--expire=now"]).ok().await.map(drop)
+    }
+
+    /// Forgets one worktree whose directory is gone, and no other (`prune` would forget those too whose disk
+    /// is not mounted just now).
+    async fn unregister(&self, path: &Path) -> Result<(), GitError> {
+        // Twice: also when a killed `add` left its lock.
+        self.write().args(["worktree", "remove", "--force", "--force", "--"]).arg(path).ok().await.map(drop)
+    }
+
+    /// Worktrees that have a branch checked out, also those in the middle of rebasing it. A registered
+    /// directory that is gone has nothing checked out.
+    pub(crate) async fn checkouts_of(&self, branch: &str) -> Result<Vec<WorktreeEntry>, GitError> {
+        let mut users = Vec::new();
+        for (place, entry) in self.worktrees().await?.into_iter().enumerate() {
+            if entry.bare || !entry.path.exists() {
+                continue;
+            }
+            let is_user = match &entry.branch {
+                Some(name) => name == branch,
+                None => {
+                    let admin = if place == 0 {
+                        Some(self.common_dir().to_owned())
+                    } else {
+                        self.admin_dir(&entry.path)
+                    };
+                    admin.and_then(|dir| rebasing_branch(&dir)).as_deref() == Some(branch)
+                }
+            };
+            if is_user {
+                users.push(entry);
+            }
+        }
+        Ok(users)
+    }
+
+    /// Where this repository keeps what it knows of the worktree, when both lead to each other.
+    fn admin_dir(&self, worktree: &Path) -> Option<PathBuf> {
+        let admin = dot_git_target(worktree)?.canonicalize().ok()?;
+        let ours = self.common_dir().join("worktrees").canonicalize().ok()?;
+        if admin.parent() != Some(&ours) {
+            return None;
+        }
+        let back = std::fs::read(admin.join("gitdir")).ok()?;
+        let back = admin.join(bytes::path(back.strip_suffix(b"\n").unwrap_or(&back)));
+        is_same(back.parent()?, worktree).then_some(admin)
+    }
+
+    /// Left by an `add` that was killed: nothing but a `.git` that leads into our repository, to no worktree.
+    fn is_unregistered_leftover(&self, path: &Path) -> bool {
+        dot_git_target(path).is_some_and(|target| {
+            target.parent() == Some(&self.common_dir().join("worktrees")) && self.admin_dir(path).is_none()
+        })
+    }
+
+    /// Adds lines to the repository's private ignore list (`info/exclude`), once each.
+    pub async fn exclude(&self, patterns: &[&str]) -> Result<(), GitError> {
+        let _turn = turn(self.common_dir(), Purpose::Worktrees).await;
+        let info = self.common_dir().join("info");
+        let path = info.join("exclude");
+        let mut content = match std::fs::read(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            other => other.map_err(GitError::io("read", &path))?,
+        };
+        let before = content.len();
+        for pattern in patterns {
+            if content.split(|b| *b == b'\n').any(|line| line == pattern.as_bytes()) {
+                continue;
+            }
+            if content.last().is_some_and(|last| *last != b'\n') {
+                content.push(b'\n');
+            }
+            content.extend_from_slice(pattern.as_bytes());
+            content.push(b'\n');
+        }
+        if content.len() == before {
+            return Ok(());
+        }
+        std::fs::create_dir_all(&info).map_err(GitError::io("create", &info))?;
+        let fresh = info.join(format!("exclude.forge-{}", uuid::Uuid::new_v4().simple()));
+        std::fs::write(&fresh, &content).map_err(GitError::io("write", &fresh))?;
+        std::fs::rename(&fresh, &path).map_err(GitError::io("replace", &path))
+    }
+}
+
+enum Existing {
+    Ready,
+    Gone,
+    HalfMade,
+}
+
+fn parse_list(output: &[u8]) -> Vec<WorktreeEntry> {
+    let mut list: Vec<WorktreeEntry> = Vec::new();
+    for record in output.split(|b| *b == 0) {
+        let (key, value) = match record.iter().position(|b| *b == b' ') {
+            Some(at) => (&record[..at], &record[at + 1..]),
+            None => (record, &b""[..]),
+        };
+        if key == b"worktree" {
+            list.push(WorktreeEntry {
+                path: bytes::path(value).to_owned(),
+                head: None,
+                branch: None,
+                prunable: false,
+                bare: false,
+                locked: None,
+            });
+            continue;
+        }
+        let Some(entry) = list.last_mut() else { continue };
+        match key {
+            b"HEAD" if value.iter().any(|b| *b != b'0') => entry.head = Some(bytes::text(value)),
+            b"branch" => {
+                let name = value.strip_prefix(b"refs/heads/").unwrap_or(value);
+                entry.branch = Some(bytes::text(name));
+            }
+            b"prunable" => entry.prunable = true,
+            b"bare" => entry.bare = true,
+            b"locked" => entry.locked = Some(bytes::text(value)),
+            // `detached`, and what later versions add.
+            _ => {}
+        }
+    }
+    list
+}
+
+/// The path with links above it resolved; its last part need not exist and is not followed.
+fn real_path(path: &Path) -> Result<PathBuf, GitError> {
+    let mut missing = Vec::new();
+    let mut at = path;
+    while let (Some(parent), Some(name)) = (at.parent(), at.file_name()) {
+        missing.push(name);
+        if let Ok(real) = parent.canonicalize() {
+            return Ok(missing.iter().rev().fold(real, |real, name| real.join(name)));
+        }
+        at = parent;
+    }
+    path.canonicalize().map_err(GitError::io("find", path))
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    a == b || real_path(a).is_ok_and(|a| real_path(b).is_ok_and(|b| a == b))
+}
+
+fn is_free(path: &Path) -> Result<bool, GitError> {
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => Ok(entries.next().is_none()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(path.symlink_metadata().is_err()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => Ok(false),
+        Err(source) => Err(GitError::Io { doing: "look into", path: path.to_owned(), source }),
+    }
+}
+
+/// Where a worktree's `.git` file leads.
+fn dot_git_target(worktree: &Path) -> Option<PathBuf> {
+    let dot_git = worktree.join(".git");
+    if !dot_git.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
+    let content = std::fs::read(&dot_git).ok()?;
+    let target = content.strip_prefix(b"gitdir: ")?;
+    Some(worktree.join(bytes::path(target.strip_suffix(b"\n").unwrap_or(target))))
+}
+
+/// The branch that a rebase in this git directory will move when it is done.
+fn rebasing_branch(git_dir: &Path) -> Option<String> {
+    ["rebase-merge", "rebase-apply"].iter().find_map(|dir| {
+        let name = std::fs::read_to_string(git_dir.join(dir).join("head-name")).ok()?;
+        Some(name.trim_end().strip_prefix("refs/heads/")?.to_owned())
+    })
+}
