@@ -1,4 +1,33 @@
+import "#ui/app/locale.ts"; // First: what follows may touch Intl while it is imported.
+import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import "#ui/styles/tokens.css";
+import "#ui/styles/tones.css";
+import "#ui/styles/base.css";
+import "#ui/i18n/index.ts";
+import { createQueryClient } from "#ui/api/operations.tsx";
+import { App } from "#ui/app/App.tsx";
+import type { Platform } from "#ui/platform/types.ts";
+import { createTauriPlatform } from "#ui/platform/tauri.ts";
+import { followTheme } from "#ui/store/preferences.ts";
+
+/** In a plain browser the development server stands on the fake host; a built page never does. */
+async function choosePlatform(): Promise<Platform> {
+  if (import.meta.env.DEV && !("__TAURI_INTERNALS__" in window)) {
+    const { createFakePlatform } = await import("#ui/platform/fake.ts");
+    return createFakePlatform();
+  }
+  return createTauriPlatform();
+}
+
+// Before the first paint, so that the window never flashes in the other theme.
+followTheme(document.documentElement)();
 
 const root = document.getElementById("root");
-if (root) createRoot(root).render(<main>Forge</main>);
+if (!root) throw new Error("failed to start the page: index.html has no #root");
+const platform = await choosePlatform();
+createRoot(root).render(
+  <StrictMode>
+    <App platform={platform} queryClient={createQueryClient()} projects={[]} />
+  </StrictMode>,
+);

@@ -8,7 +8,7 @@ import styles from "./Menu.module.css";
 /** A menu is data: what it offers can be tested without opening it. */
 export type MenuEntry =
   | {
-      readonly kind?: "item";
+      readonly kind?: "item" | undefined;
       readonly id: string;
       readonly label: string;
       readonly icon?: ReactNode;
@@ -57,7 +57,7 @@ function ActionEntry({ entry }: { entry: ActionItem }) {
   );
 }
 
-function Entry({ entry }: { entry: MenuEntry }): ReactNode {
+function Entry({ entry }: { entry: MenuEntry }): ReactElement {
   switch (entry.kind) {
     case "separator":
       return <Base.Separator className={styles.separator} />;

@@ -1,0 +1,49 @@
+import { QueryClientProvider, type QueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { followChanges } from "#ui/api/changes.ts";
+import { ToastHost } from "#ui/components/Toast.tsx";
+import { TooltipProvider } from "#ui/components/Tooltip.tsx";
+import type { Platform } from "#ui/platform/types.ts";
+import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
+import { followTheme } from "#ui/store/preferences.ts";
+import { AppShell, type AppShellProps } from "./AppShell.tsx";
+import { installKeys } from "./keys.ts";
+import { navigate } from "./router.ts";
+
+export interface AppProps extends AppShellProps {
+  readonly platform: Platform;
+  readonly queryClient: QueryClient;
+}
+
+/** Everything the screens stand on: the host, the cache that follows its changes, theme, keys. */
+export function App({ platform, queryClient, ...shell }: AppProps) {
+  useEffect(() => followChanges(queryClient, platform.onChanges), [queryClient, platform]);
+  useEffect(
+    () =>
+      platform.onOpenTask(({ project_id, number }) =>
+        navigate("task", { project: project_id, number: String(number) }),
+      ),
+    [platform],
+  );
+  useEffect(() => followTheme(document.documentElement), []);
+  useEffect(() => installKeys(window), []);
+  useEffect(() => {
+    // The second frame after the first render is the first that has been painted.
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(() => platform.ready());
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [platform]);
+
+  return (
+    <PlatformProvider platform={platform}>
+      <QueryClientProvider client={queryClient}>
+        <TooltipProvider>
+          <ToastHost>
+            <AppShell {...shell} />
+          </ToastHost>
+        </TooltipProvider>
+      </QueryClientProvider>
+    </PlatformProvider>
+  );
+}

@@ -1,0 +1,129 @@
+import { ChevronsUpDown, PanelLeft, Plus } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { Avatar } from "#ui/components/Avatar.tsx";
+import { Badge } from "#ui/components/Badge.tsx";
+import { BrandMark } from "#ui/components/BrandMark.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { KeyHint } from "#ui/components/Kbd.tsx";
+import { Menu, type MenuEntry } from "#ui/components/Menu.tsx";
+import { setPreference, usePreference } from "#ui/store/preferences.ts";
+import { navItems, type NavItem } from "./nav.tsx";
+import { navigate, useRoute } from "./router.ts";
+import styles from "./Sidebar.module.css";
+
+export interface ProjectEntry {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface SidebarProps {
+  readonly projects: readonly ProjectEntry[];
+  readonly current: string | null;
+  /** Without it no project can be added from here. */
+  readonly onAddProject?: (() => void) | undefined;
+}
+
+const noCount = () => 0;
+
+function NavLink({ item, current }: { item: NavItem; current: string | null }) {
+  const { t } = useTranslation();
+  const route = useRoute();
+  const useCount = item.useCount ?? noCount;
+  const count = useCount();
+  const here =
+    route.name === item.route ||
+    (item.route === "board" && (route.name === "home" || route.name === "task"));
+  const label = t(`nav.${item.label}`);
+  return (
+    <a
+      href={item.href(current)}
+      className={styles.link}
+      aria-current={here ? "page" : undefined}
+      title={label}
+      draggable={false}
+    >
+      {item.icon}
+      <span className={styles.name}>{label}</span>
+      {count > 0 && (
+        <Badge look="count" tone="warning">
+          {count}
+        </Badge>
+      )}
+      <span className={styles.keys}>
+        <KeyHint keys={item.keys} />
+      </span>
+    </a>
+  );
+}
+
+function ProjectSwitcher({ projects, current, onAddProject }: SidebarProps) {
+  const { t } = useTranslation();
+  const project = projects.find(({ id }) => id === current);
+  const name = project?.name ?? t("nav.noProject");
+  const entries: MenuEntry[] = [
+    ...projects.map(({ id, name: label }): MenuEntry => ({
+      id,
+      label,
+      icon: <Avatar name={label} size={14} />,
+      onSelect: () => navigate("board", { project: id }),
+    })),
+    ...(projects.length > 0 ? [{ kind: "separator", id: "separator" } as const] : []),
+    ...(onAddProject
+      ? [{ id: "add", label: t("nav.addProject"), icon: <Plus />, onSelect: onAddProject }]
+      : []),
+  ];
+  if (entries.length === 0) {
+    return (
+      <div className={styles.project}>
+        <BrandMark />
+        <span className={styles.name}>{t("app.name")}</span>
+      </div>
+    );
+  }
+  return (
+    <Menu
+      entries={entries}
+      trigger={
+        <button
+          type="button"
+          className={styles.project}
+          aria-label={`${t("nav.project")}: ${name}`}
+        >
+          {project ? <Avatar name={project.name} size={20} /> : <BrandMark />}
+          <span className={styles.name}>{name}</span>
+          <ChevronsUpDown className={styles.chevron} aria-hidden />
+        </button>
+      }
+    />
+  );
+}
+
+export function Sidebar(props: SidebarProps) {
+  const { t } = useTranslation();
+  const collapsed = usePreference("sidebarCollapsed");
+  const links = (place: NavItem["place"]) =>
+    navItems
+      .filter((item) => item.place === place)
+      .map((item) => <NavLink key={item.route} item={item} current={props.current} />);
+  return (
+    <nav
+      className={styles.sidebar}
+      data-collapsed={collapsed || undefined}
+      aria-label={t("nav.label")}
+    >
+      <ProjectSwitcher {...props} />
+      <div className={styles.links}>{links("top")}</div>
+      <div className={styles.links} data-place="bottom">
+        {links("bottom")}
+      </div>
+      <div className={styles.toggle}>
+        <IconButton
+          label={collapsed ? t("action.expandSidebar") : t("action.collapseSidebar")}
+          icon={<PanelLeft />}
+          keys="mod+b"
+          onClick={() => setPreference("sidebarCollapsed", !collapsed)}
+        />
+      </div>
+    </nav>
+  );
+}

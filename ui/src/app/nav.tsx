@@ -1,0 +1,55 @@
+/**
+ * The sidebar's places, in order. A feature that has a screen of its own adds a line here, its
+ * pattern in router.ts and its component in screens.tsx.
+ */
+import { Bot, Inbox, Settings, SquareKanban } from "lucide-react";
+import type { ReactNode } from "react";
+import type en from "#ui/i18n/en.json";
+import { formatRoute, type RouteName } from "./router.ts";
+
+export interface NavItem {
+  readonly route: RouteName;
+  readonly label: keyof typeof en.nav;
+  readonly icon: ReactNode;
+  readonly keys: string;
+  /** Where it leads, given the project in view. */
+  readonly href: (project: string | null) => string;
+  /** The hook that counts what waits there. */
+  readonly useCount?: () => number;
+  readonly place: "top" | "bottom";
+}
+
+export const navItems: readonly NavItem[] = [
+  {
+    route: "board",
+    label: "board",
+    icon: <SquareKanban />,
+    keys: "g b",
+    href: (project) => (project ? formatRoute("board", { project }) : formatRoute("home")),
+    place: "top",
+  },
+  {
+    route: "attention",
+    label: "attention",
+    icon: <Inbox />,
+    keys: "g a",
+    href: () => formatRoute("attention"),
+    place: "top",
+  },
+  {
+    route: "agents",
+    label: "agents",
+    icon: <Bot />,
+    keys: "g n",
+    href: () => formatRoute("agents"),
+    place: "top",
+  },
+  {
+    route: "settings",
+    label: "settings",
+    icon: <Settings />,
+    keys: "g s",
+    href: () => formatRoute("settings"),
+    place: "bottom",
+  },
+];

@@ -1,0 +1,17 @@
+/** Which component draws which route. Every screen is a chunk of its own. */
+import { lazy, type ComponentType, type LazyExoticComponent } from "react";
+import type { RouteName } from "./router.ts";
+
+type Screens = Readonly<Record<RouteName, LazyExoticComponent<ComponentType>>>;
+
+const board = lazy(() => import("#ui/features/board/BoardScreen.tsx"));
+
+export const screens: Screens = {
+  home: board,
+  board,
+  task: board,
+  attention: lazy(() => import("#ui/features/attention/AttentionScreen.tsx")),
+  agents: lazy(() => import("#ui/features/agents/AgentsScreen.tsx")),
+  settings: lazy(() => import("#ui/features/settings/SettingsScreen.tsx")),
+  gallery: lazy(() => import("#ui/features/gallery/GalleryScreen.tsx")),
+};
