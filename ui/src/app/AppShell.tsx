@@ -36,14 +36,14 @@ function commandGroups(commands: readonly Command[]): PaletteGroup[] {
   }));
 }
 
-function Palette({ found = [], onSearch }: Pick<AppShellProps, "found" | "onSearch">) {
+function Palette({ found, onSearch }: Pick<AppShellProps, "found" | "onSearch">) {
   const open = useOverlay() === "palette";
   const commands = useCommandList();
   return (
     <CommandPalette
       open={open}
       onOpenChange={(next) => showOverlay(next ? "palette" : null)}
-      groups={[...found, ...commandGroups(commands)]}
+      groups={[...(found ?? []), ...commandGroups(commands)]}
       {...(onSearch ? { onQueryChange: onSearch } : {})}
     />
   );

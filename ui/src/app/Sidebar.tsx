@@ -1,7 +1,6 @@
 import { ChevronsUpDown, PanelLeft, Plus } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { Avatar } from "#ui/components/Avatar.tsx";
-import { Badge } from "#ui/components/Badge.tsx";
 import { BrandMark } from "#ui/components/BrandMark.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { KeyHint } from "#ui/components/Kbd.tsx";
@@ -23,13 +22,9 @@ export interface SidebarProps {
   readonly onAddProject?: (() => void) | undefined;
 }
 
-const noCount = () => 0;
-
 function NavLink({ item, current }: { item: NavItem; current: string | null }) {
   const { t } = useTranslation();
   const route = useRoute();
-  const useCount = item.useCount ?? noCount;
-  const count = useCount();
   const here =
     route.name === item.route ||
     (item.route === "board" && (route.name === "home" || route.name === "task"));
@@ -44,11 +39,7 @@ function NavLink({ item, current }: { item: NavItem; current: string | null }) {
     >
       {item.icon}
       <span className={styles.name}>{label}</span>
-      {count > 0 && (
-        <Badge look="count" tone="warning">
-          {count}
-        </Badge>
-      )}
+      {item.Count && <item.Count />}
       <span className={styles.keys}>
         <KeyHint keys={item.keys} />
       </span>

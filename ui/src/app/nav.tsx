@@ -3,7 +3,7 @@
  * pattern in router.ts and its component in screens.tsx.
  */
 import { Bot, Inbox, Settings, SquareKanban } from "lucide-react";
-import type { ReactNode } from "react";
+import type { ComponentType, ReactNode } from "react";
 import type en from "#ui/i18n/en.json";
 import { formatRoute, type RouteName } from "./router.ts";
 
@@ -14,8 +14,8 @@ export interface NavItem {
   readonly keys: string;
   /** Where it leads, given the project in view. */
   readonly href: (project: string | null) => string;
-  /** The hook that counts what waits there. */
-  readonly useCount?: () => number;
+  /** Draws how much waits there, as a count badge, or nothing. */
+  readonly Count?: ComponentType;
   readonly place: "top" | "bottom";
 }
 

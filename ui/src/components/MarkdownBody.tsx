@@ -1,5 +1,5 @@
 import { ImageOff } from "lucide-react";
-import type { ComponentProps, ReactNode } from "react";
+import { createContext, use, type ComponentProps, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize, { defaultSchema } from "rehype-sanitize";
@@ -36,37 +36,52 @@ function Image({ alt }: { alt?: string | undefined }) {
   );
 }
 
-export default function MarkdownBody({ source, onLink }: MarkdownProps) {
-  const components: Components = {
-    a: ({ href, children }) => (
-      <a
-        href={href}
-        onClick={(event) => {
-          event.preventDefault();
-          if (href) onLink(href);
-        }}
-      >
-        {children}
-      </a>
-    ),
-    img: ({ alt }) => <Image alt={alt} />,
-    pre: ({ children }) => <CodeBlock code={textOf(children).replace(/\n$/, "")} />,
-    table: ({ children }) => (
-      <div className={styles.table}>
-        <table>{children}</table>
-      </div>
-    ),
-  };
+const LinkContext = createContext<(href: string) => void>(() => {});
+
+function Link({ href, children }: { href?: string | undefined; children?: ReactNode }) {
+  const onLink = use(LinkContext);
   return (
-    <ReactMarkdown
-      remarkPlugins={remarkPlugins}
-      rehypePlugins={rehypePlugins}
-      components={components}
-      // The sanitiser decides on schemes; the library's own filter would drop forge: links first.
-      urlTransform={(url) => url}
-      skipHtml
+    <a
+      href={href}
+      onClick={(event) => {
+        event.preventDefault();
+        if (href) onLink(href);
+      }}
     >
-      {source}
-    </ReactMarkdown>
+      {children}
+    </a>
+  );
+}
+
+function Block({ children }: { children?: ReactNode }) {
+  return <CodeBlock code={textOf(children).replace(/\n$/, "")} />;
+}
+
+function ScrollingTable({ children }: { children?: ReactNode }) {
+  return (
+    <div className={styles.table}>
+      <table>{children}</table>
+    </div>
+  );
+}
+
+const components: Components = { a: Link, img: Image, pre: Block, table: ScrollingTable };
+
+// The sanitiser decides on schemes; the library's own filter would drop forge: links first.
+const keepUrl = (url: string) => url;
+
+export default function MarkdownBody({ source, onLink }: MarkdownProps) {
+  return (
+    <LinkContext value={onLink}>
+      <ReactMarkdown
+        remarkPlugins={remarkPlugins}
+        rehypePlugins={rehypePlugins}
+        components={components}
+        urlTransform={keepUrl}
+        skipHtml
+      >
+        {source}
+      </ReactMarkdown>
+    </LinkContext>
   );
 }

@@ -8,7 +8,7 @@ export interface Tab<Id extends string> {
   readonly label: string;
   readonly count?: number;
   readonly tone?: Tone;
-  readonly panel: () => ReactNode;
+  readonly panel: ReactNode;
 }
 
 export interface TabsProps<Id extends string> {
@@ -36,7 +36,7 @@ export function Tabs<Id extends string>({ label, tabs, value, onChange }: TabsPr
       </Base.List>
       {tabs.map((tab) => (
         <Base.Panel key={tab.id} value={tab.id} className={styles.panel}>
-          {tab.id === value && tab.panel()}
+          {tab.id === value && tab.panel}
         </Base.Panel>
       ))}
     </Base.Root>

@@ -24,11 +24,11 @@ type Draft = { -readonly [Key in keyof AnsiStyle]: AnsiStyle[Key] | undefined };
 
 const plain: AnsiStyle = {};
 // CSI, OSC (ended by BEL or ST), then any other two-character escape.
-// oxlint-disable-next-line no-control-regex
+// oxlint-disable no-control-regex
 const escapes =
   /\u001b\[([0-?]*)[ -/]*([@-~])|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[@-Z\\^_]?/g;
-// oxlint-disable-next-line no-control-regex
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f]/g;
+// oxlint-enable no-control-regex
 
 const channel = (level: number): number => (level === 0 ? 0 : 55 + level * 40);
 
