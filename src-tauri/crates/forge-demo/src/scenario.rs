@@ -1,0 +1,62 @@
+//! The tasks of the demo project: data that tells a story when the scripted agent works on it.
+//!
+//! Each task keeps to files of its own, so that all may run at once and merge in any order.
+
+use crate::sample_repo::CHECK;
+
+/// How a task's story goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Story {
+    /// Straight to done.
+    Done,
+    /// The first attempt fails its check, the second mends it.
+    FailThenFix,
+    /// It fails until its budget is spent.
+    Blocked,
+    /// To done with many steps, to be watched.
+    Lively,
+}
+
+/// A task of the demo project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DemoTask {
+    /// How it goes.
+    pub story: Story,
+    /// Its title.
+    pub title: &'static str,
+    /// Its description, Markdown, with the agent's script in it.
+    pub description: &'static str,
+    /// The checks it must pass.
+    pub checks: &'static [&'static str],
+}
+
+/// The tasks, in the order in which they stand on the board.
+#[must_use]
+pub const fn tasks() -> [DemoTask; 4] {
+    [
+        DemoTask {
+            story: Story::Done,
+            title: "Greet people in French",
+            description: include_str!("tasks/french.md"),
+            checks: &[CHECK],
+        },
+        DemoTask {
+            story: Story::FailThenFix,
+            title: "Say goodbye, too",
+            description: include_str!("tasks/goodbye.md"),
+            checks: &[CHECK],
+        },
+        DemoTask {
+            story: Story::Blocked,
+            title: "Count the letters of a name",
+            description: include_str!("tasks/letters.md"),
+            checks: &[CHECK],
+        },
+        DemoTask {
+            story: Story::Lively,
+            title: "Greet by the time of day",
+            description: include_str!("tasks/daytime.md"),
+            checks: &[CHECK],
+        },
+    ]
+}

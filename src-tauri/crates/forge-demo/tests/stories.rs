@@ -1,0 +1,167 @@
+//! The demo's tasks, worked on by the scripted agent as a program: each story ends as it says.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use forge_demo::{
+    sample_repo,
+    scenario::{DemoTask, Story, tasks},
+};
+use serde_json::Value;
+
+const AGENT: &str = env!("CARGO_BIN_EXE_forge-scripted-agent");
+
+struct Sandbox {
+    _dir: tempfile::TempDir,
+    repo: PathBuf,
+    prompt: PathBuf,
+}
+
+impl Sandbox {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (repo, prompt) = (dir.path().join("repo"), dir.path().join("prompt.md"));
+        sample_repo::create(&repo).expect("a repository");
+        Self { _dir: dir, repo, prompt }
+    }
+
+    fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        command
+            .current_dir(&self.repo)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.repo)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn agent(&self, prompt: &str, attempt: u32) -> Output {
+        std::fs::write(&self.prompt, prompt).expect("a prompt");
+        self.command(AGENT)
+            .args(["scripted-agent", "--prompt-file"])
+            .arg(&self.prompt)
+            .env("FORGE_ATTEMPT", attempt.to_string())
+            .output()
+            .expect("the agent runs")
+    }
+
+    fn passes(&self, checks: &[&str]) -> bool {
+        checks
+            .iter()
+            .all(|check| self.command("sh").args(["-c", check]).output().expect("sh runs").status.success())
+    }
+}
+
+fn entries(output: &Output) -> Vec<Value> {
+    output
+        .stdout
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).expect("an entry"))
+        .collect()
+}
+
+/// A task's description without its pauses.
+fn hurried(task: &DemoTask) -> String {
+    let lines = task.description.lines().filter(|line| !line.starts_with("sleep "));
+    format!("# Task #1: {}\n\n{}\n", task.title, lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn every_story_ends_as_it_says() {
+    for task in tasks() {
+        let sandbox = Sandbox::new();
+        let outcomes: Vec<bool> = (1..=3)
+            .map(|attempt| {
+                let output = sandbox.agent(&hurried(&task), attempt);
+                assert!(output.status.success(), "{}: {output:?}", task.title);
+                sandbox.passes(task.checks)
+            })
+            .collect();
+        let first = match task.story {
+            Story::Done | Story::Lively => Some(0),
+            Story::FailThenFix => Some(1),
+            Story::Blocked => None,
+        };
+        assert_eq!(outcomes.iter().position(|passed| *passed), first, "{}: {outcomes:?}", task.title);
+    }
+}
+
+#[test]
+fn the_lively_one_is_rich_and_takes_its_time() {
+    let task = tasks().into_iter().find(|task| task.story == Story::Lively).expect("a lively task");
+    let pauses = task.description.lines().filter_map(|line| line.strip_prefix("sleep "));
+    let pauses: Vec<u64> = pauses.map(|ms| ms.parse().expect("a number")).collect();
+    assert!(pauses.len() >= 10 && pauses.iter().all(|ms| (300..=800).contains(ms)), "{pauses:?}");
+
+    let sandbox = Sandbox::new();
+    let entries = entries(&sandbox.agent(&hurried(&task), 1));
+    let count = |kind: &str| entries.iter().filter(|entry| entry["kind"] == kind).count();
+    for kind in ["assistant_text", "reasoning", "command", "file_change", "plan", "usage", "turn_ended"] {
+        assert!(count(kind) > 0, "no {kind}");
+    }
+    let commands: Vec<_> = entries.iter().filter(|entry| entry["kind"] == "command").collect();
+    for pair in commands.chunks(2) {
+        assert_eq!((&pair[0]["status"], &pair[0]["id"]), (&"running".into(), &pair[1]["id"]));
+        assert!(pair[1]["body"]["exit_code"].is_number(), "{pair:?}");
+    }
+    // The mistake on the way is real: the first run of the tests fails, the second passes.
+    let tests = commands.iter().filter(|entry| entry["body"]["command"] == "sh test.sh");
+    let codes: Vec<_> = tests.filter_map(|entry| entry["body"]["exit_code"].as_i64()).collect();
+    assert_eq!(codes, [1, 0]);
+}
+
+#[test]
+fn a_task_without_a_script_leaves_a_note() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.agent("# Rules\n\nBe good.\n\n# Task #7: Water the plants\n", 1);
+    assert!(output.status.success(), "{output:?}");
+    let note = std::fs::read_to_string(sandbox.repo.join("notes/water-the-plants.md")).expect("a note");
+    assert!(note.starts_with("# Water the plants\n"), "{note}");
+    assert_eq!(
+        entries(&output).last().expect("an end")["body"]["summary"],
+        "Wrote `notes/water-the-plants.md`."
+    );
+}
+
+#[test]
+fn a_mistake_in_the_script_is_told_before_anything_is_done() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.agent("```forge-script\nedit x <<< \"y\"\nfly\n```\n", 1);
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("line 3 of the prompt, `fly`: there is no directive `fly`"), "{told}");
+    assert!(!sandbox.repo.join("x").exists());
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn commits_as_itself_and_shows_the_diff() {
+    let sandbox = Sandbox::new();
+    let prompt =
+        "```forge-script\nappend README.md <<< \"More.\\n\"\ndelete docs/ideas.md\ncommit Tidy \"up\"\n```\n";
+    let output = sandbox.agent(prompt, 1);
+    let entries = entries(&output);
+    assert_eq!(entries[0]["body"]["change"], "update");
+    assert!(entries[0]["body"]["diff"].as_str().expect("a diff").ends_with("\n+More.\n"), "{}", entries[0]);
+    assert_eq!(entries[1]["body"]["change"], "delete");
+    let log = sandbox.command("git").args(["log", "-1", "--format=%an|%s", "--stat"]).output().expect("git");
+    let log = String::from_utf8_lossy(&log.stdout).into_owned();
+    assert!(log.starts_with("Scripted Agent|Tidy \"up\"\n"), "{log}");
+    assert!(log.contains("2 files changed"), "{log}");
+}
+
+#[test]
+fn says_how_it_is_started() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.command(AGENT).output().expect("the agent runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--prompt-file"));
+    let unreadable = sandbox.command(AGENT).args(["--prompt-file", "none"]).output().expect("the agent runs");
+    assert_eq!(unreadable.status.code(), Some(2));
+}
