@@ -34,17 +34,19 @@ export function Dialog({
           <Base.Popup className={styles.popup} data-size={size}>
             <header className={styles.header}>
               <Base.Title className={styles.title}>{title}</Base.Title>
-              <Base.Close
-                render={
-                  <IconButton label={t("action.close")} icon={<X />} size="sm" keys="escape" />
-                }
-              />
             </header>
             {description && (
               <Base.Description className={styles.description}>{description}</Base.Description>
             )}
             {children && <div className={styles.body}>{children}</div>}
             {actions && <footer className={styles.actions}>{actions}</footer>}
+            {/* Last in order, so that focus starts in the content. */}
+            <Base.Close
+              className={styles.close}
+              render={
+                <IconButton label={t("action.close")} icon={<X />} size="sm" tooltip={false} />
+              }
+            />
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>

@@ -15,6 +15,8 @@ export interface IconButtonProps extends Omit<
   readonly keys?: string;
   /** A toggle's state; shown as pressed. */
   readonly pressed?: boolean;
+  /** False where Escape must reach what is around, or the name is plain to see. */
+  readonly tooltip?: boolean;
   readonly className?: string | undefined;
 }
 
@@ -24,21 +26,26 @@ export function IconButton({
   size = "md",
   keys,
   pressed,
+  tooltip = true,
   className,
   ...rest
 }: IconButtonProps) {
+  const button = (
+    <BaseButton
+      type="button"
+      {...rest}
+      aria-label={label}
+      aria-pressed={pressed}
+      className={cx(styles.button, className)}
+      data-size={size}
+    >
+      {icon}
+    </BaseButton>
+  );
+  if (!tooltip) return button;
   return (
     <Tooltip text={label} {...(keys ? { keys } : {})}>
-      <BaseButton
-        type="button"
-        {...rest}
-        aria-label={label}
-        aria-pressed={pressed}
-        className={cx(styles.button, className)}
-        data-size={size}
-      >
-        {icon}
-      </BaseButton>
+      {button}
     </Tooltip>
   );
 }

@@ -1,8 +1,12 @@
-import { cleanup } from "@testing-library/react";
-import { afterEach } from "vitest";
+import { cleanup, configure } from "@testing-library/react";
+import { afterEach, vi } from "vitest";
 import "#ui/i18n/index.ts";
 
 afterEach(cleanup);
+
+// The first visit of a screen loads its chunk, which is slow on a busy machine.
+configure({ asyncUtilTimeout: 10_000 });
+vi.setConfig({ testTimeout: 20_000 });
 
 // jsdom lays nothing out: what the primitives measure is answered with "nothing to see".
 class NoResizes implements ResizeObserver {
@@ -23,3 +27,9 @@ globalThis.matchMedia ??= ((query: string) => ({
 })) as typeof matchMedia;
 Element.prototype.getAnimations ??= () => [];
 Element.prototype.scrollIntoView ??= () => {};
+HTMLCanvasElement.prototype.getContext = () => null;
+
+// Clicks made from keys are pointer events; jsdom's mouse events carry all that they need here.
+globalThis.PointerEvent ??= class extends MouseEvent {
+  readonly pointerType = "";
+} as unknown as typeof PointerEvent;

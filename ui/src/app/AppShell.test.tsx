@@ -1,0 +1,98 @@
+import { act, render, screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import axe from "axe-core";
+import { beforeEach, expect, it, vi } from "vitest";
+import { createQueryClient } from "#ui/api/operations.tsx";
+import { createFakePlatform } from "#ui/platform/fake.ts";
+import { preferences } from "#ui/store/preferences.ts";
+import { App } from "./App.tsx";
+import { navigate } from "./router.ts";
+
+beforeEach(() => {
+  preferences.setState({ theme: "system", sidebarCollapsed: false });
+  location.hash = "#/";
+});
+
+async function open(hash: string, heading: string) {
+  location.hash = hash;
+  const platform = createFakePlatform();
+  const view = render(
+    <App
+      platform={platform}
+      queryClient={createQueryClient()}
+      projects={[
+        { id: "p1", name: "Website" },
+        { id: "p2", name: "Parser" },
+      ]}
+    />,
+  );
+  await screen.findByRole("heading", { level: 1, name: heading });
+  return { platform, ...view };
+}
+
+it("tells the host that it is ready once something is painted", async () => {
+  const { platform } = await open("#/attention", "Attention");
+  await vi.waitFor(() => expect(platform.isReady()).toBe(true));
+});
+
+it("marks where one is, and goes elsewhere by link and by keys", async () => {
+  await open("#/board/p2", "Board");
+  const nav = screen.getByRole("navigation");
+  expect(within(nav).getByRole("link", { current: "page" }).textContent).toContain("Board");
+  expect(within(nav).getByRole("button", { name: "Project: Parser" })).toBeTruthy();
+
+  await userEvent.keyboard("ga");
+  await screen.findByRole("heading", { level: 1, name: "Attention" });
+  await userEvent.keyboard("gb");
+  await screen.findByRole("heading", { level: 1, name: "Board" });
+  expect(location.hash).toBe("#/board/p1");
+});
+
+it("finds and runs commands in the palette", async () => {
+  await open("#/agents", "Agents");
+  await userEvent.keyboard("{Control>}k{/Control}");
+  await userEvent.type(await screen.findByRole("combobox"), "theme dark");
+  expect(screen.getAllByRole("option")).toHaveLength(1);
+  await userEvent.keyboard("{Enter}");
+  expect(document.documentElement.dataset["theme"]).toBe("dark");
+  await vi.waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+});
+
+it("lists every bound key, and closes the list with one Escape", async () => {
+  await open("#/agents", "Agents");
+  await userEvent.keyboard("?");
+  const dialog = await screen.findByRole("dialog", { name: "Keyboard shortcuts" });
+  expect(within(dialog).getByText("Go to Settings")).toBeTruthy();
+  await userEvent.keyboard("{Escape}");
+  await vi.waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+});
+
+it("opens the task that the host names", async () => {
+  const { platform } = await open("#/agents", "Agents");
+  act(() => platform.openTask({ project_id: "p2", number: 7 }));
+  expect(location.hash).toBe("#/task/p2/7");
+});
+
+it("says when an address leads nowhere", async () => {
+  await open("#/agents", "Agents");
+  act(() => {
+    location.hash = "#/nowhere";
+  });
+  expect(await screen.findByText("There is nothing at this address")).toBeTruthy();
+  act(() => navigate("agents"));
+  await screen.findByRole("heading", { level: 1, name: "Agents" });
+});
+
+it.each<[string, string]>([
+  ["#/settings", "Settings"],
+  ["#/gallery", "Component gallery"],
+])("has no accessibility violation on %s", async (hash, heading) => {
+  const { container } = await open(hash, heading);
+  // Contrast needs layout and is measured on the tokens; twin themes repeat landmarks' names.
+  const { violations } = await axe.run(container, {
+    rules: { "color-contrast": { enabled: false }, "landmark-unique": { enabled: false } },
+  });
+  expect(
+    violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join("\n")}`),
+  ).toEqual([]);
+});
