@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::bytes;
 use crate::command::{GitCommand, Kind};
 use crate::error::GitError;
-use crate::guard::{Entry, Root};
+use crate::index::PrivateIndex;
 use crate::repo::Repo;
 use crate::status::RawEntry;
 
@@ -93,61 +93,6 @@ impl Repo {
         Ok(backups)
     }
 
-    /// Puts a backup's contents into a worktree as uncommitted changes.
-    ///
-    /// [`GitError::RestoreInTheWay`] when a file it would write has local changes of its own; nothing is
-    /// written then.
-    pub async fn restore_backup(&self, worktree: &Path, commit: &str) -> Result<(), GitError> {
-        let contents = self.backed_up(commit).await?;
-        let local = self.raw_status(worktree, true).await?;
-        let root = Root::open(worktree)?;
-        let mut files = Vec::new();
-        let mut writes = Vec::new();
-        for content in contents {
-            let wanted = match &content.blob {
-                Some((mode, oid)) if mode != "160000" => {
-                    Some((mode.as_str(), self.blob(oid, u64::MAX).await?))
-                }
-                Some(_) => continue,
-                None => None,
-            };
-            let now = root.read(&content.path, u64::MAX)?;
-            let same = match (&now, &wanted) {
-                (None, None) => true,
-                (Some(Entry::File { content, executable }), Some((mode, bytes))) => {
-                    content == bytes && *executable == (*mode == "100755")
-                }
-                (Some(Entry::Link(target)), Some(("120000", bytes))) => bytes::of(target) == bytes,
-                _ => false,
-            };
-            if same {
-                continue;
-            }
-            let is_local = local.iter().any(|change| change.path == content.path)
-                // Ignored files are in no status, and may be somebody's only copy.
-                || (now.is_some() && !self.is_tracked(worktree, &content.path).await?)
-                || matches!(now, Some(Entry::Directory | Entry::Special));
-            if is_local {
-                files.push(content.path.to_string_lossy().into_owned());
-            }
-            writes.push((content.path, wanted.map(|(mode, bytes)| (mode.to_owned(), bytes))));
-        }
-        if !files.is_empty() {
-            return Err(GitError::RestoreInTheWay { files });
-        }
-        tokio::task::spawn_blocking(move || {
-            for (path, wanted) in writes {
-                match wanted {
-                    None => root.remove(&path)?,
-                    Some((mode, target)) if mode == "120000" => root.link(&path, &bytes::path_buf(target))?,
-                    Some((mode, content)) => root.write(&path, &content, mode == "100755")?,
-                }
-            }
-            Ok(())
-        })
-        .await?
-    }
-
     /// Writes the changed files' contents as blobs; answers with lines for `update-index --index-info`.
     async fn store_contents(
         &self,
@@ -214,8 +159,8 @@ impl Repo {
 
     /// The tree of a commit with some entries replaced.
     async fn tree_with(&self, commit: &str, index_lines: &[u8]) -> Result<String, GitError> {
-        let index = PrivateIndex::new(self.common_dir());
-        let with = |command: GitCommand| command.env("GIT_INDEX_FILE", &index.path);
+        let index = PrivateIndex::empty(self.common_dir());
+        let with = |command: GitCommand| index.with(command);
         with(self.bare(Kind::Write)).args(["read-tree", commit]).ok().await?;
         with(self.bare(Kind::Write))
             .args(["update-index", "-z", "--index-info"])
@@ -232,15 +177,9 @@ impl Repo {
         head: &str,
         saved_tree: &str,
     ) -> Result<Option<String>, GitError> {
-        let own = self.git_dir(worktree).await?.join("index");
-        let copy = PrivateIndex::new(self.common_dir());
-        match std::fs::copy(&own, &copy.path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            copied => copied.map_err(GitError::io("copy", &own))?,
-        };
+        let Some(copy) = PrivateIndex::copy_of(self, worktree).await? else { return Ok(None) };
         // Refuses while a merge is unresolved; the files hold both sides then.
-        let staged =
-            self.at(worktree, Kind::Write).env("GIT_INDEX_FILE", &copy.path).arg("write-tree").run().await?;
+        let staged = copy.with(self.at(worktree, Kind::Write)).arg("write-tree").run().await?;
         let tree = bytes::line(&staged.stdout);
         if staged.exit != Some(0) || tree == saved_tree || tree == self.tree_of(head).await? {
             return Ok(None);
@@ -283,37 +222,6 @@ impl Repo {
         let seconds = said.parse::<i64>().map_err(|_| GitError::Unexpected { args, what: said })?;
         Ok(seconds.saturating_mul(1000))
     }
-
-    async fn is_tracked(&self, worktree: &Path, path: &Path) -> Result<bool, GitError> {
-        let found = self
-            .at(worktree, Kind::Read)
-            .env("GIT_LITERAL_PATHSPECS", "1")
-            .args(["ls-files", "-z", "--"])
-            .arg(path)
-            .ok()
-            .await?;
-        Ok(!found.is_empty())
-    }
-
-    /// What a backup changes, against the commit it was made on.
-    async fn backed_up(&self, commit: &str) -> Result<Vec<Content>, GitError> {
-        let parent = format!("{commit}^1");
-        let command = self.read().args(["diff-tree", "-r", "-z", "--no-renames", "--raw", &parent, commit]);
-        let args = command.shown();
-        let output = command.ok().await?;
-        let mut records = bytes::records(&output);
-        let mut contents = Vec::new();
-        while let Some(header) = records.next() {
-            let header = bytes::text(header);
-            let fields: Vec<&str> = header.split(' ').collect();
-            let (&[_, mode, _, oid, status], Some(path)) = (fields.as_slice(), records.next()) else {
-                return Err(GitError::Unexpected { args, what: format!("{header:?}") });
-            };
-            let blob = (status != "D").then(|| (mode.to_owned(), oid.to_owned()));
-            contents.push(Content { path: bytes::path(path).to_owned(), blob });
-        }
-        Ok(contents)
-    }
 }
 
 #[derive(Debug, Default)]
@@ -343,34 +251,6 @@ impl Saved {
     }
 }
 
-#[derive(Debug)]
-struct Content {
-    path: PathBuf,
-    /// Mode and name, `None` when the path is deleted.
-    blob: Option<(String, String)>,
-}
-
-/// An index file of our own, gone with its value.
-#[derive(Debug)]
-struct PrivateIndex {
-    path: PathBuf,
-}
-
-impl PrivateIndex {
-    fn new(common_dir: &Path) -> Self {
-        Self { path: common_dir.join(format!("forge-index-{}", uuid::Uuid::new_v4().simple())) }
-    }
-}
-
-impl Drop for PrivateIndex {
-    fn drop(&mut self) {
-        for path in [self.path.clone(), self.path.with_extension("lock")] {
-            // Not made yet, or gone already.
-            let _absent = std::fs::remove_file(path);
-        }
-    }
-}
-
 /// A path for `--stdin-paths`, quoted when it could be taken for something else.
 fn quoted(path: &[u8]) -> Vec<u8> {
     if !path.contains(&b'\n') && !path.starts_with(b"\"") {
@@ -387,3 +267,6 @@ fn quoted(path: &[u8]) -> Vec<u8> {
     quoted.push(b'"');
     quoted
 }
+
+#[cfg(test)]
+mod tests;

@@ -149,3 +149,6 @@ impl Repo {
 fn landed_or_moved(commit: &str, now: Option<String>) -> Landing {
     if now.as_deref() == Some(commit) { Landing::Landed } else { Landing::Moved { now } }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,7 @@ mod diff;
 mod error;
 pub mod guard;
 mod identity;
+mod index;
 mod land;
 mod lock;
 mod merge;
@@ -23,6 +24,7 @@ mod program;
 mod rebase;
 mod refs;
 mod repo;
+mod restore;
 mod status;
 #[cfg(test)]
 mod testing;

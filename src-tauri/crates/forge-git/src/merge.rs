@@ -404,3 +404,6 @@ fn kind_of(path: &ConflictPath, messages: &[MergeMessage]) -> ConflictKind {
         _ => ConflictKind::Other,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -236,3 +236,6 @@ async fn main_work_tree(
     let first = bytes::records(&list).next().and_then(|record| record.strip_prefix(b"worktree "));
     Ok(first.map_or_else(|| common_dir.to_owned(), |first| bytes::path(first).to_owned()))
 }
+
+#[cfg(test)]
+mod tests;

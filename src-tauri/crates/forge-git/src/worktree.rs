@@ -349,3 +349,6 @@ fn rebasing_branch(git_dir: &Path) -> Option<String> {
         Some(name.trim_end().strip_prefix("refs/heads/")?.to_owned())
     })
 }
+
+#[cfg(test)]
+mod tests;

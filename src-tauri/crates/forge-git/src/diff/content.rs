@@ -90,10 +90,11 @@ impl Repo {
         let cap = if force { FORCED_CAP } else { UNASKED_CAP };
         let attributes = self.path_attributes(scope, &raw.path).await?;
         let old = self.stored(raw.old_oid.as_deref(), raw.change.old_mode.as_deref(), cap).await?;
-        let new = match (scope.worktree(), &raw.new_oid) {
+        let new = match scope.worktree() {
             _ if raw.change.kind == FileChangeKind::Deleted => Side::Absent,
-            (Some(worktree), None) => self.work_file(worktree, raw, &attributes, cap).await?,
-            (_, oid) => self.stored(oid.as_deref(), raw.change.new_mode.as_deref(), cap).await?,
+            // git may name a work file's content without having stored it.
+            Some(worktree) => self.work_file(worktree, raw, &attributes, cap).await?,
+            None => self.stored(raw.new_oid.as_deref(), raw.change.new_mode.as_deref(), cap).await?,
         };
         Ok(Pair { old, new, binary: attributes.binary })
     }

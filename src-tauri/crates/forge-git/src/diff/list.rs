@@ -10,6 +10,7 @@ use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::guard::{Entry, Root};
+use crate::index::PrivateIndex;
 use crate::repo::Repo;
 
 /// Untracked files beyond this are listed without a count of their lines.
@@ -48,12 +49,7 @@ impl Repo {
     /// All changed files of a scope, sorted by path.
     pub async fn diff_files(&self, scope: &DiffScope) -> Result<DiffSummary, GitError> {
         let ends = self.ends(scope).await?;
-        let listing = self.list_tracked(scope, &ends, &["--numstat"], &[]);
-        let (mut changes, untracked) = match scope.worktree() {
-            Some(worktree) => tokio::try_join!(listing, self.list_untracked(worktree, None))?,
-            None => (listing.await?, Vec::new()),
-        };
-        changes.extend(untracked);
+        let mut changes = self.list(scope, &ends).await?;
         let generated = self.generated(scope, &ends, &changes).await?;
         let repo = self.clone();
         let worktree = scope.worktree().map(Path::to_owned);
@@ -68,52 +64,110 @@ impl Repo {
         })
         .await?;
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        self.inner.renames.remember(scope, &files);
+        self.inner.renames.remember(scope, files.iter());
         let sum = |of: fn(&FileChange) -> u32| files.iter().map(of).fold(0, u32::saturating_add);
         let (added, removed) = (sum(|f| f.added), sum(|f| f.removed));
         Ok(DiffSummary { base: ends.base, head: ends.head, files, added, removed })
     }
 
-    /// The change of one path, without its counts.
+    /// Changed files, tracked or not.
+    async fn list(&self, scope: &DiffScope, ends: &Ends) -> Result<Vec<RawChange>, GitError> {
+        let listing = self.list_tracked(scope, ends, None, &["--numstat"], &[]);
+        let Some(worktree) = scope.worktree() else { return listing.await };
+        let (mut changes, untracked) = tokio::try_join!(listing, self.list_untracked(worktree, None))?;
+        let any_gone = changes.iter().any(|c| c.change.kind == FileChangeKind::Deleted);
+        if any_gone && !untracked.is_empty() {
+            return self.list_as_added(scope, ends, worktree, &untracked, &[]).await;
+        }
+        changes.extend(untracked);
+        Ok(changes)
+    }
+
+    /// As if the untracked files were added already: only then does git see that one is another renamed.
+    async fn list_as_added(
+        &self,
+        scope: &DiffScope,
+        ends: &Ends,
+        worktree: &Path,
+        untracked: &[RawChange],
+        paths: &[&str],
+    ) -> Result<Vec<RawChange>, GitError> {
+        let index = PrivateIndex::copy_of(self, worktree)
+            .await?
+            .unwrap_or_else(|| PrivateIndex::empty(self.common_dir()));
+        let mut names = Vec::new();
+        for file in untracked {
+            names.extend_from_slice(bytes::of(&file.path));
+            names.push(0);
+        }
+        let add = self.at(worktree, Kind::Write).env("GIT_LITERAL_PATHSPECS", "1");
+        index
+            .with(add)
+            .args(["add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul"])
+            .input(names)
+            .ok()
+            .await?;
+        let mut changes = self.list_tracked(scope, ends, Some(&index), &["--numstat"], paths).await?;
+        let known: HashMap<&Path, &RawChange> =
+            untracked.iter().map(|raw| (raw.path.as_path(), raw)).collect();
+        for raw in &mut changes {
+            if let Some(known) = known.get(raw.path.as_path()) {
+                raw.change.untracked = true;
+                raw.change.new_size = known.change.new_size;
+            }
+        }
+        Ok(changes)
+    }
+
+    /// The change of one path.
     pub(super) async fn find_change(
         &self,
         scope: &DiffScope,
         ends: &Ends,
         path: &str,
     ) -> Result<RawChange, GitError> {
-        let known = self.inner.renames.old_path(scope, path);
+        let Some(old_path) = self.inner.renames.old_path(scope, path) else {
+            // Nobody listed this scope yet, and one path alone cannot tell whether it was renamed.
+            let all = self.list(scope, ends).await?;
+            let attributes = [RawChange::named(path)];
+            let generated = self.generated(scope, ends, &attributes).await?;
+            self.inner.renames.remember(scope, all.iter().map(|raw| &raw.change));
+            return one_of(all, path, &generated);
+        };
         let mut paths = vec![path];
-        paths.extend(known.as_ref().and_then(|old| old.as_deref()));
-        let is_it = |change: &RawChange| change.change.path == path;
-        let narrow = self.list_tracked(scope, ends, &[], &paths);
+        paths.extend(old_path.as_deref());
         let attributes = [RawChange::named(path)];
-        let (listed, generated) = tokio::try_join!(narrow, self.generated(scope, ends, &attributes))?;
-        let mut found = listed.into_iter().find(is_it);
-        if known.is_none() && found.as_ref().is_none_or(|f| f.change.kind == FileChangeKind::Added) {
-            // Nobody listed this scope yet, and the new path alone cannot tell whether it is a rename's.
-            let all = self.list_tracked(scope, ends, &[], &[]).await?;
-            found = all.into_iter().find(is_it);
-        }
-        if found.is_none()
-            && let Some(worktree) = scope.worktree()
+        let (mut listed, generated) = tokio::try_join!(
+            self.list_tracked(scope, ends, None, &[], &paths),
+            self.generated(scope, ends, &attributes)
+        )?;
+        if let Some(worktree) = scope.worktree()
+            && !listed.iter().any(|raw| raw.change.path == path)
         {
-            found = self.list_untracked(worktree, Some(path)).await?.into_iter().find(is_it);
+            let untracked = self.list_untracked(worktree, Some(path)).await?;
+            listed = if old_path.is_some() && !untracked.is_empty() {
+                self.list_as_added(scope, ends, worktree, &untracked, &paths).await?
+            } else {
+                untracked
+            };
         }
-        let mut found = found.ok_or_else(|| GitError::NotInDiff { path: path.to_owned() })?;
-        found.change.generated = generated.first().copied().unwrap_or_default();
-        Ok(found)
+        one_of(listed, path, &generated)
     }
 
     async fn list_tracked(
         &self,
         scope: &DiffScope,
         ends: &Ends,
+        index: Option<&PrivateIndex>,
         options: &[&str],
         paths: &[&str],
     ) -> Result<Vec<RawChange>, GitError> {
-        let dir = scope.worktree().unwrap_or(self.root());
-        let command = self
-            .at(dir, Kind::Read)
+        let plain = self.at(scope.worktree().unwrap_or(self.root()), Kind::Read);
+        let command = match index {
+            Some(index) => index.with(plain),
+            None => plain,
+        };
+        let command = command
             .env("GIT_LITERAL_PATHSPECS", "1")
             // Each option here undoes a setting of the user's that would change what is listed or how.
             .args(["diff", "--raw", "-z", "--no-abbrev", "--find-renames", "--no-color", "--no-ext-diff"])
@@ -241,6 +295,13 @@ impl RawChange {
             new_oid: None,
         }
     }
+}
+
+fn one_of(changes: Vec<RawChange>, path: &str, generated: &[bool]) -> Result<RawChange, GitError> {
+    let found = changes.into_iter().find(|raw| raw.change.path == path);
+    let mut found = found.ok_or_else(|| GitError::NotInDiff { path: path.to_owned() })?;
+    found.change.generated = generated.first().copied().unwrap_or_default();
+    Ok(found)
 }
 
 /// `None` for what a commit could not hold, or what is gone meanwhile.

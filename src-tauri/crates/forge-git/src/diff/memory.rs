@@ -19,11 +19,9 @@ pub(crate) struct RenameMemory {
 }
 
 impl RenameMemory {
-    pub(super) fn remember(&self, scope: &DiffScope, files: &[FileChange]) {
-        let renames = files
-            .iter()
-            .filter_map(|f| Some((f.path.clone(), f.old_path.clone()?)))
-            .collect::<HashMap<_, _>>();
+    pub(super) fn remember<'a>(&self, scope: &DiffScope, files: impl Iterator<Item = &'a FileChange>) {
+        let renames =
+            files.filter_map(|f| Some((f.path.clone(), f.old_path.clone()?))).collect::<HashMap<_, _>>();
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         lists.retain(|(known, _)| known != scope);
         lists.push_front((scope.clone(), renames));

@@ -7,6 +7,8 @@ mod content;
 mod list;
 mod memory;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 

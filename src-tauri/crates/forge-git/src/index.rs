@@ -1,0 +1,53 @@
+//! Index files of our own, so that a worktree's stays untouched.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::command::GitCommand;
+use crate::error::GitError;
+use crate::repo::Repo;
+
+/// An index file that is gone with its value.
+#[derive(Debug)]
+pub(crate) struct PrivateIndex {
+    path: PathBuf,
+}
+
+impl PrivateIndex {
+    /// A new one.
+    pub(crate) fn empty(common_dir: &Path) -> Self {
+        Self { path: common_dir.join(format!("forge-index-{}", uuid::Uuid::new_v4().simple())) }
+    }
+
+    /// A copy of a worktree's index, `None` when it has none.
+    pub(crate) async fn copy_of(repo: &Repo, worktree: &Path) -> Result<Option<Self>, GitError> {
+        let own = repo.git_dir(worktree).await?.join("index");
+        let copy = Self::empty(repo.common_dir());
+        let copied = fs::copy(&own, &copy.path).and_then(|_| {
+            // git trusts a file's recorded time only when it is older than the index: a younger copy would
+            // take a file changed right after the original was written for unchanged.
+            let time = own.metadata()?.modified()?;
+            fs::OpenOptions::new().write(true).open(&copy.path)?.set_modified(time)
+        });
+        match copied {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(GitError::Io { doing: "copy", path: own, source }),
+            Ok(()) => Ok(Some(copy)),
+        }
+    }
+
+    /// The command, working on this index.
+    pub(crate) fn with(&self, command: GitCommand) -> GitCommand {
+        command.env("GIT_INDEX_FILE", &self.path)
+    }
+}
+
+impl Drop for PrivateIndex {
+    fn drop(&mut self) {
+        for path in [self.path.clone(), self.path.with_extension("lock")] {
+            // Not made yet, or gone already.
+            let _absent = fs::remove_file(path);
+        }
+    }
+}
