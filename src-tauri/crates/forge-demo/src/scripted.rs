@@ -187,12 +187,12 @@ impl<W: Write> Agent<W> {
             Directive::Say(text) => self.entry("assistant_text", &json!({ "text": text }))?,
             Directive::Think(text) => self.entry("reasoning", &json!({ "text": text }))?,
             Directive::Activity(text) => {
-                self.entry("notice", &json!({ "text": text, "code": "activity" }))?
+                self.entry("notice", &json!({ "text": text, "code": "activity" }))?;
             }
             Directive::Plan(steps) => self.plan(steps)?,
             Directive::Print(text) => self.line(text.as_bytes())?,
-            Directive::Edit { path, content } => self.write(path, Some(content.clone()))?,
-            Directive::Append { path, content } => self.write(path, Some(current(path)? + content))?,
+            Directive::Edit { path, content } => self.write(path, Some(content))?,
+            Directive::Append { path, content } => self.write(path, Some(&(current(path)? + content)))?,
             Directive::Delete(path) => self.write(path, None)?,
             Directive::Run(command) => self.run(command, Command::new("sh").args(["-c", command]))?,
             Directive::Commit(message) => self.commit(message)?,
@@ -256,10 +256,10 @@ impl<W: Write> Agent<W> {
         self.line(json!({ "kind": "plan", "id": "plan", "body": { "steps": steps } }).to_string().as_bytes())
     }
 
-    fn write(&mut self, path: &str, content: Option<String>) -> io::Result<()> {
+    fn write(&mut self, path: &str, content: Option<&str>) -> io::Result<()> {
         let existed = Path::new(path).exists();
         let old = current(path)?;
-        match &content {
+        match content {
             Some(content) => {
                 if let Some(folder) = Path::new(path).parent() {
                     fs::create_dir_all(folder)?;
@@ -268,12 +268,12 @@ impl<W: Write> Agent<W> {
             }
             None => fs::remove_file(path)?,
         }
-        let change = match (existed, &content) {
+        let change = match (existed, content) {
             (_, None) => "delete",
             (true, Some(_)) => "update",
             (false, Some(_)) => "add",
         };
-        let diff = diff::unified(path, &old, content.as_deref().unwrap_or_default());
+        let diff = diff::unified(path, &old, content.unwrap_or_default());
         self.entry("file_change", &json!({ "path": path, "change": change, "diff": diff }))
     }
 

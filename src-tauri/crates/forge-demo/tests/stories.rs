@@ -1,5 +1,7 @@
 //! The demo's tasks, worked on by the scripted agent as a program: each story ends as it says.
 
+#![expect(clippy::expect_used, reason = "helpers of tests")]
+
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},

@@ -35,9 +35,6 @@ const QUIET: Duration = Duration::from_millis(50);
 /// machine's owner raised it; more than both hold comes from a stranger to whom the pipe was handed.
 const MAX_DRAINED: usize = 2 * 1024 * 1024;
 
-/// How long a stopped run waits for a sink that takes nothing.
-const SINK_PATIENCE: Duration = Duration::from_secs(5);
-
 /// Which pipe bytes came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -173,7 +170,7 @@ pub async fn run(
         family_gone.cancel();
         ended
     };
-    let (pumped, ended) = join_within_patience(pump, supervise, cancel).await;
+    let (pumped, ended) = join_within_patience(pump, supervise, cancel, command.grace).await;
     guard.armed = ended.is_err();
     let Ended { exit, timed_out, stopped, left_behind } =
         ended.map_err(|source| ExecError::Wait { program: program.clone(), source })?;
@@ -213,6 +210,7 @@ async fn join_within_patience<P, S, E>(
     pump: P,
     supervise: S,
     cancel: &CancellationToken,
+    patience: Duration,
 ) -> (io::Result<()>, io::Result<E>)
 where
     P: Future<Output = io::Result<()>>,
@@ -225,7 +223,7 @@ where
         ended = &mut supervise => {
             let stuck = async {
                 cancel.cancelled().await;
-                tokio::time::sleep(SINK_PATIENCE).await;
+                tokio::time::sleep(patience).await;
             };
             tokio::select! {
                 pumped = pump => (pumped, ended),
