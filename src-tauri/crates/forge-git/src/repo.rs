@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::bytes;
 use crate::command::{GitCommand, Kind};
-use crate::diff::RenameMemory;
+use crate::diff::ListMemory;
 use crate::error::GitError;
 use crate::object::Objects;
 use crate::program::Git;
@@ -22,7 +22,9 @@ pub(crate) struct Inner {
     root: PathBuf,
     common_dir: PathBuf,
     pub(crate) objects: Objects,
-    pub(crate) renames: RenameMemory,
+    pub(crate) lists: ListMemory,
+    /// Files that may hold the user's own attributes, once asked for.
+    pub(crate) user_attributes: tokio::sync::OnceCell<Vec<PathBuf>>,
 }
 
 /// What a work tree is in the middle of.
@@ -64,7 +66,14 @@ impl Repo {
             Path::new(common).canonicalize().map_err(GitError::io("find the git directory", common))?;
         let root = main_work_tree(git, path, &common_dir, Path::new(own)).await?;
         let objects = Objects::new(common_dir.join("objects"));
-        let inner = Inner { git: git.clone(), root, common_dir, objects, renames: RenameMemory::default() };
+        let inner = Inner {
+            git: git.clone(),
+            root,
+            common_dir,
+            objects,
+            lists: ListMemory::default(),
+            user_attributes: tokio::sync::OnceCell::new(),
+        };
         let repo = Repo { inner: Arc::new(inner) };
         if repo.resolve("HEAD").await?.is_none() {
             let any = repo.read().args(["for-each-ref", "--count=1", "refs/heads"]).text().await?;

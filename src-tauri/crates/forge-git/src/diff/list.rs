@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use forge_model::diff::{DiffSummary, FileChange, FileChangeKind};
 
+use super::memory::Changes;
 use super::{DiffScope, Ends, RawChange};
 use crate::bytes;
 use crate::command::Kind;
@@ -19,65 +21,47 @@ const COUNT_CAP: u64 = 16 << 20;
 const BINARY_WINDOW: usize = 8000;
 const SUBMODULE: &str = "160000";
 
-/// Files that package managers write: long, and read by nobody.
-const LOCK_FILES: [&str; 22] = [
-    "Cargo.lock",
-    "Gemfile.lock",
-    "Pipfile.lock",
-    "Podfile.lock",
-    "bun.lock",
-    "bun.lockb",
-    "composer.lock",
-    "deno.lock",
-    "flake.lock",
-    "go.sum",
-    "gradle.lockfile",
-    "mix.lock",
-    "npm-shrinkwrap.json",
-    "package-lock.json",
-    "packages.lock.json",
-    "pdm.lock",
-    "pixi.lock",
-    "pnpm-lock.yaml",
-    "poetry.lock",
-    "pubspec.lock",
-    "uv.lock",
-    "yarn.lock",
-];
-
 impl Repo {
     /// All changed files of a scope, sorted by path.
     pub async fn diff_files(&self, scope: &DiffScope) -> Result<DiffSummary, GitError> {
         let ends = self.ends(scope).await?;
-        let mut changes = self.list(scope, &ends).await?;
-        let generated = self.generated(scope, &ends, &changes).await?;
-        let repo = self.clone();
-        let worktree = scope.worktree().map(Path::to_owned);
-        let mut files = tokio::task::spawn_blocking(move || {
-            for (change, generated) in changes.iter_mut().zip(generated) {
-                change.change.generated = generated;
-                if change.change.binary {
-                    repo.add_sizes(worktree.as_deref(), change);
-                }
-            }
-            changes.into_iter().map(|raw| raw.change).collect::<Vec<_>>()
-        })
-        .await?;
+        let changes = self.list_and_remember(scope, &ends).await?;
+        let mut files: Vec<FileChange> = changes.values().map(|raw| raw.change.clone()).collect();
+
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        self.inner.renames.remember(scope, files.iter());
         let sum = |of: fn(&FileChange) -> u32| files.iter().map(of).fold(0, u32::saturating_add);
         let (added, removed) = (sum(|f| f.added), sum(|f| f.removed));
         Ok(DiffSummary { base: ends.base, head: ends.head, files, added, removed })
+    }
+
+    async fn list_and_remember(&self, scope: &DiffScope, ends: &Ends) -> Result<Arc<Changes>, GitError> {
+        let mut changes = self.list(scope, ends).await?;
+        let paths: Vec<&Path> = changes.iter().map(|raw| raw.path.as_path()).collect();
+        let generated = self.generated(scope, ends, &paths).await?;
+        let repo = self.clone();
+        let worktree = scope.worktree().map(Path::to_owned);
+        let changes = tokio::task::spawn_blocking(move || {
+            for (raw, generated) in changes.iter_mut().zip(generated) {
+                raw.change.generated = generated;
+                if raw.change.binary {
+                    repo.add_sizes(worktree.as_deref(), raw);
+                }
+            }
+            changes.into_iter().map(|raw| (raw.change.path.clone(), raw)).collect()
+        })
+        .await?;
+        Ok(self.inner.lists.remember(scope, ends, changes))
     }
 
     /// Changed files, tracked or not.
     async fn list(&self, scope: &DiffScope, ends: &Ends) -> Result<Vec<RawChange>, GitError> {
         let listing = self.list_tracked(scope, ends, None, &["--numstat"], &[]);
         let Some(worktree) = scope.worktree() else { return listing.await };
-        let (mut changes, untracked) = tokio::try_join!(listing, self.list_untracked(worktree, None))?;
-        let any_gone = changes.iter().any(|c| c.change.kind == FileChangeKind::Deleted);
+        let (mut changes, untracked) = tokio::try_join!(listing, self.list_untracked(worktree))?;
+        let is_gone = |kind| matches!(kind, FileChangeKind::Deleted | FileChangeKind::Renamed);
+        let any_gone = changes.iter().any(|raw| is_gone(raw.change.kind));
         if any_gone && !untracked.is_empty() {
-            return self.list_as_added(scope, ends, worktree, &untracked, &[]).await;
+            return self.list_as_added(scope, ends, worktree, &untracked).await;
         }
         changes.extend(untracked);
         Ok(changes)
@@ -90,7 +74,6 @@ impl Repo {
         ends: &Ends,
         worktree: &Path,
         untracked: &[RawChange],
-        paths: &[&str],
     ) -> Result<Vec<RawChange>, GitError> {
         let index = PrivateIndex::copy_of(self, worktree)
             .await?
@@ -107,7 +90,7 @@ impl Repo {
             .input(names)
             .ok()
             .await?;
-        let mut changes = self.list_tracked(scope, ends, Some(&index), &["--numstat"], paths).await?;
+        let mut changes = self.list_tracked(scope, ends, Some(&index), &["--numstat"], &[]).await?;
         let known: HashMap<&Path, &RawChange> =
             untracked.iter().map(|raw| (raw.path.as_path(), raw)).collect();
         for raw in &mut changes {
@@ -119,39 +102,26 @@ impl Repo {
         Ok(changes)
     }
 
-    /// The change of one path.
+    /// The change of one path, asked from git.
     pub(super) async fn find_change(
         &self,
         scope: &DiffScope,
         ends: &Ends,
         path: &str,
     ) -> Result<RawChange, GitError> {
-        let Some(old_path) = self.inner.renames.old_path(scope, path) else {
-            // Nobody listed this scope yet, and one path alone cannot tell whether it was renamed.
-            let all = self.list(scope, ends).await?;
-            let attributes = [RawChange::named(path)];
-            let generated = self.generated(scope, ends, &attributes).await?;
-            self.inner.renames.remember(scope, all.iter().map(|raw| &raw.change));
-            return one_of(all, path, &generated);
-        };
-        let mut paths = vec![path];
-        paths.extend(old_path.as_deref());
-        let attributes = [RawChange::named(path)];
-        let (mut listed, generated) = tokio::try_join!(
-            self.list_tracked(scope, ends, None, &[], &paths),
-            self.generated(scope, ends, &attributes)
+        let (name, this) = ([path], [Path::new(path)]);
+        let (narrow, generated) = tokio::try_join!(
+            self.list_tracked(scope, ends, None, &[], &name),
+            self.generated(scope, ends, &this)
         )?;
-        if let Some(worktree) = scope.worktree()
-            && !listed.iter().any(|raw| raw.change.path == path)
-        {
-            let untracked = self.list_untracked(worktree, Some(path)).await?;
-            listed = if old_path.is_some() && !untracked.is_empty() {
-                self.list_as_added(scope, ends, worktree, &untracked, &paths).await?
-            } else {
-                untracked
-            };
+        let found = narrow.into_iter().find(|raw| raw.change.path == path);
+        if let Some(mut found) = found.filter(|raw| raw.change.kind != FileChangeKind::Added) {
+            found.change.generated = generated.first().copied().unwrap_or_default();
+            return Ok(found);
         }
-        one_of(listed, path, &generated)
+        // New, or not there for git: one path alone cannot tell whether it was renamed.
+        let all = self.list_and_remember(scope, ends).await?;
+        all.get(path).cloned().ok_or_else(|| GitError::NotInDiff { path: path.to_owned() })
     }
 
     async fn list_tracked(
@@ -187,12 +157,10 @@ impl Repo {
         })
     }
 
-    async fn list_untracked(&self, worktree: &Path, only: Option<&str>) -> Result<Vec<RawChange>, GitError> {
+    async fn list_untracked(&self, worktree: &Path) -> Result<Vec<RawChange>, GitError> {
         let output = self
             .at(worktree, Kind::Read)
-            .env("GIT_LITERAL_PATHSPECS", "1")
-            .args(["ls-files", "--others", "--exclude-standard", "-z", "--"])
-            .args(only)
+            .args(["ls-files", "--others", "--exclude-standard", "-z"])
             .ok()
             .await?;
         if output.is_empty() {
@@ -211,56 +179,6 @@ impl Repo {
             Ok(changes)
         })
         .await?
-    }
-
-    /// For each change, whether a program made the file.
-    async fn generated(
-        &self,
-        scope: &DiffScope,
-        ends: &Ends,
-        changes: &[RawChange],
-    ) -> Result<Vec<bool>, GitError> {
-        let by_name = |change: &RawChange| {
-            change.path.file_name().and_then(|n| n.to_str()).is_some_and(|n| LOCK_FILES.contains(&n))
-        };
-        let names = || changes.iter().map(by_name).collect();
-        if changes.is_empty() || scope.worktree().is_some_and(|at| !self.has_attributes(at, changes)) {
-            return Ok(names());
-        }
-        let mut command = self.at(scope.worktree().unwrap_or(self.root()), Kind::Read);
-        if let Some(head) = &ends.head
-            && self.git().version() >= (2, 41, 0)
-        {
-            command = command.global(format!("--attr-source={head}"));
-        }
-        let mut input = Vec::new();
-        for change in changes {
-            input.extend_from_slice(bytes::of(&change.path));
-            input.push(0);
-        }
-        let output =
-            command.args(["check-attr", "-z", "--stdin", "linguist-generated"]).input(input).ok().await?;
-        let records: Vec<&[u8]> = bytes::records(&output).collect();
-        let said: HashMap<&[u8], &[u8]> = records.chunks_exact(3).map(|three| (three[0], three[2])).collect();
-        Ok(changes
-            .iter()
-            .map(|change| match said.get(bytes::of(&change.path)) {
-                Some(&(b"set" | b"true")) => true,
-                Some(&(b"unset" | b"false")) => false,
-                _ => by_name(change),
-            })
-            .collect())
-    }
-
-    /// Whether any attributes could say something about these paths; asking git costs a process.
-    fn has_attributes(&self, worktree: &Path, changes: &[RawChange]) -> bool {
-        if self.common_dir().join("info/attributes").exists() {
-            return true;
-        }
-        let mut dirs: Vec<&Path> = changes.iter().flat_map(|c| c.path.ancestors().skip(1)).collect();
-        dirs.sort_unstable();
-        dirs.dedup();
-        dirs.into_iter().any(|dir| worktree.join(dir).join(".gitattributes").symlink_metadata().is_ok())
     }
 
     pub(super) fn add_sizes(&self, worktree: Option<&Path>, raw: &mut RawChange) {
@@ -295,13 +213,6 @@ impl RawChange {
             new_oid: None,
         }
     }
-}
-
-fn one_of(changes: Vec<RawChange>, path: &str, generated: &[bool]) -> Result<RawChange, GitError> {
-    let found = changes.into_iter().find(|raw| raw.change.path == path);
-    let mut found = found.ok_or_else(|| GitError::NotInDiff { path: path.to_owned() })?;
-    found.change.generated = generated.first().copied().unwrap_or_default();
-    Ok(found)
 }
 
 /// `None` for what a commit could not hold, or what is gone meanwhile.

@@ -1,37 +1,37 @@
-//! Which files were renamed, by the lists asked for last.
+//! The lists asked for last, so that a file in one of them opens without asking git again.
 //!
-//! One file's diff can be asked from git far faster than a list, but git finds a rename only when it looks at
-//! both paths. The old one is remembered from the list the reader has just seen. It is a hint: git is asked
-//! with both paths and decides.
+//! What depends on commits alone (the old side, and both of a diff between commits) cannot change. The new side
+//! of a worktree's file is always read from the disk. A memory that no longer fits what lies there is not used.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use forge_model::diff::FileChange;
+use super::{DiffScope, Ends, RawChange};
 
-use super::DiffScope;
+const LISTS: usize = 32;
 
-const SCOPES: usize = 32;
+/// Changed files by path.
+pub(super) type Changes = HashMap<String, RawChange>;
 
 #[derive(Debug, Default)]
-pub(crate) struct RenameMemory {
-    lists: Mutex<VecDeque<(DiffScope, HashMap<String, String>)>>,
+pub(crate) struct ListMemory {
+    lists: Mutex<VecDeque<(DiffScope, Ends, Arc<Changes>)>>,
 }
 
-impl RenameMemory {
-    pub(super) fn remember<'a>(&self, scope: &DiffScope, files: impl Iterator<Item = &'a FileChange>) {
-        let renames =
-            files.filter_map(|f| Some((f.path.clone(), f.old_path.clone()?))).collect::<HashMap<_, _>>();
+impl ListMemory {
+    pub(super) fn remember(&self, scope: &DiffScope, ends: &Ends, changes: Changes) -> Arc<Changes> {
+        let changes = Arc::new(changes);
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        lists.retain(|(known, _)| known != scope);
-        lists.push_front((scope.clone(), renames));
-        lists.truncate(SCOPES);
+        lists.retain(|(known, ..)| known != scope);
+        lists.push_front((scope.clone(), ends.clone(), Arc::clone(&changes)));
+        lists.truncate(LISTS);
+        changes
     }
 
-    /// `None` when the scope was not listed; `Some(None)` when the path was in it under its own name.
-    pub(super) fn old_path(&self, scope: &DiffScope, path: &str) -> Option<Option<String>> {
+    /// `None` when the scope was not listed since its commits changed.
+    pub(super) fn recall(&self, scope: &DiffScope, ends: &Ends) -> Option<Arc<Changes>> {
         let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        let (_, renames) = lists.iter().find(|(known, _)| known == scope)?;
-        Some(renames.get(path).cloned())
+        let found = lists.iter().find(|(known, at, _)| known == scope && at == ends);
+        found.map(|(.., changes)| Arc::clone(changes))
     }
 }

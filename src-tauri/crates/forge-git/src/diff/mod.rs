@@ -3,6 +3,7 @@
 //! Lists come from the git program, which compares work trees faster than libgit2; contents are compared in
 //! this process. A file of a worktree is compared as git would store it (line endings and filters applied).
 
+mod attributes;
 mod content;
 mod list;
 mod memory;
@@ -12,12 +13,12 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use forge_model::diff::{FileChange, FileDiff};
+use forge_model::diff::{FileChange, FileChangeKind, FileDiff};
 
 use crate::error::GitError;
 use crate::repo::Repo;
 
-pub(crate) use memory::RenameMemory;
+pub(crate) use memory::ListMemory;
 
 /// Between which two states the difference is taken.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -72,7 +73,7 @@ impl Default for DiffPage {
 }
 
 /// The two commits of a scope, by name.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Ends {
     base: String,
     head: Option<String>,
@@ -105,8 +106,24 @@ impl Repo {
         page: DiffPage,
     ) -> Result<FileDiff, GitError> {
         let ends = self.ends(scope).await?;
-        let found = self.find_change(scope, &ends, path).await?;
-        let pair = self.contents(scope, &found, page.force).await?;
+        let recalled = self.inner.lists.recall(scope, &ends).and_then(|list| list.get(path).cloned());
+        let mut opened = None;
+        if let Some(raw) = recalled.filter(|raw| still_fits(scope, raw)) {
+            let pair = self.contents(scope, &ends, &raw, page.force).await?;
+            // Changed back meanwhile: git has to say whether anything is left of the change.
+            let undone = raw.change.kind == FileChangeKind::Modified
+                && raw.change.old_mode == raw.change.new_mode
+                && pair.is_same();
+            opened = (!undone).then_some((raw, pair));
+        }
+        let (found, pair) = match opened {
+            Some(opened) => opened,
+            None => {
+                let found = self.find_change(scope, &ends, path).await?;
+                let pair = self.contents(scope, &ends, &found, page.force).await?;
+                (found, pair)
+            }
+        };
         let mut change = found.change;
         tokio::task::spawn_blocking(move || {
             pair.describe(&mut change);
@@ -125,4 +142,22 @@ struct RawChange {
     /// `None` for what is not there or not stored yet.
     old_oid: Option<String>,
     new_oid: Option<String>,
+}
+
+/// Whether a remembered change still fits what lies on the disk, as far as its kind goes. Contents are read
+/// anew anyway.
+fn still_fits(scope: &DiffScope, raw: &RawChange) -> bool {
+    let Some(worktree) = scope.worktree() else { return true };
+    let type_at = |path: &Path| worktree.join(path).symlink_metadata().ok().map(|found| found.file_type());
+    let old_is_back = raw.change.kind == FileChangeKind::Renamed
+        && raw.change.old_path.as_ref().is_some_and(|old| type_at(Path::new(old)).is_some());
+    let now = type_at(&raw.path);
+    let fits = match raw.change.new_mode.as_deref() {
+        None => now.is_none(),
+        Some("120000") => now.is_some_and(|kind| kind.is_symlink()),
+        Some(mode) if mode.starts_with("100") => now.is_some_and(|kind| kind.is_file()),
+        // A submodule: only git knows which commit it stands on.
+        Some(_) => false,
+    };
+    fits && !old_is_back
 }

@@ -349,3 +349,33 @@ async fn an_unresolved_merge_is_listed_once() {
     assert_eq!(shown(&summary), ["modified a +4 -0"]);
     assert_eq!(of(&repo, "a").await.total_rows, 5);
 }
+
+#[tokio::test]
+async fn a_list_that_is_out_of_date_misleads_nobody() {
+    let (sandbox, repo) = changed().await;
+    let scope = uncommitted(&repo);
+    repo.diff_files(&scope).await.unwrap();
+    sandbox.write("yarn.lock", "x\n");
+    sandbox.write("Cargo.lock", "z\n");
+    sandbox.write("from", LONG);
+    sandbox.write("run", "changed\n");
+    sandbox.remove("fresh");
+    sandbox.remove("typed");
+    sandbox.write("typed", "t\nu\n");
+    sandbox.write("late", "x\n");
+    let same_again = repo.diff_file(&scope, "yarn.lock", DiffPage::default()).await;
+    assert!(matches!(same_again, Err(GitError::NotInDiff { .. })));
+    let gone = repo.diff_file(&scope, "fresh", DiffPage::default()).await;
+    assert!(matches!(gone, Err(GitError::NotInDiff { .. })));
+    assert_eq!(rows(&of(&repo, "Cargo.lock").await), ["@@ 1,1 1,1", "-x", "+z"]);
+    let to = of(&repo, "to").await;
+    assert_eq!((to.change.kind, to.change.old_path), (FileChangeKind::Added, None));
+    assert_eq!(of(&repo, "run").await.change.kind, FileChangeKind::Modified);
+    let typed = of(&repo, "typed").await;
+    assert_eq!(typed.change.kind, FileChangeKind::Modified);
+    assert_eq!(rows(&typed), ["@@ 1,1 1,2", " t", "+u"]);
+    assert_eq!(rows(&of(&repo, "late").await), ["@@ 0,0 1,1", "+x"]);
+    repo.commit_all(repo.root(), "all", None).await.unwrap();
+    let committed = repo.diff_file(&scope, "Cargo.lock", DiffPage::default()).await;
+    assert!(matches!(committed, Err(GitError::NotInDiff { .. })));
+}

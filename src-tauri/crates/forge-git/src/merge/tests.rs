@@ -48,8 +48,9 @@ async fn conflicts(sandbox: &Sandbox) -> Vec<(String, ConflictKind)> {
 #[tokio::test]
 async fn kinds_of_conflict() {
     type Changes = &'static [(&'static str, Option<&'static str>)];
+    type Kinds = &'static [(&'static str, ConflictKind)];
     let long = "one\ntwo\nthree\nfour\nfive\nsix\n";
-    let cases: [(Changes, Changes, &[(&str, ConflictKind)]); 6] = [
+    let cases: [(Changes, Changes, Kinds); 6] = [
         (&[("a", Some("x"))], &[("a", Some("y"))], &[("a", ConflictKind::Content)]),
         (&[("ü", Some("x"))], &[("ü", Some("y"))], &[("ü", ConflictKind::AddAdd)]),
         (&[("a", Some("x"))], &[("a", None)], &[("a", ConflictKind::ModifyDelete)]),
