@@ -12,6 +12,9 @@ const HEAD_BYTES: usize = 2 * 1024;
 /// The biggest rest of a body beside its one long text.
 const MAX_REST: usize = MAX_INLINE_TEXT;
 
+/// The biggest body without a long text: one text that just fits, and a rest.
+const MAX_BODY: usize = MAX_INLINE_TEXT + MAX_REST;
+
 /// A body made short, and the text taken out of it.
 pub(super) struct Shortened {
     pub(super) body: Value,
@@ -43,7 +46,7 @@ pub(super) fn shorten(body: &mut Value, seq: u64) -> Option<Shortened> {
             return Some(Shortened { body: Value::Object(short), text });
         }
     }
-    if size(body) <= MAX_REST {
+    if size(body) <= MAX_BODY {
         return None;
     }
     let text = body.to_string();

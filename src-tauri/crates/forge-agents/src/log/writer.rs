@@ -212,7 +212,7 @@ impl LogWriter {
         let (offset, busy) = {
             let mut state = shared.state();
             let offset = state.raw_position;
-            if state.raw.len() < FULL_BYTES {
+            if !state.closing && state.raw.len() < FULL_BYTES {
                 state.raw_position += bytes.len() as u64;
                 state.raw.extend_from_slice(bytes);
                 state.raw_since.get_or_insert_with(Instant::now);
@@ -265,6 +265,10 @@ impl Inner {
             && thread.join().is_err()
         {
             tracing::error!(log = %self.shared.paths.lines.display(), "the writer of a log panicked");
+        }
+        let files = self.shared.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = files.text.unlock() {
+            tracing::warn!(%error, log = %self.shared.paths.lines.display(), "failed to unlock a log");
         }
     }
 }
