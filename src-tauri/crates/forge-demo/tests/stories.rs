@@ -3,13 +3,18 @@
 #![expect(clippy::expect_used, reason = "helpers of tests")]
 
 use std::{
+    io::{BufRead, BufReader, Read as _},
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
 };
 
 use forge_demo::{
     sample_repo,
     scenario::{DemoTask, Story, tasks},
+};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
 };
 use serde_json::Value;
 
@@ -156,6 +161,112 @@ fn commits_as_itself_and_shows_the_diff() {
     let log = String::from_utf8_lossy(&log.stdout).into_owned();
     assert!(log.starts_with("Scripted Agent|Tidy \"up\"\n"), "{log}");
     assert!(log.contains("2 files changed"), "{log}");
+}
+
+/// Starts the agent and waits until it has printed `ready`.
+fn ready(sandbox: &Sandbox, script: &str) -> (Child, impl BufRead) {
+    std::fs::write(&sandbox.prompt, format!("```forge-script\n{script}\n```\n")).expect("a prompt");
+    let mut command = sandbox.command(AGENT);
+    command.arg("--prompt-file").arg(&sandbox.prompt).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("the agent runs");
+    let mut output = BufReader::new(child.stdout.take().expect("its output"));
+    let mut line = String::new();
+    while line != "ready\n" {
+        line.clear();
+        assert_ne!(output.read_line(&mut line).expect("a line"), 0, "it ended before it was ready");
+    }
+    (child, output)
+}
+
+fn status_field(pid: u32, field: &str) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it lives");
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("the field");
+    line.trim_start_matches(':').trim().to_owned()
+}
+
+#[test]
+fn can_be_deaf_to_the_gentle_signal() {
+    let sandbox = Sandbox::new();
+    let (mut child, _output) = ready(&sandbox, "ignore-sigterm\nprint ready\nhang");
+    let pid = child.id();
+    kill(Pid::from_raw(i32::try_from(pid).expect("a number")), Signal::SIGTERM).expect("sent");
+    // The signal waits at the process and changes nothing.
+    let pending = u64::from_str_radix(&status_field(pid, "ShdPnd"), 16).expect("a mask");
+    assert_eq!(pending >> (Signal::SIGTERM as u32 - 1) & 1, 1);
+    assert!(child.try_wait().expect("asked").is_none());
+    child.kill().expect("killed");
+    child.wait().expect("reaped");
+}
+
+#[test]
+fn can_leave_a_process_behind_that_keeps_its_output_open() {
+    let sandbox = Sandbox::new();
+    let (mut child, _output) = ready(&sandbox, "run echo $$\nfork\nprint ready");
+    assert!(child.wait().expect("it ends").success());
+    let own = std::fs::canonicalize(&sandbox.repo).expect("the folder");
+    let left: Vec<i32> = std::fs::read_dir("/proc")
+        .expect("processes")
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == own))
+        .collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    for pid in left {
+        kill(Pid::from_raw(pid), Signal::SIGKILL).expect("killed");
+    }
+}
+
+#[test]
+fn can_print_what_no_log_likes() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.agent("```forge-script\ninvalid-utf8\nlong-line 100000\nflood 1000\n```\n", 1);
+    assert!(output.status.success());
+    assert!(std::str::from_utf8(&output.stdout).is_err());
+    assert!(output.stdout.split(|byte| *byte == b'\n').any(|line| line.len() == 100_000));
+    assert!(output.stdout.len() > 101_000);
+}
+
+#[test]
+fn ends_as_told() {
+    let sandbox = Sandbox::new();
+    let run = |script: &str| sandbox.agent(&format!("```forge-script\n{script}\n```\n"), 1);
+    assert_eq!(run("fail 7\nsay never").status.code(), Some(7));
+    let error = run("error refused I would rather not");
+    assert_eq!(error.status.code(), Some(1));
+    assert_eq!(
+        entries(&error)[0]["body"]["error"],
+        serde_json::json!({ "code": "refused", "message": "I would rather not" })
+    );
+    let limited = entries(&run("rate-limit 60000"));
+    assert!(limited[0]["body"]["error"]["until_ms"].as_u64().expect("a time") > 1_600_000_000_000);
+}
+
+#[test]
+fn waits_for_a_file() {
+    let sandbox = Sandbox::new();
+    let (mut child, mut output) = ready(&sandbox, "print ready\nwait-for go\nprint gone");
+    assert!(child.try_wait().expect("asked").is_none());
+    std::fs::write(sandbox.repo.join("go"), "").expect("written");
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).expect("the rest");
+    assert!(rest.starts_with("gone\n"), "{rest}");
+    assert!(child.wait().expect("it ends").success());
+}
+
+#[test]
+fn reviews_what_has_no_script_for_a_reviewer() {
+    let sandbox = Sandbox::new();
+    std::fs::write(&sandbox.prompt, "# Task #1: x\n```forge-script\nfail 9\n```\n").expect("a prompt");
+    let review = sandbox
+        .command(AGENT)
+        .env("FORGE_ROLE", "reviewer")
+        .arg("--prompt-file")
+        .arg(&sandbox.prompt)
+        .output();
+    let review = review.expect("the agent runs");
+    assert!(review.status.success(), "{review:?}");
+    let said = entries(&review);
+    let text = said[1]["body"]["text"].as_str().expect("a verdict");
+    assert!(text.lines().any(|line| line == "===REVIEW: PASS==="), "{text}");
 }
 
 #[test]

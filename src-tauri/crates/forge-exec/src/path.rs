@@ -6,16 +6,18 @@
 use std::{
     ffi::{OsStr, OsString},
     io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use nix::unistd::{AccessFlags, access};
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Command, ExecError, Exit, Marker, OutputSink, Stream, run};
+use crate::{
+    Command, ExecError, Exit, Marker, OutputSink, Stream,
+    process::{is_executable, os_string},
+    run,
+};
 
 /// Stands around the answer: profiles print greetings.
 const FENCE: &str = "__forge_login_path__";
@@ -78,7 +80,7 @@ impl Answer {
         };
         let start = find(0)? + fence.len();
         let path = self.0.get(start..find(start)?)?;
-        Some(OsStr::from_bytes(path).to_owned())
+        Some(os_string(path))
     }
 }
 
@@ -147,8 +149,4 @@ pub fn find_program(name: impl AsRef<OsStr>, path: impl AsRef<OsStr>) -> Option<
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(|candidate| is_executable(candidate))
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }

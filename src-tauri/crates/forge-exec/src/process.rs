@@ -8,7 +8,11 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    ffi::{OsStr, OsString},
     io,
+    os::unix::{ffi::OsStrExt as _, process::ExitStatusExt as _},
+    path::Path,
+    process::ExitStatus,
     sync::Mutex,
     time::{Duration, Instant},
 };
@@ -19,11 +23,11 @@ use nix::{
         signal::{Signal, kill, killpg},
         wait::{WaitPidFlag, waitpid},
     },
-    unistd::Pid,
+    unistd::{AccessFlags, Pid, access},
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{MARKER_VARIABLE, Marker};
+use crate::{Exit, MARKER_VARIABLE, Marker};
 
 /// Clock ticks a second in `/proc`, fixed by the kernel's interface (`USER_HZ`), whatever it ticks at.
 const TICKS_PER_SECOND: u64 = 100;
@@ -102,6 +106,29 @@ pub fn usage(marker: &Marker) -> ProcessUsage {
     usage
 }
 
+/// Makes the child that `builder` will start the leader of a group of its own.
+pub(crate) fn lead_group(builder: &mut tokio::process::Command) {
+    builder.process_group(0);
+}
+
+/// How a process ended.
+pub(crate) fn exit_of(status: ExitStatus) -> Exit {
+    match status.code() {
+        Some(code) => Exit::Code(code),
+        None => Exit::Signal(status.signal().unwrap_or_default()),
+    }
+}
+
+/// Whether a file is there that this user may run.
+pub(crate) fn is_executable(path: &Path) -> bool {
+    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
+}
+
+/// Bytes that a program printed, as the name or path that they are.
+pub(crate) fn os_string(bytes: &[u8]) -> OsString {
+    OsStr::from_bytes(bytes).to_owned()
+}
+
 /// A run's processes: those that carry its marker and, while its leader is known, the leader's group.
 #[derive(Debug, Clone)]
 pub(crate) struct Family {
@@ -110,8 +137,18 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    /// Signals the leader's whole group at once.
-    pub(crate) fn signal_group(&self, signal: Signal) {
+    /// Asks the leader's whole group at once to end. A stopped member is woken to hear it.
+    pub(crate) fn ask_group(&self) {
+        self.signal_group(Signal::SIGTERM);
+        self.signal_group(Signal::SIGCONT);
+    }
+
+    /// Kills the leader's whole group at once.
+    pub(crate) fn kill_group(&self) {
+        self.signal_group(Signal::SIGKILL);
+    }
+
+    fn signal_group(&self, signal: Signal) {
         if let Some(group) = self.leader.and_then(pid_of)
             && let Err(error) = killpg(group, signal)
             && error != Errno::ESRCH
@@ -122,7 +159,7 @@ impl Family {
 
     /// Kills whoever is there now, without waiting. For the moment when nothing can be awaited.
     pub(crate) fn kill_now(&self) {
-        self.signal_group(Signal::SIGKILL);
+        self.kill_group();
         for (pid, stat) in self.members() {
             signal(pid, stat.start_time, Signal::SIGKILL);
         }

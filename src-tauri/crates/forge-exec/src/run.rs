@@ -5,13 +5,9 @@
 //! descendant holds open past the leader's end does not hold up the end: after the sweep, what is in
 //! the pipe is taken and the rest given up.
 
-use std::{
-    convert::Infallible, ffi::OsString, io, os::unix::process::ExitStatusExt, path::PathBuf, pin::pin,
-    process::Stdio, time::Duration,
-};
+use std::{convert::Infallible, ffi::OsString, io, path::PathBuf, pin::pin, process::Stdio, time::Duration};
 
 use async_trait::async_trait;
-use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
@@ -22,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Command, MARKER_VARIABLE, Marker, ProcessIdentity, Stdin,
-    process::{Family, sweep_family},
+    process::{Family, exit_of, lead_group, sweep_family},
 };
 
 /// How much is read at once from a pipe; what a pipe holds by default.
@@ -191,7 +187,8 @@ fn spawn(command: &Command) -> Result<Child, ExecError> {
         Stdin::Bytes(_) | Stdin::Stream(_) => Stdio::piped(),
     };
     builder.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-    builder.process_group(0).kill_on_drop(true);
+    builder.kill_on_drop(true);
+    lead_group(&mut builder);
     builder.spawn().map_err(|source| {
         let program = command.program.clone();
         // The system gives one error for a missing folder and a missing program.
@@ -326,11 +323,7 @@ async fn supervise(
         None => escalate(child, family, command.grace).await?,
     };
     let left_behind = sweep_family(family.clone(), grace).await;
-    let exit = match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
-    };
-    Ok(Ended { exit, timed_out, stopped, left_behind })
+    Ok(Ended { exit: exit_of(status), timed_out, stopped, left_behind })
 }
 
 /// Asks the whole group to end, then kills it. Returns what is left of the grace for descendants that
@@ -341,13 +334,12 @@ async fn escalate(
     grace: Duration,
 ) -> io::Result<(std::process::ExitStatus, Duration)> {
     let asked = Instant::now();
-    family.signal_group(Signal::SIGTERM);
-    family.signal_group(Signal::SIGCONT);
+    family.ask_group();
     if let Ok(status) = tokio::time::timeout(grace, child.wait()).await {
         let left = grace.saturating_sub(asked.elapsed());
         return Ok((status?, left.max(grace / 4)));
     }
-    family.signal_group(Signal::SIGKILL);
+    family.kill_group();
     Ok((child.wait().await?, grace / 4))
 }
 
