@@ -18,6 +18,7 @@ use tokio::process::{Child, Command};
 
 use crate::bytes;
 use crate::error::GitError;
+use crate::lock::Turn;
 use crate::program::Git;
 
 /// Time for an ordinary command.
@@ -26,6 +27,7 @@ const ORDINARY: Duration = Duration::from_secs(120);
 const LONG: Duration = Duration::from_secs(30 * 60);
 /// Between asking a group to end and killing it; also how long a hook's leftover children may keep the pipes.
 const GRACE: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 const STDOUT_CAP: usize = 256 << 20;
 const STDERR_CAP: usize = 64 << 10;
 
@@ -102,6 +104,7 @@ pub(crate) struct GitCommand {
     input: Option<Vec<u8>>,
     timeout: Duration,
     cap: usize,
+    turn: Option<Turn>,
 }
 
 impl GitCommand {
@@ -117,6 +120,7 @@ impl GitCommand {
             input: None,
             timeout: if kind == Kind::User { LONG } else { ORDINARY },
             cap: STDOUT_CAP,
+            turn: None,
         }
     }
 
@@ -155,6 +159,12 @@ impl GitCommand {
 
     pub(crate) fn envs(mut self, env: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         self.env.extend(env);
+        self
+    }
+
+    /// Keeps a turn until the process is gone, also when nobody waits for it any more.
+    pub(crate) fn during(mut self, turn: &Turn) -> Self {
+        self.turn = Some(turn.clone());
         self
     }
 
@@ -264,7 +274,7 @@ impl GitCommand {
 
     fn spawn(&self) -> Result<Group, GitError> {
         match self.build().spawn() {
-            Ok(child) => Ok(Group { pid: child.id(), child: Some(child) }),
+            Ok(child) => Ok(Group { pid: child.id(), child: Some(child), turn: self.turn.clone() }),
             Err(source) if !self.dir.is_dir() => {
                 Err(GitError::Io { doing: "enter", path: self.dir.clone(), source })
             }
@@ -354,6 +364,7 @@ async fn take(
 struct Group {
     pid: Option<u32>,
     child: Option<Child>,
+    turn: Option<Turn>,
 }
 
 impl Group {
@@ -367,33 +378,41 @@ impl Group {
     async fn end(&mut self) {
         if let Some(mut child) = self.child.take() {
             self.signal(Signal::SIGTERM);
-            let _ended = tokio::time::timeout(GRACE, child.wait()).await;
+            let _ended = tokio::time::timeout(GRACE, async {
+                let _reaped = child.wait().await;
+                // Programs that git started remove their lock files too, and are not ours to wait for.
+                while self.is_alive() {
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
+            })
+            .await;
             self.signal(Signal::SIGKILL);
             let _reaped = child.wait().await;
         }
+    }
+
+    fn is_alive(&self) -> bool {
+        let pid = self.pid.and_then(|pid| i32::try_from(pid).ok());
+        pid.is_some_and(|pid| killpg(Pid::from_raw(pid), None).is_ok())
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let Some(mut child) = self.child.take() else { return };
+        let Some(child) = self.child.take() else { return };
         // The leader was waited for: whatever it left in its group is the hook author's intention.
         if child.id().is_none() {
             return;
         }
-        self.signal(Signal::SIGTERM);
-        let pid = self.pid;
+        let mut group = Group { pid: self.pid, child: Some(child), turn: self.turn.take() };
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => {
-                runtime.spawn(async move {
-                    let mut group = Group { pid, child: None };
-                    let _ended = tokio::time::timeout(GRACE, child.wait()).await;
-                    group.signal(Signal::SIGKILL);
-                    group.pid = None;
-                    let _reaped = child.wait().await;
-                });
+                runtime.spawn(async move { group.end().await });
             }
-            Err(_) => self.signal(Signal::SIGKILL),
+            Err(_) => {
+                group.child = None;
+                group.signal(Signal::SIGKILL);
+            }
         }
     }
 }

@@ -42,7 +42,21 @@ pub enum Landing {
 
 impl Repo {
     /// Moves `branch` from `expected_before` to `commit`, its descendant. Repeating it is safe.
+    ///
+    /// Once begun it runs to its end also when nobody waits for it: git must not be stopped between files.
     pub async fn land(
+        &self,
+        branch: &str,
+        commit: &str,
+        expected_before: &str,
+        reason: &str,
+    ) -> Result<Landing, GitError> {
+        let repo = self.clone();
+        let [branch, commit, before, reason] = [branch, commit, expected_before, reason].map(str::to_owned);
+        tokio::spawn(async move { repo.land_to_the_end(&branch, &commit, &before, &reason).await }).await?
+    }
+
+    async fn land_to_the_end(
         &self,
         branch: &str,
         commit: &str,

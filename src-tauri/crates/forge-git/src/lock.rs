@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
-use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
+use tokio::sync::{Mutex as Queue, OwnedMutexGuard};
 
 use crate::error::LockHolder;
 
@@ -20,23 +20,26 @@ pub(crate) enum Purpose {
     Landing,
 }
 
-type Turns = HashMap<(PathBuf, Purpose), Weak<Turn<()>>>;
+type Turns = HashMap<(PathBuf, Purpose), Weak<Queue<()>>>;
+
+/// A turn; over when its last clone is dropped.
+pub(crate) type Turn = Arc<OwnedMutexGuard<()>>;
 
 static TURNS: LazyLock<Mutex<Turns>> = LazyLock::new(Mutex::default);
 
 /// Waits for the turn in the repository with this common directory.
-pub(crate) async fn turn(common_dir: &Path, purpose: Purpose) -> OwnedMutexGuard<()> {
-    let turn = {
+pub(crate) async fn turn(common_dir: &Path, purpose: Purpose) -> Turn {
+    let queue = {
         let mut turns = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
-        turns.retain(|_, turn| turn.strong_count() > 0);
+        turns.retain(|_, queue| queue.strong_count() > 0);
         let slot = turns.entry((common_dir.to_owned(), purpose)).or_default();
         slot.upgrade().unwrap_or_else(|| {
-            let fresh = Arc::new(Turn::new(()));
+            let fresh = Arc::new(Queue::new(()));
             *slot = Arc::downgrade(&fresh);
             fresh
         })
     };
-    turn.lock_owned().await
+    Arc::new(queue.lock_owned().await)
 }
 
 /// The process that has the file open, when the system tells. Looks at other processes' handles, so it is

@@ -129,12 +129,18 @@ pub struct MergeMessage {
 
 /// Two tips about to be merged.
 #[derive(Debug)]
-pub(crate) struct Sides {
+pub(crate) struct Tips {
     pub(crate) target: String,
     pub(crate) target_tree: String,
     pub(crate) source: String,
     pub(crate) source_tree: String,
-    pub(crate) base: String,
+}
+
+/// How the source stands to the target.
+enum Relation {
+    Contained,
+    Ahead,
+    Diverged,
 }
 
 /// What one run of `merge-tree` found.
@@ -146,56 +152,53 @@ pub(crate) enum Merged {
 impl Repo {
     /// Computes a merge; nothing but new objects is written.
     pub async fn compute_merge(&self, request: &MergeRequest) -> Result<MergeComputation, GitError> {
-        let Some(sides) = self.sides(&request.target_branch, &request.source).await? else {
-            return Ok(MergeComputation::NothingToMerge);
-        };
-        let ahead = sides.base == sides.target;
-        if ahead && sides.source_tree == sides.target_tree {
-            return Ok(MergeComputation::NothingToMerge);
+        let tips = self.tips(&request.target_branch, &request.source).await?;
+        if request.strategy == MergeStrategy::Rebase {
+            return match self.relation(request, &tips).await? {
+                Relation::Contained => Ok(MergeComputation::NothingToMerge),
+                Relation::Ahead if tips.source_tree == tips.target_tree => {
+                    Ok(MergeComputation::NothingToMerge)
+                }
+                Relation::Ahead | Relation::Diverged => self.replay(request, tips).await,
+            };
         }
-        match request.strategy {
-            MergeStrategy::Merge if ahead => Ok(MergeComputation::Ready {
-                commit: sides.source,
-                target_before: sides.target,
-                fast_forward: true,
-            }),
-            MergeStrategy::Merge | MergeStrategy::Squash => self.one_commit(request, sides, ahead).await,
-            MergeStrategy::Rebase => self.replay(request, sides).await,
-        }
-    }
-
-    async fn one_commit(
-        &self,
-        request: &MergeRequest,
-        sides: Sides,
-        ahead: bool,
-    ) -> Result<MergeComputation, GitError> {
+        // Merging is by far the longest part and nearly always needed: it does not wait for the answer to
+        // whether it is.
         let author = request.author.as_ref().map(|(name, email)| (name.as_str(), email.as_str()));
-        let merging = async {
-            if ahead {
-                return Ok(Merged::Tree(sides.source_tree.clone()));
+        let (relation, merged, maker) =
+            tokio::join!(self.relation(request, &tips), self.merge_tips(&tips), self.commit_maker(author));
+        let tree = match relation? {
+            Relation::Contained => return Ok(MergeComputation::NothingToMerge),
+            Relation::Ahead if tips.source_tree == tips.target_tree => {
+                return Ok(MergeComputation::NothingToMerge);
             }
-            let attributes = Attributes::of(self, &sides.target).await?;
-            self.merge_tree(&attributes, &[&sides.target, &sides.source]).await
-        };
-        let (merged, maker) = tokio::try_join!(merging, self.commit_maker(author))?;
-        let tree = match merged {
-            Merged::Conflict { paths, messages } => {
-                return Ok(MergeComputation::Conflict { target_before: sides.target, paths, messages });
+            Relation::Ahead if request.strategy == MergeStrategy::Merge => {
+                return Ok(MergeComputation::Ready {
+                    commit: tips.source,
+                    target_before: tips.target,
+                    fast_forward: true,
+                });
             }
-            Merged::Tree(tree) if tree == sides.target_tree => return Ok(MergeComputation::NothingToMerge),
-            Merged::Tree(tree) => tree,
+            Relation::Ahead => tips.source_tree.clone(),
+            Relation::Diverged => match merged? {
+                Merged::Tree(tree) if tree == tips.target_tree => {
+                    return Ok(MergeComputation::NothingToMerge);
+                }
+                Merged::Tree(tree) => tree,
+                Merged::Conflict { paths, messages } => {
+                    return Ok(MergeComputation::Conflict { target_before: tips.target, paths, messages });
+                }
+            },
         };
         let parents: &[&str] = match request.strategy {
-            MergeStrategy::Merge => &[&sides.target, &sides.source],
-            MergeStrategy::Squash | MergeStrategy::Rebase => &[&sides.target],
+            MergeStrategy::Merge => &[&tips.target, &tips.source],
+            MergeStrategy::Squash | MergeStrategy::Rebase => &[&tips.target],
         };
-        let commit = maker.command(self, &tree, parents, &request.message).text().await?;
-        Ok(MergeComputation::Ready { commit, target_before: sides.target, fast_forward: false })
+        let commit = maker?.command(self, &tree, parents, &request.message).text().await?;
+        Ok(MergeComputation::Ready { commit, target_before: tips.target, fast_forward: false })
     }
 
-    /// Both tips and their common ancestor; `None` when the target contains the source.
-    async fn sides(&self, target_branch: &str, source: &str) -> Result<Option<Sides>, GitError> {
+    async fn tips(&self, target_branch: &str, source: &str) -> Result<Tips, GitError> {
         let target = format!("refs/heads/{target_branch}");
         let names = [&target, source].map(|n| [format!("{n}^{{commit}}"), format!("{n}^{{tree}}")]);
         let asked =
@@ -208,22 +211,29 @@ impl Repo {
             self.must_resolve(source).await?;
             return Err(asked.failed("rev-parse".to_owned()));
         };
-        let Some(base) = self.merge_base(target_tip, source_tip).await? else {
-            return Err(GitError::UnrelatedHistories {
-                target: target_branch.to_owned(),
-                source_rev: source.to_owned(),
-            });
-        };
-        if base == source_tip {
-            return Ok(None);
-        }
-        Ok(Some(Sides {
+        Ok(Tips {
             target: target_tip.to_owned(),
             target_tree: target_tree.to_owned(),
             source: source_tip.to_owned(),
             source_tree: source_tree.to_owned(),
-            base,
-        }))
+        })
+    }
+
+    async fn relation(&self, request: &MergeRequest, tips: &Tips) -> Result<Relation, GitError> {
+        match self.merge_base(&tips.target, &tips.source).await? {
+            None => Err(GitError::UnrelatedHistories {
+                target: request.target_branch.clone(),
+                source_rev: request.source.clone(),
+            }),
+            Some(base) if base == tips.source => Ok(Relation::Contained),
+            Some(base) if base == tips.target => Ok(Relation::Ahead),
+            Some(_) => Ok(Relation::Diverged),
+        }
+    }
+
+    async fn merge_tips(&self, tips: &Tips) -> Result<Merged, GitError> {
+        let attributes = Attributes::of(self, &tips.target).await?;
+        self.merge_tree(&attributes, &[&tips.target, &tips.source]).await
     }
 
     /// Merges; `sides` are merge-tree's arguments.

@@ -2,7 +2,7 @@
 
 use crate::bytes;
 use crate::error::GitError;
-use crate::merge::{Attributes, CommitMaker, MergeComputation, MergeRequest, Merged, Sides};
+use crate::merge::{Attributes, CommitMaker, MergeComputation, MergeRequest, Merged, Tips};
 use crate::repo::Repo;
 
 /// A commit to be made again.
@@ -19,13 +19,13 @@ impl Repo {
     pub(crate) async fn replay(
         &self,
         request: &MergeRequest,
-        sides: Sides,
+        tips: Tips,
     ) -> Result<MergeComputation, GitError> {
-        let originals = self.originals(&sides).await?;
+        let originals = self.originals(&tips).await?;
         // Only messages are made anew, never authors: those of the request are for new commits.
         let maker = self.commit_maker(None).await?;
-        let attributes = Attributes::of(self, &sides.target).await?;
-        let (mut tip, mut tree) = (sides.target.clone(), sides.target_tree.clone());
+        let attributes = Attributes::of(self, &tips.target).await?;
+        let (mut tip, mut tree) = (tips.target.clone(), tips.target_tree.clone());
         for original in originals {
             if original.parent.as_ref() == Some(&tip) {
                 // Stands where it should already.
@@ -47,15 +47,15 @@ impl Repo {
                 }
                 Merged::Conflict { paths, messages } => {
                     tracing::debug!(commit = %original.oid, target = %request.target_branch, "replay conflicts");
-                    return Ok(MergeComputation::Conflict { target_before: sides.target, paths, messages });
+                    return Ok(MergeComputation::Conflict { target_before: tips.target, paths, messages });
                 }
             }
         }
-        if tree == sides.target_tree {
+        if tree == tips.target_tree {
             return Ok(MergeComputation::NothingToMerge);
         }
-        let fast_forward = tip == sides.source;
-        Ok(MergeComputation::Ready { commit: tip, target_before: sides.target, fast_forward })
+        let fast_forward = tip == tips.source;
+        Ok(MergeComputation::Ready { commit: tip, target_before: tips.target, fast_forward })
     }
 
     async fn pick(
@@ -86,13 +86,13 @@ impl Repo {
 
     /// The source's commits the target does not have, oldest first, as `git rebase` picks them: no merges, none
     /// whose change is in the target already.
-    async fn originals(&self, sides: &Sides) -> Result<Vec<Original>, GitError> {
+    async fn originals(&self, tips: &Tips) -> Result<Vec<Original>, GitError> {
         let command = self
             .read()
             .config("log.showSignature=false")
             .args(["log", "-z", "--no-color", "--reverse", "--topo-order", "--no-merges", "--cherry-pick"])
             .args(["--right-only", "--date=raw", "--format=%H%n%T%n%P%n%an%n%ae%n%ad%n%B"])
-            .args(["--end-of-options", &format!("{}...{}", sides.target, sides.source)]);
+            .args(["--end-of-options", &format!("{}...{}", tips.target, tips.source)]);
         let args = command.shown();
         let output = command.ok().await?;
         bytes::records(&output)

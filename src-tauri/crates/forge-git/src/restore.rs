@@ -4,11 +4,12 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
-use crate::guard::{Entry, Root};
+use crate::guard::{Entry, GuardError, Root};
 use crate::repo::Repo;
 
 /// A path that a backup changes.
@@ -32,10 +33,11 @@ impl Repo {
         let tracked: HashSet<&Path> = bytes::records(&tracked).map(bytes::path).collect();
         let deleted: HashSet<&Path> =
             contents.iter().filter(|c| c.blob.is_none()).map(|c| c.path.as_path()).collect();
-        let root = Root::open(worktree)?;
+        let root = Arc::new(Root::open(worktree)?);
         let (mut files, mut todo) = (Vec::new(), Vec::new());
         for content in &contents {
-            let now = root.read(&content.path, u64::MAX)?;
+            let path = content.path.clone();
+            let now = blocking(&root, move |root| root.read(&path, u64::MAX)).await?;
             if self.is_same(now.as_ref(), content).await? {
                 continue;
             }
@@ -59,15 +61,20 @@ impl Repo {
         // First what goes: a file may have to make room for a directory, or the other way round.
         todo.sort_by_key(|content| content.blob.is_some());
         for content in todo {
+            let path = content.path.clone();
             match &content.blob {
-                None => root.remove(&content.path)?,
+                None => blocking(&root, move |root| root.remove(&path)).await?,
                 Some((mode, oid)) => {
                     let stored = self.blob(oid, u64::MAX).await?;
-                    if mode == "120000" {
-                        root.link(&content.path, &bytes::path_buf(stored))?;
-                    } else {
-                        root.write(&content.path, &stored, mode == "100755")?;
-                    }
+                    let (is_link, executable) = (mode == "120000", mode == "100755");
+                    blocking(&root, move |root| {
+                        if is_link {
+                            root.link(&path, &bytes::path_buf(stored))
+                        } else {
+                            root.write(&path, &stored, executable)
+                        }
+                    })
+                    .await?;
                 }
             }
         }
@@ -108,6 +115,14 @@ impl Repo {
         }
         Ok(contents)
     }
+}
+
+async fn blocking<T: Send + 'static>(
+    root: &Arc<Root>,
+    work: impl FnOnce(&Root) -> Result<T, GuardError> + Send + 'static,
+) -> Result<T, GitError> {
+    let root = Arc::clone(root);
+    Ok(tokio::task::spawn_blocking(move || work(&root)).await??)
 }
 
 /// Whether nothing is left of a directory when these files are deleted.

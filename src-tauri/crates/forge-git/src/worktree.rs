@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::{ForeignReason, GitError};
-use crate::lock::{self, Purpose, turn};
+use crate::lock::{self, Purpose, Turn, turn};
 use crate::repo::Repo;
 use crate::trash::Trash;
 
@@ -53,7 +53,7 @@ impl Repo {
 
     /// Creates a worktree on its branch. Repeating it, also after a kill, leads to the same end.
     pub async fn create_worktree(&self, spec: &NewWorktree) -> Result<(), GitError> {
-        let _turn = turn(self.common_dir(), Purpose::Worktrees).await;
+        let turn = turn(self.common_dir(), Purpose::Worktrees).await;
         let path = real_path(&spec.path)?;
         let known = self.worktrees().await?;
         let mut leftover = None;
@@ -89,19 +89,21 @@ impl Repo {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(GitError::io("create", parent))?;
         }
-        self.add(spec, &path, exists).await?;
+        self.add(spec, &path, exists, &turn).await?;
         if let Some(leftover) = leftover {
             leftover.delete().await?;
         }
         Ok(())
     }
 
-    async fn add(&self, spec: &NewWorktree, path: &Path, exists: bool) -> Result<(), GitError> {
+    async fn add(&self, spec: &NewWorktree, path: &Path, exists: bool, turn: &Turn) -> Result<(), GitError> {
         let mut command = self
             .at(self.root(), Kind::User)
             .config(format!("checkout.workers={}", checkout_workers()))
             // Absolute whatever the user's setting: programs of other versions open these worktrees too.
             .config("worktree.useRelativePaths=false")
+            // The next one must not start while this one, given up, is still cleaning up behind itself.
+            .during(turn)
             // Neither a remote's branch of that name nor tracking of the base is meant.
             .args(["worktree", "add", "--quiet", "--no-guess-remote"]);
         command = if exists {
@@ -115,7 +117,8 @@ impl Repo {
         if output.exit == Some(0) {
             return Ok(());
         }
-        for name in ["config.lock", "packed-refs.lock", "index.lock"] {
+        let branch_lock = format!("refs/heads/{}.lock", spec.branch);
+        for name in ["config.lock", "packed-refs.lock", "index.lock", &branch_lock] {
             let lock = self.common_dir().join(name);
             if lock.exists() {
                 return Err(GitError::IndexLocked { holder: lock::holder(&lock), path: lock });
@@ -143,6 +146,18 @@ impl Repo {
         } else {
             Err(occupied())
         }
+    }
+
+    /// Has git note that the files of a fresh worktree are as checked out.
+    ///
+    /// git does not trust times in the same second as its index, so until the index is written again every
+    /// status and diff reads all files that were checked out last (measured with 20,000: 170 ms instead of 28).
+    /// Worth doing a second after the creation, while nobody else uses the worktree; it locks the index. Not
+    /// part of the creation because it would cost what it saves.
+    pub async fn settle_index(&self, worktree: &Path) -> Result<(), GitError> {
+        let git_dir = self.git_dir(worktree).await?;
+        let status = self.at(worktree, Kind::Write).args(["status", "--porcelain", "--untracked-files=no"]);
+        self.run_in_index(&git_dir, status).await.map(drop)
     }
 
     /// Removes a worktree: its path is gone when this returns, its files when the answer's `delete` is done.

@@ -203,3 +203,19 @@ async fn of_racing_landings_exactly_one_wins() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_landing_nobody_waits_for_is_never_half_done() {
+    let (sandbox, repo, base, tip) = ahead().await;
+    for pause in [0, 2, 4, 8] {
+        let (given_up, before, after) = (repo.clone(), base.clone(), tip.clone());
+        let running = tokio::spawn(async move { given_up.land("main", &after, &before, "x").await });
+        tokio::time::sleep(std::time::Duration::from_millis(pause)).await;
+        running.abort();
+        let _aborted = running.await;
+        // The next one waits for its turn, so the one given up is over by then.
+        assert_eq!(land(&repo, &base, &tip).await, Landing::Landed);
+        assert_eq!(repo.status(repo.root()).await.unwrap(), [], "after {pause} ms");
+        sandbox.git(&["reset", "-q", "--hard", &base]);
+    }
+}

@@ -226,3 +226,34 @@ async fn private_ignore_lines_are_added_once() {
     sandbox.write("x", "");
     assert_eq!(repo.status(repo.root()).await.unwrap(), []);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_creation_given_up_at_any_time_can_be_repeated() {
+    let sandbox = Sandbox::new().await;
+    let files: Vec<String> = (0..400).map(|n| format!("dir/{n}")).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|f| (f.as_str(), "x\n")).collect();
+    sandbox.commit("many", &files);
+    let repo = sandbox.repo().await;
+    for pause in [0, 1, 3, 6, 10, 15] {
+        let spec = spec(&sandbox, &pause.to_string());
+        let (given_up, wanted) = (repo.clone(), spec.clone());
+        let running = tokio::spawn(async move { given_up.create_worktree(&wanted).await });
+        tokio::time::sleep(std::time::Duration::from_millis(pause)).await;
+        running.abort();
+        let _aborted = running.await;
+        repo.create_worktree(&spec).await.unwrap();
+        assert_eq!(repo.status(&spec.path).await.unwrap(), [], "after {pause} ms");
+        assert_eq!(Trash::left_in(spec.path.parent().unwrap()).unwrap(), []);
+    }
+    assert_eq!(repo.worktrees().await.unwrap().len(), 7);
+}
+
+#[tokio::test]
+async fn a_settled_index_is_written_again_and_says_when_it_cannot() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let spec = spec(&sandbox, "1");
+    repo.create_worktree(&spec).await.unwrap();
+    repo.settle_index(&spec.path).await.unwrap();
+    assert_eq!(repo.status(&spec.path).await.unwrap(), []);
+}
