@@ -16,6 +16,7 @@
 //! machine's power loses nothing that the store does not know.
 
 mod blob;
+mod files;
 mod index;
 mod raw;
 mod reader;

@@ -6,9 +6,7 @@
 //! newer ones are dropped, counted, and their number is said in the log when it closes.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
     io,
-    os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _},
     path::Path,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
@@ -22,9 +20,9 @@ use tokio::sync::watch;
 
 use super::{
     LogError, LogReader, Paths, blob,
-    index::{self, OFFSET_BYTES, Offsets},
+    files::{self, Files},
     io as io_error,
-    raw::{self, Extent, FRAME_BYTES},
+    raw::{self, FRAME_BYTES},
 };
 
 /// How long entries wait for company before they are written.
@@ -132,16 +130,6 @@ struct State {
     refused: bool,
 }
 
-#[derive(Debug)]
-struct Files {
-    text: File,
-    text_end: u64,
-    index: File,
-    index_end: u64,
-    raw: File,
-    raw_end: Extent,
-}
-
 impl LogWriter {
     /// Opens a log to append to it, and makes it when there is none. What a killed writer left torn at
     /// its end is cut off; an index that disagrees with the text is rebuilt.
@@ -150,9 +138,9 @@ impl LogWriter {
     /// When the id is none, another writer has the log, or the files cannot be made or repaired.
     pub fn open(dir: &Path, log_id: &str, execution_id: &str, cap_bytes: u64) -> Result<Self, LogError> {
         let paths = Paths::new(dir, log_id)?;
-        private_folder(dir).map_err(io_error("make", dir))?;
-        let (files, total) = open_files(&paths, log_id)?;
-        let used = files.text_end + folder_bytes(&paths.blobs);
+        files::private_folder(dir).map_err(io_error("make", dir))?;
+        let (files, total) = files::open(&paths, log_id)?;
+        let used = files.text_end + files::folder_bytes(&paths.blobs);
         let state = State {
             last_seq: total,
             position: files.text_end,
@@ -451,17 +439,6 @@ impl Shared {
     }
 }
 
-impl Files {
-    /// Text first: the index must never point past it. After an error the same bytes can be written again.
-    fn write_entries(&mut self, lines: &[u8], offsets: &[u8]) -> io::Result<()> {
-        self.text.write_all_at(lines, self.text_end)?;
-        self.index.write_all_at(offsets, self.index_end)?;
-        self.text_end += lines.len() as u64;
-        self.index_end += offsets.len() as u64;
-        Ok(())
-    }
-}
-
 /// An entry as it is written; the same fields as [`forge_model::log::LogEntry`], borrowed.
 #[derive(Serialize)]
 struct Line<'e> {
@@ -511,51 +488,66 @@ fn has_cap_notice(dir: &Path, log_id: &str, total: u64) -> Result<bool, LogError
     }))
 }
 
-fn open_files(paths: &Paths, log_id: &str) -> Result<(Files, u64), LogError> {
-    let text = private_file(&paths.lines)?;
-    match text.try_lock() {
-        Ok(()) => {}
-        Err(fs::TryLockError::WouldBlock) => return Err(LogError::InUse(log_id.to_owned())),
-        Err(fs::TryLockError::Error(error)) => return Err(io_error("lock", &paths.lines)(error)),
-    }
-    let index = private_file(&paths.index)?;
-    let raw = private_file(&paths.raw)?;
-    let offsets = index::survey(&text, Some(&index)).map_err(io_error("read", &paths.lines))?;
-    repair_index(&index, &offsets).map_err(io_error("repair", &paths.index))?;
-    text.set_len(offsets.end()).map_err(io_error("repair", &paths.lines))?;
-    let raw_end = raw::extent(&raw).map_err(io_error("read", &paths.raw))?;
-    raw.set_len(raw_end.compressed).map_err(io_error("repair", &paths.raw))?;
-    let total = offsets.total();
-    let files = Files { text, text_end: offsets.end(), index, index_end: total * OFFSET_BYTES, raw, raw_end };
-    Ok((files, total))
-}
-
-fn repair_index(index: &File, offsets: &Offsets) -> io::Result<()> {
-    let (right, rest) = match offsets {
-        Offsets::Stored { stored, more, .. } => (*stored, more),
-        Offsets::Rebuilt { all, .. } => (0, all),
-    };
-    let bytes: Vec<u8> = rest.iter().flat_map(|offset| offset.to_le_bytes()).collect();
-    index.set_len(right * OFFSET_BYTES)?;
-    index.write_all_at(&bytes, right * OFFSET_BYTES)
-}
-
-fn private_file(path: &Path) -> Result<File, LogError> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    options.open(path).map_err(io_error("open", path))
-}
-
-pub(super) fn private_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-fn folder_bytes(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
-}
-
 fn unix_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+    use crate::log::DEFAULT_CAP_BYTES;
+
+    #[test]
+    fn what_the_disk_refuses_is_kept_and_written_when_it_takes_it_again() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let log = LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES).expect("a log");
+        let append = |text: &str| log.append_entry(NewEntry::text(EntryKind::Stdout, text));
+        let swap = |text: &mut File, raw: &mut File| {
+            let mut files = log.inner.shared.files.lock().expect("the files");
+            std::mem::swap(&mut files.text, text);
+            std::mem::swap(&mut files.raw, raw);
+        };
+        append("before");
+        log.raw(b"before");
+        log.flush();
+        // A file that may only be read refuses what is written, as a full disk does.
+        let mut text = File::open(dir.path().join("log.jsonl")).expect("the text");
+        let mut raw = File::open(dir.path().join("log.raw.zst")).expect("the raw log");
+        swap(&mut text, &mut raw);
+        append("during");
+        log.raw(b"during");
+        log.flush();
+        assert_eq!(*log.follow().borrow(), 1, "told of an entry that is not in the file");
+        assert_eq!(append("more"), 3);
+        log.flush();
+        swap(&mut text, &mut raw);
+        append("after");
+        assert_eq!(log.close(), LogSummary { entries: 4, dropped: 0, raw_bytes: 12 });
+        let page = LogReader::page(dir.path(), "log", None, None, 10).expect("a page");
+        let texts: Vec<_> = page.entries.iter().filter_map(|entry| entry.body["text"].as_str()).collect();
+        assert_eq!(texts, ["before", "during", "more", "after"]);
+        assert_eq!(LogReader::raw(dir.path(), "log", 0, 100).expect("bytes"), b"beforeduring");
+    }
+
+    #[test]
+    fn a_disk_that_goes_on_refusing_costs_entries_and_no_memory() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let log = LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES).expect("a log");
+        let text = File::open(dir.path().join("log.jsonl")).expect("the text");
+        let right = std::mem::replace(&mut log.inner.shared.files.lock().expect("the files").text, text);
+        for _ in 0..600 {
+            log.append_entry(NewEntry::text(EntryKind::Stdout, &"x".repeat(60_000)));
+        }
+        assert!(log.inner.shared.state().lines.len() < FULL_BYTES + 2 * BUSY_BYTES);
+        log.inner.shared.files.lock().expect("the files").text = right;
+        let summary = log.close();
+        assert!(summary.dropped > 100, "{summary:?}");
+        // All that were not dropped, and the notice.
+        assert_eq!(summary.entries + summary.dropped, 601);
+        let end = LogReader::page(dir.path(), "log", None, None, 1).expect("a page").entries;
+        assert_eq!(end[0].body["dropped"], summary.dropped);
+    }
 }
