@@ -1,1 +1,62 @@
-fn main() {}
+//! The one developer tool: `cargo xtask run`, `test`, `codegen` and `tidy`.
+//!
+//! It depends on next to nothing, so that it is there seconds after a clone, before anything else can be
+//! built. Deliberately absent: knowledge of the product. It installs, builds, starts programs and reads files.
+
+mod codegen;
+mod program;
+mod run;
+mod suite;
+mod system;
+mod tidy;
+mod ui;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::workspace::Workspace;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Run, test and look after Forge")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install what is missing, build everything and open the window.
+    Run,
+    /// Everything that must hold before a change lands: the one thing CI runs.
+    Test,
+    /// Write the UI's types from the contract.
+    Codegen {
+        /// Only compare, and fail when the committed types are stale.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Check who knows whom, file sizes and what must not be committed.
+    Tidy,
+}
+
+fn main() -> ExitCode {
+    match perform(&Arguments::parse().task) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("\nxtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn perform(task: &Task) -> anyhow::Result<ExitCode> {
+    let workspace = Workspace::find()?;
+    match task {
+        Task::Run => run::run(&workspace),
+        Task::Test => suite::run(&workspace).map(|()| ExitCode::SUCCESS),
+        Task::Codegen { check } => codegen::run(&workspace, *check).map(|()| ExitCode::SUCCESS),
+        Task::Tidy => tidy::run(&workspace).map(|()| ExitCode::SUCCESS),
+    }
+}

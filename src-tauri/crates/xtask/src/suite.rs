@@ -1,0 +1,89 @@
+//! `cargo xtask test`: all that must hold before a change lands, cheapest first; the first failure ends it.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+
+use crate::{
+    codegen,
+    program::{program, run as run_program},
+    system::{self, Purpose},
+    tidy, ui,
+    workspace::Workspace,
+};
+
+type Stage = (&'static str, fn(&Workspace) -> Result<()>);
+
+/// In order. The UI is built before any Rust, since its bundle is put into the program; one selection of
+/// packages and features throughout, since another one would build half the dependencies again; and the
+/// programs are built before the tests that start them.
+const STAGES: &[Stage] = &[
+    ("system packages and tools", |w| {
+        system::prepare(Purpose::Test)?;
+        system::prepare_cargo_tools(&w.root)
+    }),
+    ("tidy", tidy::run),
+    ("rust format", |w| cargo(w, &["fmt", "--all", "--check"])),
+    ("ui packages", ui::install),
+    ("ui types", |w| ui::npm(&w.ui(), ["run", "typecheck"])),
+    ("ui lint and format", |w| ui::npm(&w.ui(), ["run", "lint"])),
+    ("ui tests", |w| ui::npm(&w.ui(), ["run", "test"])),
+    ("ui bundle", ui::build),
+    ("build", |w| cargo(w, &["build", "--locked", "--workspace"])),
+    ("generated types", |w| codegen::run(w, true)),
+    ("rust lints", |w| {
+        cargo(w, &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"])
+    }),
+    ("rust tests", |w| cargo(w, &["nextest", "run", "--locked", "--workspace"])),
+];
+
+/// Runs all stages.
+pub fn run(workspace: &Workspace) -> Result<()> {
+    let mut done: Vec<(&str, Duration)> = Vec::new();
+    for (index, (name, stage)) in STAGES.iter().enumerate() {
+        eprintln!("\n==> [{}/{}] {name}", index + 1, STAGES.len());
+        let start = Instant::now();
+        let outcome = stage(workspace);
+        let took = start.elapsed();
+        if outcome.is_err() {
+            eprintln!("\n{}", summary(&done, Some((name, took))));
+        }
+        outcome.with_context(|| format!("the stage `{name}` failed"))?;
+        eprintln!("==> {name}: ok in {:.1} s", took.as_secs_f64());
+        done.push((name, took));
+    }
+    eprintln!("\n{}", summary(&done, None));
+    Ok(())
+}
+
+fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<()> {
+    run_program(&mut program("cargo", arguments, &workspace.root))
+}
+
+fn summary(done: &[(&str, Duration)], failed: Option<(&str, Duration)>) -> String {
+    let line = |mark: &str, name: &str, took: Duration| {
+        format!("{mark:>6}  {:>7.1} s  {name}\n", took.as_secs_f64())
+    };
+    let mut text: String = done.iter().map(|(name, took)| line("ok", name, *took)).collect();
+    if let Some((name, took)) = failed {
+        text.push_str(&line("FAILED", name, took));
+    }
+    let total: Duration = done.iter().map(|(_, took)| *took).chain(failed.map(|(_, took)| took)).sum();
+    let verdict = if failed.is_some() { "FAILED" } else { "ok" };
+    text + &line(verdict, &format!("{} of {} stages", done.len(), STAGES.len()), total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_names_what_failed_and_what_was_not_reached() {
+        let second = Duration::from_secs(1);
+        let text = summary(&[("tidy", second)], Some(("rust format", second * 2)));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "    ok      1.0 s  tidy");
+        assert_eq!(lines[1], "FAILED      2.0 s  rust format");
+        assert_eq!(lines[2], format!("FAILED      3.0 s  1 of {} stages", STAGES.len()));
+    }
+}

@@ -1,0 +1,168 @@
+//! What the operating system must bring: libraries to build with, programs to test with.
+//!
+//! On Debian and Ubuntu missing packages are installed after being named; elsewhere they are only named,
+//! and the work goes on when the libraries turn out to be there.
+
+use std::{path::Path, process::Command};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::program::{self, answers, run};
+
+/// What the machine is prepared for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Building and opening the window.
+    Run,
+    /// Also the tests, those of the window among them.
+    Test,
+}
+
+const TO_BUILD: &[&str] =
+    &["git", "gcc", "libc6-dev", "pkg-config", "libwebkit2gtk-4.1-dev", "libayatana-appindicator3-1"];
+
+const TO_TEST: &[&str] = &[
+    "xvfb",
+    "xauth",
+    "webkit2gtk-driver",
+    "dbus",
+    "python3-dbus",
+    "python3-gi",
+    "openbox",
+    "xdotool",
+    "x11-utils",
+    "fonts-inter",
+    "fonts-noto-core",
+    "fonts-noto-color-emoji",
+];
+
+/// The same things under the names of other systems.
+const ELSEWHERE: &str = "\
+  Fedora:   dnf install gcc pkgconf webkit2gtk4.1-devel libayatana-appindicator-gtk3
+            tests: xorg-x11-server-Xvfb webkit2gtk-driver dbus-daemon python3-dbus python3-gobject openbox xdotool xprop
+  Arch:     pacman -S base-devel webkit2gtk-4.1 libayatana-appindicator
+            tests: xorg-server-xvfb dbus python-dbus python-gobject openbox xdotool xorg-xprop
+  openSUSE: zypper install gcc pkg-config webkit2gtk3-devel libayatana-appindicator3-1
+            tests: xorg-x11-server-Xvfb webkit2gtk-4_1-injected-bundles dbus-1 python3-dbus-python python3-gobject openbox xdotool xprop";
+
+/// Sees to it that the machine has what the purpose needs.
+pub fn prepare(purpose: Purpose) -> Result<()> {
+    require_node()?;
+    if Path::new("/etc/debian_version").exists() && answers("dpkg-query", &["--version"]) {
+        install_missing(purpose)?;
+    } else {
+        eprintln!("This is neither Debian nor Ubuntu: if something is missing below, install\n{ELSEWHERE}");
+    }
+    if !answers("pkg-config", &["--exists", "webkit2gtk-4.1"]) {
+        bail!(
+            "failed to find webkit2gtk-4.1 with pkg-config: the window cannot be built without its development files\n{ELSEWHERE}"
+        );
+    }
+    Ok(())
+}
+
+/// Sees to it that rustfmt, clippy and cargo-nextest are there.
+pub fn prepare_cargo_tools(root: &Path) -> Result<()> {
+    for (component, subcommand) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
+        if !answers("cargo", &[subcommand, "--version"]) {
+            run(&mut program::program("rustup", ["component", "add", component], root))?;
+        }
+    }
+    if !answers("cargo", &["nextest", "--version"]) {
+        eprintln!("cargo-nextest runs the tests and is missing; it is built once (some minutes).");
+        run(&mut program::program("cargo", ["install", "cargo-nextest", "--locked"], root))?;
+    }
+    Ok(())
+}
+
+fn install_missing(purpose: Purpose) -> Result<()> {
+    let wanted: Vec<&str> = match purpose {
+        Purpose::Run => TO_BUILD.to_vec(),
+        Purpose::Test => [TO_BUILD, TO_TEST].concat(),
+    };
+    // dpkg-query ends with 1 when it does not know one of the names, and lists the others all the same.
+    let known = Command::new("dpkg-query")
+        .args(["--show", "--showformat=${Package} ${db:Status-Abbrev}\n"])
+        .args(&wanted)
+        .output()
+        .context("failed to start dpkg-query")?;
+    let missing = missing(&wanted, &String::from_utf8_lossy(&known.stdout));
+    if missing.is_empty() {
+        return Ok(());
+    }
+    eprintln!("These system packages are missing and will be installed with apt-get: {}", missing.join(" "));
+    apt_get(&["update", "--quiet"])?;
+    apt_get(&[&["install", "--yes", "--quiet", "--no-install-recommends"], missing.as_slice()].concat())
+}
+
+fn apt_get(arguments: &[&str]) -> Result<()> {
+    let root = program::output(Command::new("id").arg("--user"))?.trim() == "0";
+    let mut command = if root {
+        Command::new("env")
+    } else if answers("sudo", &["--version"]) {
+        let mut sudo = Command::new("sudo");
+        sudo.arg("env");
+        sudo
+    } else {
+        bail!(
+            "failed to install packages: this is not root and there is no sudo; run as root: apt-get {}",
+            arguments.join(" ")
+        );
+    };
+    run(command.arg("DEBIAN_FRONTEND=noninteractive").arg("apt-get").args(arguments))
+}
+
+/// Which of the wanted packages dpkg does not list as installed.
+fn missing<'a>(wanted: &[&'a str], listing: &str) -> Vec<&'a str> {
+    let installed = |name: &str| {
+        listing.lines().any(|line| {
+            line.split_once(' ').is_some_and(|(package, state)| package == name && state.starts_with("ii"))
+        })
+    };
+    wanted.iter().copied().filter(|name| !installed(name)).collect()
+}
+
+fn require_node() -> Result<()> {
+    let version = program::output(Command::new("node").arg("--version"))
+        .context("failed to find Node; the UI is built with version 20.19 or later (https://nodejs.org)")?;
+    if !node_suffices(&version) {
+        bail!("failed to use Node {}: the UI is built with version 20.19 or later", version.trim());
+    }
+    Ok(())
+}
+
+fn node_suffices(version: &str) -> bool {
+    let mut parts =
+        version.trim().trim_start_matches('v').split('.').map_while(|part| part.parse::<u32>().ok());
+    match (parts.next(), parts.next()) {
+        (Some(20), Some(minor)) => minor >= 19,
+        (Some(major), _) => major > 20,
+        (None, _) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_counts_only_when_fully_installed() {
+        let listing = "gcc ii \nxvfb rc \nlibwebkit2gtk-4.1-dev un \ngit ii \n";
+        let wanted = ["gcc", "xvfb", "libwebkit2gtk-4.1-dev", "git", "dbus"];
+        assert_eq!(missing(&wanted, listing), ["xvfb", "libwebkit2gtk-4.1-dev", "dbus"]);
+        assert_eq!(missing(&["git"], "git-man ii \n"), ["git"], "a longer name is another package");
+    }
+
+    #[test]
+    fn node_from_20_19_on() {
+        for (version, suffices) in [
+            ("v20.18.3\n", false),
+            ("v20.19.0\n", true),
+            ("v22.0.1", true),
+            ("v18.20.4", false),
+            ("nonsense", false),
+        ] {
+            assert_eq!(node_suffices(version), suffices, "{version}");
+        }
+    }
+}

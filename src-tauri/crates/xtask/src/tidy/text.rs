@@ -1,0 +1,141 @@
+//! What no committed file may say, and how long a source may be.
+
+use super::Finding;
+use crate::codegen::GENERATED;
+
+/// Past this a source is no longer one concept.
+const LONGEST: usize = 800;
+
+/// Put together, so that this file does not trip over itself.
+const UNFINISHED: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X", "XX")];
+const UNFINISHED_MACROS: &[&str] = &[concat!("todo", "!("), concat!("unimplemented", "!(")];
+
+/// The beginnings of paths that only one machine has.
+const MACHINE_PATHS: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/")];
+
+/// The only places that lock files may name; a mirror is one machine's affair.
+const CRATES: &str = "registry+https://github.com/rust-lang/crates.io-index";
+const NPM: &str = "https://registry.npmjs.org/";
+
+/// Checks one text file.
+pub fn check(path: &str, text: &str) -> Vec<Finding> {
+    match path.rsplit('/').next() {
+        Some("Cargo.lock") => return lock_file(path, text, "source = \"", &[CRATES]),
+        Some("package-lock.json") => return lock_file(path, text, "\"resolved\": \"", &[NPM]),
+        _ => {}
+    }
+    let is_source = [".rs", ".ts", ".tsx"].iter().any(|ending| path.ends_with(ending)) && path != GENERATED;
+    let mut findings = Vec::new();
+    let length = text.lines().count();
+    if is_source && length > LONGEST {
+        let message = format!("{length} lines; a source has at most {LONGEST}");
+        findings.push(Finding::of_file(path, message));
+    }
+    for (index, line) in text.lines().enumerate() {
+        let mut add = |message: String| findings.push(Finding::of_line(path, index + 1, message));
+        for word in UNFINISHED.iter().filter(|word| has_word(line, word)) {
+            add(format!("`{word}`: finish it, or say it in an issue"));
+        }
+        if is_source {
+            for name in UNFINISHED_MACROS.iter().filter(|name| line.contains(*name)) {
+                add(format!("`{name}`: finish it"));
+            }
+        }
+        for prefix in MACHINE_PATHS.iter().filter(|prefix| has_path(line, prefix)) {
+            add(format!("a path below `{prefix}` exists on one machine only"));
+        }
+    }
+    findings
+}
+
+/// Every value after `key` must start with one of the places.
+fn lock_file(path: &str, text: &str, key: &str, places: &[&str]) -> Vec<Finding> {
+    let strays = text.lines().enumerate().filter_map(|(index, line)| {
+        let value = line.trim_start().strip_prefix(key)?;
+        (!places.iter().any(|place| value.starts_with(place))).then_some((index, value))
+    });
+    strays
+        .map(|(index, value)| {
+            let value = value.trim_end_matches(['"', ',']);
+            Finding::of_line(
+                path,
+                index + 1,
+                format!("comes from `{value}`, which is not the public registry"),
+            )
+        })
+        .collect()
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    let of_word = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word)
+        .any(|(at, _)| !line[..at].ends_with(of_word) && !line[at + word.len()..].starts_with(of_word))
+}
+
+/// Whether a path starts there: a longer path that has the same words inside is another one.
+fn has_path(line: &str, prefix: &str) -> bool {
+    line.match_indices(prefix).any(|(at, _)| {
+        !line[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '~' | '}' | '*'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(path: &str, text: &str) -> Vec<String> {
+        check(path, text).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn nothing_unfinished_is_committed() {
+        let note = format!("ok\n// {}: later", UNFINISHED[0]);
+        assert_eq!(
+            messages("a.rs", &note),
+            [format!("a.rs:2: `{}`: finish it, or say it in an issue", UNFINISHED[0])]
+        );
+        let call = format!("fn f() {{ {}) }}", UNFINISHED_MACROS[0]);
+        assert_eq!(messages("a.rs", &call).len(), 1);
+        assert!(messages("a.md", &call).is_empty(), "only a source calls macros");
+        for fine in ["a todo list", "let todo = 1;", "MY_TODOS", "STATUS_TODO"] {
+            assert!(messages("a.ts", fine).is_empty(), "{fine}");
+        }
+    }
+
+    #[test]
+    fn sources_are_short_and_generated_ones_are_not_sources() {
+        let text = "x\n".repeat(LONGEST + 1);
+        assert_eq!(messages("a.tsx", &text), ["a.tsx: 801 lines; a source has at most 800"]);
+        assert!(messages(GENERATED, &text).is_empty());
+        assert!(messages("a.json", &text).is_empty());
+        assert!(messages("a.rs", &"x\n".repeat(LONGEST)).is_empty());
+    }
+
+    #[test]
+    fn no_path_of_one_machine() {
+        let path = format!("{}repo", MACHINE_PATHS[0]);
+        for line in [format!("see {path}"), format!("\"{path}\""), format!("file://{path}"), path.clone()] {
+            assert_eq!(messages("a.md", &line).len(), 1, "{line}");
+        }
+        assert!(messages("a.md", &format!("src{path}")).is_empty());
+    }
+
+    #[test]
+    fn lock_files_name_public_registries() {
+        let good = format!("source = \"{CRATES}\"\n");
+        assert!(messages("Cargo.lock", &good).is_empty());
+        assert_eq!(
+            messages("Cargo.lock", &format!("{good}source = \"registry+https://mirror.local/index\"\n")),
+            [
+                "Cargo.lock:2: comes from `registry+https://mirror.local/index`, which is not the public registry"
+            ]
+        );
+        assert_eq!(
+            messages("ui/package-lock.json", "  \"resolved\": \"https://mirror.local/a.tgz\",\n"),
+            [
+                "ui/package-lock.json:1: comes from `https://mirror.local/a.tgz`, which is not the public registry"
+            ]
+        );
+        assert!(messages("ui/package-lock.json", &format!("  \"resolved\": \"{NPM}a.tgz\",\n")).is_empty());
+    }
+}
