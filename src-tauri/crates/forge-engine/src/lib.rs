@@ -1,1 +1,46 @@
-//! The machine: transitions, steps, workspaces, review, merge, recovery.
+//! The machine: what happens to tasks, and that it happens once.
+//!
+//! A fact travels one way. A command (a person's act, an agent's end, a step's outcome) reads, decides by
+//! the rules of `forge-model`, and writes status, history, events and the steps still to be done in **one
+//! transaction** ([`transition`]). Only after its commit do the steps run ([`steps`]); what a step finds
+//! out is again a command. So whatever is pending when the process dies is in the database, and the next
+//! start goes on from there ([`recovery`]).
+//!
+//! Invariants: state is changed by commands alone; no effect before its commit; no state's name is known
+//! here; an open task has one owner (a pending step, an agent) or one reason to wait.
+//! Deliberately absent: any window, any transport, the process environment and the clock (both come in
+//! through [`EngineConfig`]).
+
+mod boundary;
+mod command;
+mod config;
+mod context;
+mod engine;
+mod error;
+mod executions;
+mod guards;
+mod instance;
+mod notices;
+mod read;
+mod recovery;
+mod steps;
+mod transition;
+mod view;
+mod watch;
+mod workers;
+mod workspace;
+
+pub use command::{
+    agents::NewAgent,
+    decide::Decision,
+    moves::{MoveRequest, Place, Settle},
+    projects::NewProject,
+    recover::ActionRequest,
+    tasks::{NewTask, TaskEdit},
+};
+pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock};
+pub use engine::{Engine, LogGrowth, StartError};
+pub use error::{ConflictCode, EngineError};
+pub use instance::{EngineAddress, InstanceError};
+pub use read::DiffRequest;
+pub use view::TaskPage;

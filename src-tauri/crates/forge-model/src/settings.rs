@@ -21,18 +21,6 @@ names! {
     }
 }
 
-names! {
-    /// How a file gets from the repository's checkout into a new worktree.
-    pub enum CopyMode {
-        /// A copy; shares blocks where the file system can.
-        Copy = "copy",
-        /// Another name of the same file.
-        Hardlink = "hardlink",
-        /// A link to it.
-        Symlink = "symlink",
-    }
-}
-
 contract! {
     /// How work is merged. What a task leaves out, its project decides.
     #[derive(Default)]
@@ -44,16 +32,6 @@ contract! {
         pub strategy: Option<MergeStrategy>,
         /// Message of the merge commit; `{number}`, `{title}`, `{branch}` and `{target}` are replaced.
         pub message_template: Option<String>,
-    }
-
-    /// Files that git ignores and a new worktree needs all the same.
-    #[serde(deny_unknown_fields)]
-    pub struct CopyFiles {
-        /// A glob relative to the repository, such as `.env*`.
-        pub glob: String,
-        /// How; `copy` when absent.
-        #[serde(default)]
-        pub mode: Option<CopyMode>,
     }
 
     /// Who Forge's own commits are by.
@@ -83,8 +61,6 @@ contract! {
     pub struct ProjectSettings {
         /// Whether a gate without reviewer passes by itself when its checks do.
         pub auto_approve: bool,
-        /// Whether tasks with an agent start by themselves.
-        pub auto_start: bool,
         /// How many agents may run at once.
         pub max_concurrent: u32,
         /// The program and arguments that run a shell line.
@@ -93,8 +69,6 @@ contract! {
         pub review_config: ReviewConfig,
         /// Merging.
         pub merge_config: MergeConfig,
-        /// Files a new worktree gets besides what git tracks.
-        pub copy_files: Vec<CopyFiles>,
         /// Commands that make a new worktree ready.
         pub setup: Vec<String>,
         /// Who Forge's commits are by; the user's own git identity when absent.
@@ -114,12 +88,10 @@ impl Default for ProjectSettings {
     fn default() -> Self {
         Self {
             auto_approve: false,
-            auto_start: false,
             max_concurrent: DEFAULT_MAX_CONCURRENT,
             shell: vec!["bash".to_owned(), "-lc".to_owned()],
             review_config: ReviewConfig::default(),
             merge_config: MergeConfig::default(),
-            copy_files: Vec::new(),
             setup: Vec::new(),
             author: None,
             notifications: NotificationSettings::default(),
@@ -183,14 +155,6 @@ pub fn parse_settings(value: &Value) -> Result<ProjectSettings, Vec<Finding>> {
             add(&format!("setup[{index}]"), "must be a shell command, not blank");
         }
     }
-    for (index, entry) in settings.copy_files.iter().enumerate() {
-        if entry.glob.trim().is_empty()
-            || entry.glob.starts_with('/')
-            || entry.glob.split('/').any(|part| part == "..")
-        {
-            add(&format!("copy_files[{index}].glob"), "must be a glob inside the repository");
-        }
-    }
     if findings.is_empty() { Ok(settings) } else { Err(findings) }
 }
 
@@ -203,10 +167,10 @@ mod tests {
     #[test]
     fn a_patch_merges_objects_replaces_lists_and_null_returns_to_the_default() {
         let mut stored =
-            json!({ "review_config": { "ci_steps": ["a"], "allow_changes": true }, "auto_start": true });
-        merge_patch(&mut stored, &json!({ "review_config": { "ci_steps": ["b"] }, "auto_start": null }));
+            json!({ "review_config": { "ci_steps": ["a"], "allow_changes": true }, "auto_approve": true });
+        merge_patch(&mut stored, &json!({ "review_config": { "ci_steps": ["b"] }, "auto_approve": null }));
         assert_eq!(stored, json!({ "review_config": { "ci_steps": ["b"], "allow_changes": true } }));
-        assert!(!parse_settings(&stored).unwrap().auto_start);
+        assert!(!parse_settings(&stored).unwrap().auto_approve);
     }
 
     #[test]
@@ -219,6 +183,5 @@ mod tests {
         );
         assert_eq!(path(json!({ "review_config": { "ci_steps": "npm test" } })), "review_config.ci_steps");
         assert_eq!(path(json!({ "colour": 1 })), "colour");
-        assert_eq!(path(json!({ "copy_files": [{ "glob": "../x" }] })), "copy_files[0].glob");
     }
 }

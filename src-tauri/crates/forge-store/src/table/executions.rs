@@ -160,7 +160,7 @@ pub async fn spent(
     tasks: &[TaskId],
 ) -> Result<HashMap<TaskId, u32>, StoreError> {
     let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT x.task_id, count(*) AS n FROM executions x JOIN tasks t ON t.id = x.task_id AND x.after_transition >= t.budget_boundary
+        "SELECT x.task_id, count(*) AS n FROM executions x JOIN tasks t ON t.id = x.task_id AND x.after_transition > t.budget_boundary
          WHERE x.spends = 'execution'",
     );
     query.push(" AND x.task_id IN (");

@@ -316,6 +316,29 @@ pub async fn neighbour(
     Ok(query.build().fetch_one(conn).await?.try_get(0)?)
 }
 
+/// Spreads the positions of a column out evenly, in their present order.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn spread(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    states: &[String],
+) -> Result<(), StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "UPDATE tasks SET position = ranked.place * 1024.0 FROM (SELECT id AS task, row_number() OVER (ORDER BY position, id) AS place
+         FROM tasks WHERE project_id = ",
+    );
+    query.push_bind(project.as_str().to_owned()).push(" AND status IN (");
+    let mut list = query.separated(", ");
+    for state in states {
+        list.push_bind(state.clone());
+    }
+    query.push(")) AS ranked WHERE tasks.id = ranked.task");
+    query.build().execute(conn).await?;
+    Ok(())
+}
+
 fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
     let c = Columns(row);
     let diff_stat = match (c.int_opt("diff_files")?, c.int_opt("diff_added")?, c.int_opt("diff_removed")?) {

@@ -1,0 +1,51 @@
+//! What is left of a task's automatic retries. Shown and enforced from here alone.
+
+use std::collections::HashMap;
+
+use forge_model::budget::{Budgets, Spent};
+use forge_model::ids::TaskId;
+use forge_store::table::{executions, tasks::TaskRow, transitions};
+use sqlx::SqliteConnection;
+
+use crate::{context::ProjectContext, error::Result};
+
+/// The budgets of tasks of one project.
+pub(crate) async fn budgets(
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    tasks: &[&TaskRow],
+) -> Result<HashMap<TaskId, Budgets>> {
+    let ids: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+    let merge_failed = context.workflow.merge_failed().map(|state| state.name.as_str());
+    let moves = transitions::spent(conn, &ids, merge_failed).await?;
+    let runs = executions::spent(conn, &ids).await?;
+    Ok(tasks
+        .iter()
+        .map(|task| {
+            let (review, merge_fix) = moves.get(&task.id).copied().unwrap_or_default();
+            let execution = runs.get(&task.id).copied().unwrap_or_default();
+            let own = task.task_state_config.clone().unwrap_or_default().retry_budgets;
+            let limits = context.workflow.budget_limits(&own);
+            (task.id.clone(), Budgets::of(limits, Spent { review, merge_fix, execution }))
+        })
+        .collect())
+}
+
+/// The budgets of one task.
+pub(crate) async fn budget(
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Budgets> {
+    let mut all = budgets(conn, context, &[task]).await?;
+    Ok(all.remove(&task.id).unwrap_or_else(|| {
+        let own = task.task_state_config.clone().unwrap_or_default().retry_budgets;
+        Budgets::of(context.workflow.budget_limits(&own), Spent::default())
+    }))
+}
+
+/// Starts counting anew from the newest move.
+pub(crate) async fn reset(conn: &mut SqliteConnection, task: &mut TaskRow) -> Result<()> {
+    task.budget_boundary = transitions::max_seq(conn).await?;
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! What people ask for, a file per subject. Each command decides and writes in one transaction; what must
+//! be stopped first is stopped before it.
+
+pub(crate) mod agents;
+pub(crate) mod decide;
+pub(crate) mod moves;
+pub(crate) mod projects;
+pub(crate) mod recover;
+pub(crate) mod tasks;
+
+use std::sync::Arc;
+
+use forge_model::ids::TaskId;
+use forge_store::table::tasks::TaskRow;
+use sqlx::SqliteConnection;
+
+use crate::{Engine, EngineError, context::ProjectContext, error::Result};
+
+impl Engine {
+    /// A task with its project, at the version that the caller believes in.
+    pub(crate) async fn load(
+        &self,
+        conn: &mut SqliteConnection,
+        id: &TaskId,
+        version: Option<u32>,
+    ) -> Result<(TaskRow, Arc<ProjectContext>)> {
+        let task = forge_store::table::tasks::get(conn, id)
+            .await?
+            .ok_or_else(|| EngineError::not_found("task", id))?;
+        if let Some(expected) = version
+            && expected != task.version
+        {
+            return Err(EngineError::VersionConflict { expected, actual: task.version });
+        }
+        let context = self.context(conn, &task.project_id).await?;
+        Ok((task, context))
+    }
+}

@@ -1,0 +1,170 @@
+//! Agent profiles.
+
+use forge_agents::{Adapter as _, Detected, ShellAdapter};
+use forge_model::agent::{AdapterKind, Agent, ShellConfig};
+use forge_model::event::EventType;
+use forge_model::ids::AgentId;
+use forge_store::Tx;
+use forge_store::table::agents;
+use serde_json::{Value, json};
+
+use crate::{ConflictCode, Engine, EngineError, error::Result};
+
+/// An agent profile to be added, or what is to change of one.
+#[derive(Debug, Clone, Default)]
+pub struct NewAgent {
+    /// What people call it.
+    pub name: Option<String>,
+    /// How it is driven.
+    pub adapter: Option<AdapterKind>,
+    /// The adapter's own configuration.
+    pub config: Option<Value>,
+    /// The model it is asked to use; `Some(None)` takes it away.
+    pub model: Option<Option<String>>,
+    /// How many of its executions may run at once.
+    pub max_concurrent: Option<u32>,
+    /// Whether it is paused.
+    pub paused: Option<bool>,
+}
+
+impl Engine {
+    /// Adds an agent profile.
+    ///
+    /// # Errors
+    /// `Invalid`, `NameTaken`.
+    pub async fn create_agent(&self, new: NewAgent) -> Result<Agent> {
+        let now = self.now();
+        let agent = Agent {
+            id: self.new_id(),
+            name: String::new(),
+            adapter: new.adapter.unwrap_or(AdapterKind::Shell),
+            config: Value::Null,
+            model: None,
+            max_concurrent: 1,
+            paused: false,
+            running: 0,
+            created_at: now,
+            updated_at: now,
+        };
+        self.write_agent(agent, new).await
+    }
+
+    /// Changes an agent profile.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid`, `NameTaken`.
+    pub async fn update_agent(&self, id: &AgentId, change: NewAgent) -> Result<Agent> {
+        let agent = self.agent(id).await?;
+        self.write_agent(agent, change).await
+    }
+
+    async fn write_agent(&self, mut agent: Agent, change: NewAgent) -> Result<Agent> {
+        agent.name = change.name.unwrap_or(agent.name).trim().to_owned();
+        agent.adapter = change.adapter.unwrap_or(agent.adapter);
+        agent.config = change.config.unwrap_or(agent.config);
+        agent.model = change.model.unwrap_or(agent.model);
+        agent.max_concurrent = change.max_concurrent.unwrap_or(agent.max_concurrent);
+        agent.paused = change.paused.unwrap_or(agent.paused);
+        agent.updated_at = self.now();
+        validate(&agent)?;
+        let mut tx = self.store().write().await?;
+        if let Some(other) = agents::by_name(&mut tx, &agent.name).await?
+            && other.id != agent.id
+        {
+            return Err(EngineError::conflict(
+                ConflictCode::NameTaken,
+                format!("an agent is called `{}` already", agent.name),
+            ));
+        }
+        agents::put(&mut tx, &agent).await?;
+        self.agent_changed(&mut tx, &agent.id).await?;
+        tx.commit().await?;
+        self.wake_waiting();
+        Ok(agent)
+    }
+
+    async fn agent_changed(&self, tx: &mut Tx, id: &AgentId) -> Result<()> {
+        tx.emit(EventType::AgentChanged, self.now(), None, None, id.as_str(), &json!({})).await?;
+        Ok(())
+    }
+
+    /// Removes an agent profile.
+    ///
+    /// # Errors
+    /// `NotFound`, `InUse` while tasks or their history name it.
+    pub async fn delete_agent(&self, id: &AgentId) -> Result<()> {
+        let agent = self.agent(id).await?;
+        let mut tx = self.store().write().await?;
+        let uses = agents::uses(&mut tx, id).await?;
+        if uses > 0 {
+            let message = format!("{} is named by {uses} tasks and runs: pause it instead", agent.name);
+            return Err(EngineError::conflict(ConflictCode::InUse, message));
+        }
+        agents::delete(&mut tx, id).await?;
+        self.agent_changed(&mut tx, id).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// One agent profile.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn agent(&self, id: &AgentId) -> Result<Agent> {
+        let mut conn = self.store().read().await?;
+        agents::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("agent", id))
+    }
+
+    /// All agent profiles, by name.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn agents(&self) -> Result<Vec<Agent>> {
+        Ok(agents::list(&mut *self.store().read().await?).await?)
+    }
+
+    /// Looks for an agent's program on the login shell's path. The error is for people to read.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such profile.
+    pub async fn detect_agent(&self, id: &AgentId) -> Result<Result<Detected, forge_agents::AgentError>> {
+        let agent = self.agent(id).await?;
+        let path = match self.inner.login_path.refresh().await {
+            Ok(path) => path.to_string_lossy().into_owned(),
+            Err(error) => {
+                return Ok(Err(forge_agents::AgentError::Unavailable {
+                    program: agent.name,
+                    detail: error.to_string(),
+                }));
+            }
+        };
+        match agent.adapter {
+            AdapterKind::Shell => Ok(ShellAdapter.detect(&agent.config, &path).await),
+        }
+    }
+}
+
+fn validate(agent: &Agent) -> Result<()> {
+    if agent.name.is_empty() || agent.name.chars().count() > 60 || agent.name.chars().any(char::is_control) {
+        return Err(EngineError::invalid("name", "must be 1 to 60 characters on one line"));
+    }
+    if agent.max_concurrent == 0 || agent.max_concurrent > 64 {
+        return Err(EngineError::invalid("max_concurrent", "must be 1 to 64"));
+    }
+    match agent.adapter {
+        AdapterKind::Shell => {
+            let config: ShellConfig = serde_path_to_error::deserialize(&agent.config).map_err(|error| {
+                let path = error.path().to_string();
+                let path = if path == "." { "config".to_owned() } else { format!("config.{path}") };
+                EngineError::invalid(&path, error.inner().to_string())
+            })?;
+            if config.command.trim().is_empty() {
+                return Err(EngineError::invalid(
+                    "config.command",
+                    "must name a program or hold a shell line",
+                ));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,331 @@
+//! Moving tasks by hand: claims, transitions, drags, and their undo.
+
+use forge_model::actor::{Actor, Via};
+use forge_model::event::EventType;
+use forge_model::ids::TaskId;
+use forge_model::task::{AnnotationType, HolderKind, RoleHolder, Task};
+use forge_model::transition::StepKind;
+use forge_model::workflow::{Audience, StateKind};
+use forge_store::Tx;
+use forge_store::table::{agents, dependencies, roles, slots, steps, tasks, tasks::TaskRow, transitions};
+use serde_json::{Value, json};
+
+use crate::{
+    ConflictCode, Engine, EngineError,
+    context::ProjectContext,
+    error::Result,
+    guards::is_done,
+    transition::{Move, Trouble, column_states},
+};
+
+/// Where in its column a card is put.
+#[derive(Debug, Clone, Default)]
+pub struct Place {
+    /// Above this task.
+    pub before: Option<TaskId>,
+    /// Below this task.
+    pub after: Option<TaskId>,
+}
+
+/// A move that a person asks for.
+#[derive(Debug, Clone)]
+pub struct MoveRequest {
+    /// The state to go to.
+    pub to: String,
+    /// The version that the person saw.
+    pub version: Option<u32>,
+    /// Why, in their words.
+    pub reason: Option<String>,
+    /// Where in the column.
+    pub place: Option<Place>,
+}
+
+/// Whether an answer waits for what follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Settle {
+    /// Until the next to act is an agent, a person, or a wait.
+    #[default]
+    Settled,
+    /// Not at all.
+    None,
+}
+
+impl Engine {
+    /// Moves a task to another state, or to another place in its column.
+    ///
+    /// # Errors
+    /// `NotFound`, `VersionConflict`, `IllegalTransition`, `GuardRejected`.
+    pub async fn move_task(&self, actor: Actor, id: &TaskId, request: MoveRequest) -> Result<()> {
+        let (task, context) = {
+            let mut conn = self.store().read().await?;
+            self.load(&mut conn, id, request.version).await?
+        };
+        if request.to == task.status {
+            return self.reorder(id, request).await;
+        }
+        context.workflow.check_edge(&task.status, &request.to, &actor)?;
+        self.ask_guards(&context, &task, Audience::UserOnly).await?;
+        let _hold = self.hold(id).await;
+        self.stop_run(id).await;
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = self.load(&mut tx, id, request.version).await?;
+        context.workflow.check_edge(&task.status, &request.to, &actor)?;
+        let mut mv = Move::by_user(&request.to, trigger_of(&context, &task, &request.to), actor.clone());
+        mv.reason = request.reason;
+        if let Some(place) = &request.place {
+            mv.position = self.position(&mut tx, &context, &task, &request.to, place).await?;
+        }
+        let target = context.workflow.state(&request.to);
+        if target.is_some_and(|state| state.kind == StateKind::Blocked) {
+            let message = mv.reason.clone().unwrap_or_else(|| "blocked by hand".to_owned());
+            mv.annotation =
+                Some(Trouble::new(AnnotationType::Manual, message).annotation(&task.status, self.now()));
+        }
+        let starts_agent = match target {
+            Some(state) if state.dispatches() && state.kind == StateKind::Active => {
+                self.has_agent(&mut tx, &context, &task).await?
+            }
+            _ => false,
+        };
+        if actor == (Actor::User { via: Via::Board }) && starts_agent {
+            let window = i64::try_from(self.inner.config.undo_window.as_millis()).unwrap_or(0);
+            mv.undo_until = Some(self.now().plus_ms(window));
+        }
+        if let Some(reason) = mv.reason.clone().filter(|_| starts_agent) {
+            mv.carry.corrections.push(forge_model::prompt::Correction::Message { text: reason });
+        }
+        self.apply(&mut tx, &context, &mut task, mv).await?;
+        tx.commit().await?;
+        self.point("move.committed");
+        self.wake_waiting();
+        Ok(())
+    }
+
+    async fn has_agent(&self, tx: &mut Tx, context: &ProjectContext, task: &TaskRow) -> Result<bool> {
+        let Some(role) = context.work_role() else { return Ok(false) };
+        Ok(roles::holder(tx, &task.id, role).await?.is_some_and(|holder| holder.kind == HolderKind::Agent))
+    }
+
+    async fn reorder(&self, id: &TaskId, request: MoveRequest) -> Result<()> {
+        let Some(place) = request.place else {
+            return Err(EngineError::invalid("to", format!("the task is in {} already", request.to)));
+        };
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = self.load(&mut tx, id, request.version).await?;
+        if let Some(position) = self.position(&mut tx, &context, &task, &request.to, &place).await? {
+            task.position = position;
+            tasks::update(&mut tx, &mut task, self.now()).await?;
+            self.emit(&mut tx, EventType::TaskMoved, &task, id.as_str(), &json!({ "position": position }))
+                .await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// The position between two neighbours. Halving a gap works some fifty times; then the column is spread
+    /// out anew.
+    async fn position(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &TaskRow,
+        to: &str,
+        place: &Place,
+    ) -> Result<Option<f64>> {
+        let Some(state) = context.workflow.state(to) else { return Ok(None) };
+        let states = column_states(context, &state.column);
+        let (anchor, above) = match (&place.before, &place.after) {
+            (Some(before), _) => (before, true),
+            (None, Some(after)) => (after, false),
+            (None, None) => return Ok(None),
+        };
+        for _ in 0..2 {
+            let field = if above { "before_id" } else { "after_id" };
+            let neighbour = tasks::get(tx, anchor)
+                .await?
+                .filter(|other| states.contains(&other.status) && other.id != task.id);
+            let neighbour = neighbour
+                .ok_or_else(|| EngineError::invalid(field, format!("no task `{anchor}` in that column")))?;
+            let other =
+                tasks::neighbour(tx, &task.project_id, &states, neighbour.position, above, &task.id).await?;
+            let far = other.unwrap_or(if above {
+                neighbour.position - 2048.0
+            } else {
+                neighbour.position + 2048.0
+            });
+            let middle = f64::midpoint(neighbour.position, far);
+            if middle != neighbour.position && middle != far {
+                return Ok(Some(middle));
+            }
+            tasks::spread(tx, &task.project_id, &states).await?;
+        }
+        Ok(None)
+    }
+
+    /// Takes a drag back while its agent has not been started.
+    ///
+    /// # Errors
+    /// `NotFound`, `NothingToUndo`.
+    pub async fn undo_move(&self, actor: Actor, id: &TaskId) -> Result<()> {
+        let _hold = self.hold(id).await;
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = self.load(&mut tx, id, None).await?;
+        let next = steps::next(&mut tx, id).await?;
+        let last = transitions::last(&mut tx, id).await?;
+        let (Some(step), Some(last)) = (next, last) else {
+            return Err(EngineError::conflict(ConflictCode::NothingToUndo, "there is no move to take back"));
+        };
+        if step.kind != StepKind::UndoWindow {
+            return Err(EngineError::conflict(
+                ConflictCode::NothingToUndo,
+                "its agent has been started: move the card back instead",
+            ));
+        }
+        let mut mv = Move::by_user(&last.from, "undo", actor);
+        mv.keeps_pass = true;
+        self.apply(&mut tx, &context, &mut task, mv).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Gives a task to an agent (or to the person) and starts work.
+    ///
+    /// # Errors
+    /// `NotFound`, `VersionConflict`, `NotClaimable`, `Paused`, `DependencyOpen`, and `AgentBusy` when the
+    /// caller does not want to queue.
+    pub async fn claim(
+        &self,
+        actor: Actor,
+        id: &TaskId,
+        version: Option<u32>,
+        holder: RoleHolder,
+        queue: bool,
+    ) -> Result<()> {
+        let conflict = EngineError::conflict;
+        let _hold = self.hold(id).await;
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = self.load(&mut tx, id, version).await?;
+        let Some(target) = context.workflow.claim_target(&task.status).cloned() else {
+            return Err(conflict(
+                ConflictCode::NotClaimable,
+                format!("a task in {} cannot be claimed", task.status),
+            ));
+        };
+        let Some(role) = target.role.clone() else {
+            return Err(conflict(
+                ConflictCode::NotClaimable,
+                format!("{} has no role to claim", target.display_name),
+            ));
+        };
+        self.require_prerequisites(&mut tx, &context, &task).await?;
+        if let Some(agent_id) = &holder.id {
+            let agent = agents::get(&mut tx, agent_id)
+                .await?
+                .ok_or_else(|| EngineError::invalid("agent_id", "no such agent"))?;
+            if agent.paused || context.project.paused {
+                let who = if agent.paused { agent.name.as_str() } else { "the project" };
+                return Err(conflict(ConflictCode::Paused, format!("{who} is paused: resume it first")));
+            }
+            let (of_agent, of_project) = slots::taken(&mut tx, agent_id, &task.project_id, id).await?;
+            if !queue && (of_agent >= agent.max_concurrent || of_project >= context.settings.max_concurrent) {
+                return Err(conflict(ConflictCode::AgentBusy, format!("{} has no free place", agent.name)));
+            }
+        }
+        roles::put(&mut tx, id, &role, Some(&holder)).await?;
+        let mv = Move::by_user(&target.name, "claim", actor);
+        self.apply(&mut tx, &context, &mut task, mv).await?;
+        tx.commit().await?;
+        self.point("claim.committed");
+        Ok(())
+    }
+
+    async fn require_prerequisites(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &TaskRow,
+    ) -> Result<()> {
+        let mut open = Vec::new();
+        for id in dependencies::of(tx, &task.id).await? {
+            if let Some(other) = tasks::get(tx, &id).await?
+                && !is_done(context, &other)
+            {
+                open.push(other);
+            }
+        }
+        if open.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = open.iter().map(|task| format!("#{} {}", task.number, task.title)).collect();
+        Err(EngineError::Conflict {
+            code: ConflictCode::DependencyOpen,
+            message: format!(
+                "it waits for {}: move the card by hand to start all the same",
+                names.join(", ")
+            ),
+            details: json!({ "open": open.iter().map(|task| &task.id).collect::<Vec<_>>() }),
+        })
+    }
+
+    /// Waits until the next to act on a task is an agent, a person, or a wait.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn settle(&self, id: &TaskId) -> Result<()> {
+        let mut progress = self.progress();
+        loop {
+            progress.borrow_and_update();
+            if !self.is_working(id) && self.is_settled(id).await? {
+                return Ok(());
+            }
+            tokio::select! {
+                changed = progress.changed() => if changed.is_err() { return Ok(()) },
+                () = self.inner.shutdown.cancelled() => return Ok(()),
+            }
+        }
+    }
+
+    async fn is_settled(&self, id: &TaskId) -> Result<bool> {
+        let mut conn = self.store().read().await?;
+        let Some(next) = steps::next(&mut conn, id).await? else { return Ok(true) };
+        if next.not_before.is_some_and(|at| at > self.now()) {
+            return Ok(true);
+        }
+        let task = tasks::get(&mut conn, id).await?;
+        Ok(task.is_none_or(|task| task.waiting.is_some()))
+    }
+
+    /// One task as people see it.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn task(&self, id: &TaskId) -> Result<Task> {
+        let mut conn = self.store().read().await?;
+        let (row, _) = self.load(&mut conn, id, None).await?;
+        self.view_one(&mut conn, row).await
+    }
+
+    /// Sets or clears a person's wish that nothing be started for a task.
+    pub(crate) async fn set_held(&self, id: &TaskId, version: Option<u32>, held: bool) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        let (mut task, _) = self.load(&mut tx, id, version).await?;
+        task.held = held;
+        tasks::update(&mut tx, &mut task, self.now()).await?;
+        self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
+        tx.commit().await?;
+        self.kick(id);
+        Ok(())
+    }
+}
+
+fn trigger_of(context: &ProjectContext, task: &TaskRow, to: &str) -> &'static str {
+    let from_terminal =
+        context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal);
+    if from_terminal {
+        "reopen"
+    } else if to == context.workflow.cancellation_state {
+        "cancel"
+    } else {
+        "move"
+    }
+}

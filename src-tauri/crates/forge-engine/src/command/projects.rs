@@ -1,0 +1,319 @@
+//! Projects: adding a repository, changing its rules, removing it with its worktrees (never the repository).
+
+use std::path::{Path, PathBuf};
+
+use forge_git::{GitError, Repo};
+use forge_model::event::EventType;
+use forge_model::ids::ProjectId;
+use forge_model::project::{Project, WorkMode};
+use forge_model::settings::{ProjectSettings, merge_patch, parse_settings};
+use forge_model::workflow::{Workflow, default_workflow_json, parse_value};
+use forge_model::workspace::WorkspaceStatus;
+use forge_store::Tx;
+use forge_store::table::{projects, projects::ProjectRow, tasks, tasks::Filter, workspaces};
+use serde_json::{Value, json};
+
+use crate::{ConflictCode, Engine, EngineError, context::ProjectContext, error::Result};
+
+/// A project to be added.
+#[derive(Debug, Clone)]
+pub struct NewProject {
+    /// Its name; the folder's when absent.
+    pub name: Option<String>,
+    /// The repository, or a folder in it.
+    pub repo_path: String,
+    /// Where work is merged; found out when absent.
+    pub default_branch: Option<String>,
+    /// How finished work reaches the target.
+    pub work_mode: Option<WorkMode>,
+    /// Its workflow; the default one when absent.
+    pub workflow: Option<Value>,
+    /// What differs from the default settings.
+    pub settings: Option<Value>,
+}
+
+/// Names longer than this make no good card, menu or folder.
+const MAX_NAME: usize = 100;
+
+impl Engine {
+    /// Adds a repository as a project.
+    ///
+    /// # Errors
+    /// `Invalid` with the fields that are wrong, `NameTaken`.
+    pub async fn create_project(&self, new: NewProject) -> Result<Project> {
+        let path = expand_home(&new.repo_path);
+        let repo = Repo::open(self.git(), &path).await.map_err(|error| not_a_repository(&path, error))?;
+        let root = repo.root().to_owned();
+        let branch = match new.default_branch {
+            Some(branch) => branch,
+            None => repo
+                .default_branch()
+                .await
+                .map_err(|error| EngineError::invalid("default_branch", error.to_string()))?,
+        };
+        if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
+            return Err(EngineError::invalid("default_branch", format!("no branch is called `{branch}`")));
+        }
+        let name = new.name.unwrap_or_else(|| {
+            root.file_name().map_or_else(|| "project".into(), |n| n.to_string_lossy().into_owned())
+        });
+        let workflow = match new.workflow {
+            Some(value) => parse_value(value).map_err(|findings| prefixed("workflow", findings))?.workflow,
+            None => serde_json::from_str(default_workflow_json())
+                .map_err(|error| EngineError::invalid("workflow", error.to_string()))?,
+        };
+        let settings = new.settings.unwrap_or_else(|| json!({}));
+        parse_settings(&settings).map_err(|findings| prefixed("settings", findings))?;
+        let now = self.now();
+        let row = ProjectRow {
+            project: Project {
+                id: self.new_id(),
+                name: checked_name(&name)?,
+                repo_path: root.to_string_lossy().into_owned(),
+                default_branch: branch,
+                work_mode: new.work_mode.unwrap_or(WorkMode::DirectCommit),
+                paused: false,
+                version: 1,
+                created_at: now,
+                updated_at: now,
+            },
+            settings,
+            workflow: serde_json::to_string(&workflow)
+                .map_err(|error| EngineError::invalid("workflow", error.to_string()))?,
+        };
+        let mut tx = self.store().write().await?;
+        self.require_free_name(&mut tx, &row.project.name, None).await?;
+        projects::insert(&mut tx, &row).await?;
+        self.project_changed(&mut tx, &row.project, "created").await?;
+        tx.commit().await?;
+        Ok(row.project)
+    }
+
+    async fn require_free_name(&self, tx: &mut Tx, name: &str, own: Option<&ProjectId>) -> Result<()> {
+        match projects::by_name(tx, name).await? {
+            Some(other) if Some(&other.project.id) != own => Err(EngineError::conflict(
+                ConflictCode::NameTaken,
+                format!("a project is called `{name}` already"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    async fn project_changed(&self, tx: &mut Tx, project: &Project, what: &str) -> Result<()> {
+        tx.emit(
+            EventType::ProjectChanged,
+            self.now(),
+            Some(&project.id),
+            None,
+            project.id.as_str(),
+            &json!({ "change": what }),
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// All projects, by name.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn projects(&self) -> Result<Vec<Project>> {
+        let mut conn = self.store().read().await?;
+        Ok(projects::list(&mut conn).await?.into_iter().map(|row| row.project).collect())
+    }
+
+    /// One project, by id or name.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn project(&self, id_or_name: &str) -> Result<Project> {
+        let mut conn = self.store().read().await?;
+        if let Some(row) = projects::get(&mut conn, &ProjectId::from(id_or_name)).await? {
+            return Ok(row.project);
+        }
+        let named = projects::by_name(&mut conn, id_or_name).await?;
+        named.map(|row| row.project).ok_or_else(|| EngineError::not_found("project", id_or_name))
+    }
+
+    /// Renames, pauses or resumes a project.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid`, `NameTaken`.
+    pub async fn update_project(
+        &self,
+        id: &ProjectId,
+        name: Option<String>,
+        branch: Option<String>,
+        paused: Option<bool>,
+    ) -> Result<Project> {
+        let mut tx = self.store().write().await?;
+        let mut row =
+            projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+        if let Some(name) = name {
+            row.project.name = checked_name(&name)?;
+            self.require_free_name(&mut tx, &row.project.name, Some(id)).await?;
+        }
+        if let Some(branch) = branch {
+            let repo = Repo::open(self.git(), Path::new(&row.project.repo_path)).await?;
+            if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
+                return Err(EngineError::invalid(
+                    "default_branch",
+                    format!("no branch is called `{branch}`"),
+                ));
+            }
+            row.project.default_branch = branch;
+        }
+        row.project.paused = paused.unwrap_or(row.project.paused);
+        projects::update(&mut tx, &mut row, self.now()).await?;
+        self.project_changed(&mut tx, &row.project, "updated").await?;
+        tx.commit().await?;
+        self.wake_waiting();
+        Ok(row.project)
+    }
+
+    /// Removes a project with its worktrees, after backing them up. The repository stays as it is.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid` when the name is not repeated, `TaskOpen` while an agent runs in it.
+    pub async fn delete_project(&self, id: &ProjectId, confirm: &str) -> Result<()> {
+        let (row, all) = {
+            let mut conn = self.store().read().await?;
+            let row =
+                projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+            let filter = Filter { project: Some(id.clone()), ..Filter::default() };
+            let all = tasks::list(&mut conn, &filter, u32::MAX).await?;
+            (row, all)
+        };
+        if confirm != row.project.name {
+            return Err(EngineError::invalid(
+                "confirm",
+                format!("must repeat the project's name, `{}`", row.project.name),
+            ));
+        }
+        if let Some(busy) = all.iter().find(|task| self.is_running(&task.id)) {
+            return Err(EngineError::conflict(
+                ConflictCode::TaskOpen,
+                format!("an agent works on #{}: stop it first", busy.number),
+            ));
+        }
+        let context = ProjectContext::read(&row)?;
+        let mut holds = Vec::with_capacity(all.len());
+        for task in &all {
+            holds.push(self.hold(&task.id).await);
+            let workspace = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
+            if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
+                && let Err(reason) = self.remove_workspace(&context, task, workspace).await?
+            {
+                return Err(EngineError::conflict(
+                    ConflictCode::InUse,
+                    format!("the worktree of #{} cannot go: {reason}", task.number),
+                ));
+            }
+        }
+        let mut tx = self.store().write().await?;
+        projects::delete(&mut tx, id).await?;
+        self.project_changed(&mut tx, &row.project, "deleted").await?;
+        tx.commit().await?;
+        self.contexts().remove(id);
+        Ok(())
+    }
+
+    /// A project's settings, complete, and what of them is its own.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn settings(&self, id: &ProjectId) -> Result<(ProjectSettings, Value)> {
+        let mut conn = self.store().read().await?;
+        let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+        let context = self.context(&mut conn, id).await?;
+        Ok((context.settings.clone(), row.settings))
+    }
+
+    /// Changes settings by a JSON merge patch: objects merge, arrays and scalars replace, null returns to
+    /// the default. Nothing is written unless the whole is valid.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid` with the fields.
+    pub async fn patch_settings(&self, id: &ProjectId, patch: &Value) -> Result<(ProjectSettings, Value)> {
+        if !patch.is_object() {
+            return Err(EngineError::invalid("settings", "must be an object"));
+        }
+        let mut tx = self.store().write().await?;
+        let mut row =
+            projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+        merge_patch(&mut row.settings, patch);
+        let settings = parse_settings(&row.settings).map_err(EngineError::Invalid)?;
+        projects::update(&mut tx, &mut row, self.now()).await?;
+        self.project_changed(&mut tx, &row.project, "settings").await?;
+        tx.commit().await?;
+        self.wake_waiting();
+        Ok((settings, row.settings))
+    }
+
+    /// A project's workflow.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn workflow(&self, id: &ProjectId) -> Result<Workflow> {
+        let mut conn = self.store().read().await?;
+        Ok(self.context(&mut conn, id).await?.workflow.clone())
+    }
+
+    /// How many tasks of a project are in each state.
+    ///
+    /// # Errors
+    /// When they cannot be counted.
+    pub async fn state_counts(&self, id: &ProjectId) -> Result<Vec<(String, u32)>> {
+        Ok(tasks::counts(&mut *self.store().read().await?, id).await?)
+    }
+}
+
+fn checked_name(name: &str) -> Result<String> {
+    let name = name.trim();
+    if name.is_empty() || name.chars().count() > MAX_NAME || name.chars().any(char::is_control) {
+        return Err(EngineError::invalid("name", format!("must be 1 to {MAX_NAME} characters on one line")));
+    }
+    Ok(name.to_owned())
+}
+
+fn expand_home(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
+    }
+}
+
+fn not_a_repository(path: &Path, error: GitError) -> EngineError {
+    match error {
+        GitError::NotARepository { .. } => EngineError::invalid(
+            "repo_path",
+            format!(
+                "{} is not in a git repository: run `git init` there, or choose another folder",
+                path.display()
+            ),
+        ),
+        GitError::NoCommit { .. } => EngineError::invalid(
+            "repo_path",
+            format!("the repository at {} has no commit yet: make the first one", path.display()),
+        ),
+        GitError::Io { source, .. } => {
+            EngineError::invalid("repo_path", format!("{}: {source}", path.display()))
+        }
+        other => EngineError::Git(other),
+    }
+}
+
+fn prefixed(field: &str, findings: Vec<forge_model::workflow::Finding>) -> EngineError {
+    EngineError::Invalid(
+        findings
+            .into_iter()
+            .map(|mut finding| {
+                finding.path = if finding.path.is_empty() {
+                    field.to_owned()
+                } else {
+                    format!("{field}.{}", finding.path)
+                };
+                finding
+            })
+            .collect(),
+    )
+}

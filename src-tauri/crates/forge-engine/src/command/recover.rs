@@ -1,0 +1,417 @@
+//! The way out: what a person does about a task that needs them. Only what is offered is done.
+
+use std::path::Path;
+
+use forge_model::actor::Actor;
+use forge_model::event::EventType;
+use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::offer::Verb;
+use forge_model::prompt::Correction;
+use forge_model::task::{AnnotationType, ErrorAnnotation, HolderKind};
+use forge_model::workflow::StateKind;
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::Tx;
+use forge_store::table::{executions, reviews, roles, tasks, tasks::TaskRow, transitions, workspaces};
+use serde_json::Value;
+
+use crate::{
+    ConflictCode, Engine, EngineError, boundary,
+    context::{ProjectContext, backup_prefix, task_branch},
+    error::Result,
+    transition::{Carry, Move, Trouble},
+    view::offers_of,
+};
+
+/// An offer that a person takes.
+#[derive(Debug, Clone)]
+pub struct ActionRequest {
+    /// Which.
+    pub verb: Verb,
+    /// The version that the person saw.
+    pub version: Option<u32>,
+    /// Why, for those that ask.
+    pub reason: Option<String>,
+    /// What to tell the agent, for those that ask.
+    pub message: Option<String>,
+}
+
+impl Engine {
+    /// Does what is offered.
+    ///
+    /// # Errors
+    /// `NotFound`, `VersionConflict`, `NotOffered` with what is, `Invalid` for a missing field.
+    pub async fn act_on(&self, actor: Actor, id: &TaskId, request: ActionRequest) -> Result<()> {
+        let text = self.require_offered(id, &request).await?;
+        match request.verb {
+            Verb::Hold => return self.set_held(id, request.version, true).await,
+            Verb::Release => return self.set_held(id, request.version, false).await,
+            Verb::ResetWorkspace => return self.reset_workspace(actor, id).await.map(drop),
+            _ => {}
+        }
+        let _hold = self.hold(id).await;
+        self.stop_run(id).await;
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = self.load(&mut tx, id, None).await?;
+        let annotation = task.error_annotation.clone();
+        match request.verb {
+            Verb::Cancel => {
+                let mv = Move {
+                    reason: text,
+                    ..Move::by_user(&context.workflow.cancellation_state, "cancel", actor)
+                };
+                self.apply(&mut tx, &context, &mut task, mv).await?;
+            }
+            Verb::Restart => self.start_over(&mut tx, &context, &mut task, actor).await?,
+            Verb::Approve => self.approve_blocked(&mut tx, &context, &mut task, actor, text).await?,
+            Verb::ResetBudget => {
+                boundary::reset(&mut tx, &mut task).await?;
+                self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?;
+            }
+            Verb::Retry => self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?,
+            Verb::ResumeSession | Verb::SendBack => {
+                let correction = match request.verb {
+                    Verb::SendBack => Correction::Rejected { reason: text.clone().unwrap_or_default() },
+                    _ => Correction::Message { text: text.clone().unwrap_or_default() },
+                };
+                self.back_to_work(&mut tx, &context, &mut task, actor, request.verb, correction, text)
+                    .await?;
+            }
+            Verb::Hold | Verb::Release | Verb::ResetWorkspace => {}
+        }
+        tx.commit().await?;
+        self.point("action.committed");
+        self.wake_waiting();
+        Ok(())
+    }
+
+    /// Refuses what is not offered and what lacks a field; gives the text that came with it.
+    async fn require_offered(&self, id: &TaskId, request: &ActionRequest) -> Result<Option<String>> {
+        let mut conn = self.store().read().await?;
+        let (task, context) = self.load(&mut conn, id, request.version).await?;
+        let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
+        let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
+        let Some(offer) = offers.iter().find(|offer| offer.verb == request.verb) else {
+            return Err(EngineError::NotOffered { verb: request.verb.to_string(), offers });
+        };
+        let text =
+            request.reason.clone().or_else(|| request.message.clone()).map(|text| text.trim().to_owned());
+        let text = text.filter(|text| !text.is_empty());
+        match offer.fields.first() {
+            Some(field) if text.is_none() => {
+                Err(EngineError::invalid(field, format!("{} needs it", offer.label)))
+            }
+            _ => Ok(text),
+        }
+    }
+
+    async fn start_over(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        actor: Actor,
+    ) -> Result<()> {
+        let initial = context
+            .workflow
+            .initial()
+            .ok_or_else(|| EngineError::not_found("state", "of kind initial"))?
+            .name
+            .clone();
+        task.review_passed_at = None;
+        boundary::reset(tx, task).await?;
+        self.apply(tx, context, task, Move::by_user(&initial, "restart", actor)).await.map(drop)
+    }
+
+    async fn approve_blocked(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        actor: Actor,
+        reason: Option<String>,
+    ) -> Result<()> {
+        let review = reviews::last(tx, &task.id).await?;
+        let review = review
+            .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "the task was never reviewed"))?;
+        self.approve(tx, context, task, review, actor, reason).await
+    }
+
+    /// Runs again what failed, in the state it came from.
+    async fn retry(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        actor: Actor,
+        annotation: Option<ErrorAnnotation>,
+        correction: Option<Correction>,
+    ) -> Result<()> {
+        let mut carry = Carry { cause: Some("retried by hand".to_owned()), ..Carry::default() };
+        carry.corrections.extend(correction);
+        let from_state = annotation
+            .as_ref()
+            .map_or_else(|| task.status.clone(), |annotation| annotation.from_state.clone());
+        let is_conflict =
+            annotation.as_ref().is_some_and(|annotation| annotation.kind == AnnotationType::MergeConflict);
+        let to = if is_conflict { work_state(context)? } else { from_state };
+        if is_conflict {
+            let all = executions::list(tx, &task.id).await?;
+            if let Some(conflict) = all.into_iter().rev().find_map(|row| row.execution.conflict) {
+                carry
+                    .corrections
+                    .push(Correction::Conflict { target: conflict.target, paths: conflict.paths });
+            }
+        }
+        if to == task.status {
+            let last = transitions::last(tx, &task.id)
+                .await?
+                .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
+            return self.insert_entry(tx, context, task, &last, carry).await;
+        }
+        let mut mv = Move::by_user(&to, "retry", actor);
+        // Repeating what failed is no new judgement of the work.
+        mv.keeps_pass = true;
+        mv.carry = carry;
+        self.apply(tx, context, task, mv).await.map(drop)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the facts of one move; a struct would only rename them")]
+    async fn back_to_work(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        actor: Actor,
+        verb: Verb,
+        correction: Correction,
+        reason: Option<String>,
+    ) -> Result<()> {
+        let to = work_state(context)?;
+        let carry =
+            Carry { corrections: vec![correction], cause: Some(verb.to_string()), ..Carry::default() };
+        if to == task.status {
+            let last = transitions::last(tx, &task.id)
+                .await?
+                .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
+            task.review_passed_at = None;
+            return self.insert_entry(tx, context, task, &last, carry).await;
+        }
+        let mut mv = Move::by_user(&to, verb.as_str(), actor);
+        mv.reason = reason;
+        mv.carry = carry;
+        self.apply(tx, context, task, mv).await.map(drop)
+    }
+
+    /// Ends an agent's run. The task stays where it is and says so; nothing is started by itself.
+    ///
+    /// # Errors
+    /// `NotFound`, `NothingRunning`.
+    pub async fn stop_execution(&self, id: &ExecutionId) -> Result<TaskId> {
+        let row = {
+            let mut conn = self.store().read().await?;
+            executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?
+        };
+        let task_id = row.execution.task_id;
+        if row.execution.status.is_over() {
+            return Err(EngineError::conflict(ConflictCode::NothingRunning, "the execution is over"));
+        }
+        let _hold = self.hold(&task_id).await;
+        self.stop_run(&task_id).await;
+        let mut tx = self.store().write().await?;
+        let (mut task, _) = self.load(&mut tx, &task_id, None).await?;
+        if task.error_annotation.is_none() {
+            let mut trouble = Trouble::new(AnnotationType::ExecutorFailed, "You stopped the agent.");
+            trouble.execution = Some(id.clone());
+            task.error_annotation = Some(trouble.annotation(&task.status, self.now()));
+            tasks::update(&mut tx, &mut task, self.now()).await?;
+            self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
+        }
+        tx.commit().await?;
+        Ok(task_id)
+    }
+
+    /// Says something to a task's agent: another run with the message, in the same worktree.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid`, `TaskOpen` while an agent runs, `NothingToContinue` without an agent or in a
+    /// state that it does not work in.
+    pub async fn follow_up(&self, actor: Actor, id: &ExecutionId, message: &str) -> Result<TaskId> {
+        let message = message.trim().to_owned();
+        if message.is_empty() {
+            return Err(EngineError::invalid("message", "must not be empty"));
+        }
+        let task_id = {
+            let mut conn = self.store().read().await?;
+            executions::get(&mut conn, id)
+                .await?
+                .ok_or_else(|| EngineError::not_found("execution", id))?
+                .execution
+                .task_id
+        };
+        let _hold = self.hold(&task_id).await;
+        if self.is_running(&task_id) {
+            return Err(EngineError::conflict(
+                ConflictCode::TaskOpen,
+                "the agent is running: wait for it or stop it first",
+            ));
+        }
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = self.load(&mut tx, &task_id, None).await?;
+        let role = context.work_role().unwrap_or_default().to_owned();
+        let has_agent = roles::holder(&mut tx, &task_id, &role)
+            .await?
+            .is_some_and(|holder| holder.kind == HolderKind::Agent);
+        let terminal =
+            context.workflow.state(&task.status).is_some_and(|state| state.kind == StateKind::Terminal);
+        if !has_agent || terminal {
+            return Err(EngineError::conflict(
+                ConflictCode::NothingToContinue,
+                "no agent works on this task now",
+            ));
+        }
+        let correction = Correction::Message { text: message.clone() };
+        self.back_to_work(
+            &mut tx,
+            &context,
+            &mut task,
+            actor,
+            Verb::ResumeSession,
+            correction,
+            Some(message),
+        )
+        .await?;
+        tx.commit().await?;
+        Ok(task_id)
+    }
+
+    /// A fresh worktree from the default branch. What was there is kept: uncommitted content and the old
+    /// branch as backup refs. The task stays blocked until a person starts it.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotOffered`, git's errors.
+    pub async fn reset_workspace(&self, actor: Actor, id: &TaskId) -> Result<Workspace> {
+        let _hold = self.hold(id).await;
+        self.stop_run(id).await;
+        let (task, context, old) = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load(&mut conn, id, None).await?;
+            let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
+            let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
+            if !offers.iter().any(|offer| offer.verb == Verb::ResetWorkspace) {
+                return Err(EngineError::NotOffered { verb: Verb::ResetWorkspace.to_string(), offers });
+            }
+            let old = workspaces::last(&mut conn, id).await?;
+            (task, context, old)
+        };
+        let repo = self.repo(&context).await?;
+        if let Some(old) = old.clone().filter(|w| w.status != WorkspaceStatus::Cleaned)
+            && let Err(reason) = self.remove_workspace(&context, &task, old).await?
+        {
+            return Err(EngineError::conflict(
+                ConflictCode::InUse,
+                format!("the old worktree cannot go: {reason}"),
+            ));
+        }
+        let branch = task_branch(&task);
+        if let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? {
+            keep_tip(&repo, &backup_prefix(&task), &tip).await?;
+            repo.delete_branch(&branch, &tip).await?;
+        }
+        let mut tx = self.store().write().await?;
+        if let Some(old) = &old {
+            workspaces::delete(&mut tx, &old.id).await?;
+        }
+        tx.commit().await?;
+        let workspace = self.fresh_workspace(&repo, &context, &task).await?;
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = self.load(&mut tx, id, None).await?;
+        task.review_passed_at = None;
+        task.diff_stat = None;
+        boundary::reset(&mut tx, &mut task).await?;
+        let trouble =
+            Trouble::new(AnnotationType::Manual, "The workspace was reset. Claim the task to start.");
+        let annotation = trouble.annotation(&task.status, self.now());
+        let is_blocked = context.workflow.blocked().is_some_and(|state| state.name == task.status);
+        if is_blocked {
+            task.error_annotation = Some(annotation);
+            tasks::update(&mut tx, &mut task, self.now()).await?;
+            self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
+        } else if let Some(blocked) = context.workflow.blocked().map(|state| state.name.clone()) {
+            let mut mv = Move::by_user(&blocked, "reset", actor);
+            mv.annotation = Some(annotation);
+            self.apply(&mut tx, &context, &mut task, mv).await?;
+        }
+        tx.commit().await?;
+        Ok(workspace)
+    }
+
+    /// A task's backups, newest last.
+    ///
+    /// # Errors
+    /// `NotFound`, git's errors.
+    pub async fn backups(&self, id: &TaskId) -> Result<Vec<forge_model::workspace::WorkspaceBackup>> {
+        let (task, context) = {
+            let mut conn = self.store().read().await?;
+            self.load(&mut conn, id, None).await?
+        };
+        let backups = self.repo(&context).await?.backups(&backup_prefix(&task)).await?;
+        Ok(backups
+            .into_iter()
+            .map(|backup| forge_model::workspace::WorkspaceBackup {
+                ref_name: backup.ref_name,
+                commit: backup.commit,
+                files: backup.files,
+                at: forge_model::time::Timestamp(backup.at_ms),
+            })
+            .collect())
+    }
+
+    /// Puts a backup's content back into the worktree as uncommitted changes.
+    ///
+    /// # Errors
+    /// `NotFound`, `WorkspaceMissing`, `BackupInTheWay` with the files.
+    pub async fn restore_backup(&self, id: &TaskId, commit: &str) -> Result<()> {
+        let known = self.backups(id).await?;
+        if !known.iter().any(|backup| backup.commit == commit) {
+            return Err(EngineError::not_found("backup", commit));
+        }
+        let (context, workspace) = {
+            let mut conn = self.store().read().await?;
+            let (_, context) = self.load(&mut conn, id, None).await?;
+            (context, workspaces::last(&mut conn, id).await?)
+        };
+        let workspace = workspace.filter(|w| Path::new(&w.path).is_dir());
+        let workspace = workspace.ok_or_else(|| {
+            EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
+        })?;
+        self.require_unlocked(&workspace)?;
+        match self.repo(&context).await?.restore_backup(Path::new(&workspace.path), commit).await {
+            Err(forge_git::GitError::RestoreInTheWay { files }) => Err(EngineError::Conflict {
+                code: ConflictCode::BackupInTheWay,
+                message: format!("local changes are in the way: {}", files.join(", ")),
+                details: serde_json::json!({ "files": files }),
+            }),
+            other => Ok(other?),
+        }
+    }
+}
+
+/// Keeps a commit under the next free number of a prefix.
+async fn keep_tip(repo: &forge_git::Repo, prefix: &str, tip: &str) -> Result<()> {
+    const ABSENT: &str = "0000000000000000000000000000000000000000";
+    let mut number = repo.backups(prefix).await?.len() + 1;
+    loop {
+        match repo
+            .update_ref(&format!("{prefix}/{number}"), tip, ABSENT, "forge: branch before a reset")
+            .await
+        {
+            Err(forge_git::GitError::RefMoved { .. }) => number += 1,
+            other => return Ok(other?),
+        }
+    }
+}
+
+fn work_state(context: &ProjectContext) -> Result<String> {
+    let state = context.workflow.work_state();
+    Ok(state.ok_or_else(|| EngineError::not_found("state", "of kind active"))?.name.clone())
+}

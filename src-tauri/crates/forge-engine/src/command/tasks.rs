@@ -1,0 +1,349 @@
+//! Tasks: making them, changing what they say, who works on them, what they wait for.
+
+use std::collections::BTreeMap;
+
+use forge_model::event::EventType;
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::review::ReviewConfig;
+use forge_model::settings::MergeConfig;
+use forge_model::task::{ExecutionMode, HolderKind, RoleHolder, Task, TaskStateConfig};
+use forge_model::workflow::{Finding, State};
+use forge_model::workspace::WorkspaceStatus;
+use forge_store::Tx;
+use forge_store::table::{agents, dependencies, projects, roles, tasks, tasks::TaskRow, workspaces};
+use serde_json::{Value, json};
+
+use crate::{
+    ConflictCode, Engine, EngineError, context::ProjectContext, error::Result, transition::column_states,
+};
+
+/// The longest title, in characters.
+const MAX_TITLE: usize = 500;
+/// The longest description, in bytes.
+const MAX_DESCRIPTION: usize = 256 * 1024;
+
+/// A task to be made.
+#[derive(Debug, Clone, Default)]
+pub struct NewTask {
+    /// One line.
+    pub title: String,
+    /// Markdown.
+    pub description: String,
+    /// Higher goes first.
+    pub priority: i32,
+    /// Checks on top of the project's.
+    pub review_config: Option<ReviewConfig>,
+    /// Merging on top of the project's.
+    pub merge_config: Option<MergeConfig>,
+    /// Its own limits.
+    pub task_state_config: Option<TaskStateConfig>,
+    /// Who holds which role.
+    pub roles: BTreeMap<String, Option<RoleHolder>>,
+    /// What must be done before it.
+    pub depends_on: Vec<TaskId>,
+}
+
+/// What is to change of a task.
+#[derive(Debug, Clone, Default)]
+pub struct TaskEdit {
+    /// One line.
+    pub title: Option<String>,
+    /// Markdown.
+    pub description: Option<String>,
+    /// Higher goes first.
+    pub priority: Option<i32>,
+    /// Checks; `Some(None)` leaves them to the project.
+    pub review_config: Option<Option<ReviewConfig>>,
+    /// Merging; `Some(None)` leaves it to the project.
+    pub merge_config: Option<Option<MergeConfig>>,
+    /// Its own limits; `Some(None)` leaves them to the workflow.
+    pub task_state_config: Option<Option<TaskStateConfig>>,
+}
+
+impl Engine {
+    /// Makes a task in the initial state of its project.
+    ///
+    /// # Errors
+    /// `NotFound` for the project, `Invalid` with every field that is wrong.
+    pub async fn create_task(&self, project: &ProjectId, new: NewTask) -> Result<Task> {
+        let mut findings = text_findings(Some(&new.title), Some(&new.description));
+        findings.extend(new.review_config.iter().flat_map(|config| config.findings("review_config")));
+        let mut tx = self.store().write().await?;
+        let context = self.context(&mut tx, project).await?;
+        for (role, holder) in &new.roles {
+            findings.extend(self.role_finding(&mut tx, &context, role, holder.as_ref()).await?);
+        }
+        for id in &new.depends_on {
+            let known = tasks::get(&mut tx, id).await?.is_some_and(|other| other.project_id == *project);
+            if !known {
+                findings.push(finding("depends_on", format!("no task `{id}` in this project")));
+            }
+        }
+        if !findings.is_empty() {
+            return Err(EngineError::Invalid(findings));
+        }
+        let initial =
+            context.workflow.initial().ok_or_else(|| EngineError::not_found("state", "of kind initial"))?;
+        let now = self.now();
+        let row = TaskRow {
+            id: self.new_id(),
+            project_id: project.clone(),
+            number: projects::take_task_number(&mut tx, project).await?,
+            title: new.title.trim().to_owned(),
+            description: new.description,
+            status: initial.name.clone(),
+            priority: new.priority,
+            position: tasks::bottom(&mut tx, project, &column_states(&context, &initial.column)).await?,
+            version: 1,
+            parent_id: None,
+            execution_mode: ExecutionMode::Independent,
+            subtask_order: None,
+            review_config: new.review_config,
+            merge_config: new.merge_config,
+            task_state_config: new.task_state_config,
+            review_passed_at: None,
+            entry_barrier: None,
+            error_annotation: None,
+            waiting: None,
+            held: false,
+            budget_boundary: 0,
+            diff_stat: None,
+            status_since: now,
+            created_at: now,
+            updated_at: now,
+        };
+        tasks::insert(&mut tx, &row).await?;
+        for (role, holder) in &new.roles {
+            roles::put(&mut tx, &row.id, role, holder.as_ref()).await?;
+        }
+        for id in &new.depends_on {
+            dependencies::insert(&mut tx, &row.id, id).await?;
+        }
+        self.emit(
+            &mut tx,
+            EventType::TaskCreated,
+            &row,
+            row.id.as_str(),
+            &json!({ "number": row.number, "status": row.status }),
+        )
+        .await?;
+        let view = self.view_one(&mut tx, row).await?;
+        tx.commit().await?;
+        Ok(view)
+    }
+
+    /// Why a holder cannot have a role, if so.
+    async fn role_finding(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        role: &str,
+        holder: Option<&RoleHolder>,
+    ) -> Result<Option<Finding>> {
+        let path = format!("roles.{role}");
+        if !context.workflow.roles.iter().any(|known| known.name == role) {
+            let known: Vec<&str> = context.workflow.roles.iter().map(|role| role.name.as_str()).collect();
+            return Ok(Some(finding(
+                &path,
+                format!("the workflow has no such role; it has {}", known.join(", ")),
+            )));
+        }
+        let Some(RoleHolder { kind: HolderKind::Agent, id }) = holder else { return Ok(None) };
+        let works = context.work_role() == Some(role);
+        if !works {
+            return Ok(Some(finding(
+                &path,
+                "only a person can hold a role other than the one that does the work; give it to \"user\"",
+            )));
+        }
+        let known = match id {
+            Some(id) => agents::get(tx, id).await?.is_some(),
+            None => false,
+        };
+        Ok((!known).then(|| finding(&path, "no such agent")))
+    }
+
+    /// Changes what a task says.
+    ///
+    /// # Errors
+    /// `NotFound`, `VersionConflict`, `Invalid`.
+    pub async fn update_task(&self, id: &TaskId, version: u32, edit: TaskEdit) -> Result<Task> {
+        let mut findings = text_findings(edit.title.as_deref(), edit.description.as_deref());
+        findings
+            .extend(edit.review_config.iter().flatten().flat_map(|config| config.findings("review_config")));
+        if !findings.is_empty() {
+            return Err(EngineError::Invalid(findings));
+        }
+        let mut tx = self.store().write().await?;
+        let (mut row, _) = self.load(&mut tx, id, Some(version)).await?;
+        if let Some(title) = edit.title {
+            row.title = title.trim().to_owned();
+        }
+        row.description = edit.description.unwrap_or(row.description);
+        row.priority = edit.priority.unwrap_or(row.priority);
+        row.review_config = edit.review_config.unwrap_or(row.review_config);
+        row.merge_config = edit.merge_config.unwrap_or(row.merge_config);
+        row.task_state_config = edit.task_state_config.unwrap_or(row.task_state_config);
+        tasks::update(&mut tx, &mut row, self.now()).await?;
+        self.emit(&mut tx, EventType::TaskUpdated, &row, id.as_str(), &Value::Null).await?;
+        let view = self.view_one(&mut tx, row).await?;
+        tx.commit().await?;
+        Ok(view)
+    }
+
+    /// Gives a role to an agent, to the person, or to nobody. A new coder's work is judged anew.
+    ///
+    /// # Errors
+    /// `NotFound`, `VersionConflict`, `Invalid`, `TaskOpen` while the present holder runs.
+    pub async fn assign(
+        &self,
+        id: &TaskId,
+        version: Option<u32>,
+        role: &str,
+        holder: Option<RoleHolder>,
+    ) -> Result<Task> {
+        let mut tx = self.store().write().await?;
+        let (mut row, context) = self.load(&mut tx, id, version).await?;
+        if let Some(finding) = self.role_finding(&mut tx, &context, role, holder.as_ref()).await? {
+            return Err(EngineError::Invalid(vec![finding]));
+        }
+        let before = roles::holder(&mut tx, id, role).await?;
+        if before != holder {
+            if self.is_running(id) && context.work_role() == Some(role) {
+                return Err(EngineError::conflict(
+                    ConflictCode::TaskOpen,
+                    "its agent is running: stop it before you give the work to another",
+                ));
+            }
+            roles::put(&mut tx, id, role, holder.as_ref()).await?;
+            if context.work_role() == Some(role) {
+                row.review_passed_at = None;
+            }
+            tasks::update(&mut tx, &mut row, self.now()).await?;
+            self.emit(&mut tx, EventType::TaskAssigned, &row, id.as_str(), &json!({ "role": role })).await?;
+        }
+        let view = self.view_one(&mut tx, row).await?;
+        tx.commit().await?;
+        self.kick(id);
+        Ok(view)
+    }
+
+    /// Lets a task wait for another.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid`, `DependencyCycle` with the cycle.
+    pub async fn add_dependency(&self, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
+        let mut tx = self.store().write().await?;
+        let (mut row, _) = self.load(&mut tx, id, None).await?;
+        let other =
+            tasks::get(&mut tx, prerequisite).await?.filter(|other| other.project_id == row.project_id);
+        if other.is_none() {
+            return Err(EngineError::invalid(
+                "depends_on",
+                format!("no task `{prerequisite}` in this project"),
+            ));
+        }
+        if let Some(cycle) = dependencies::path(&mut tx, prerequisite, id).await? {
+            let mut numbers = Vec::with_capacity(cycle.len());
+            for link in &cycle {
+                numbers.push(
+                    tasks::get(&mut tx, link)
+                        .await?
+                        .map_or_else(|| link.to_string(), |task| format!("#{}", task.number)),
+                );
+            }
+            return Err(EngineError::Conflict {
+                code: ConflictCode::DependencyCycle,
+                message: format!(
+                    "that would be a cycle: #{} waits for {}",
+                    row.number,
+                    numbers.join(", which waits for ")
+                ),
+                details: json!({ "cycle": cycle }),
+            });
+        }
+        dependencies::insert(&mut tx, id, prerequisite).await?;
+        self.touch(&mut tx, &mut row).await?;
+        let view = self.view_one(&mut tx, row).await?;
+        tx.commit().await?;
+        Ok(view)
+    }
+
+    /// Takes a dependency away.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn remove_dependency(&self, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
+        let mut tx = self.store().write().await?;
+        let (mut row, _) = self.load(&mut tx, id, None).await?;
+        if !dependencies::delete(&mut tx, id, prerequisite).await? {
+            return Err(EngineError::not_found("dependency", prerequisite));
+        }
+        self.touch(&mut tx, &mut row).await?;
+        let view = self.view_one(&mut tx, row).await?;
+        tx.commit().await?;
+        self.kick(id);
+        Ok(view)
+    }
+
+    async fn touch(&self, tx: &mut Tx, row: &mut TaskRow) -> Result<()> {
+        tasks::update(tx, row, self.now()).await?;
+        self.emit(tx, EventType::TaskUpdated, row, row.id.as_str(), &Value::Null).await
+    }
+
+    /// Removes a closed task with its history and its worktree (after a backup). Its branch stays.
+    ///
+    /// # Errors
+    /// `NotFound`, `VersionConflict`, `TaskOpen` unless it is closed.
+    pub async fn delete_task(&self, id: &TaskId, version: Option<u32>) -> Result<()> {
+        let (row, context, workspace) = {
+            let mut conn = self.store().read().await?;
+            let (row, context) = self.load(&mut conn, id, version).await?;
+            let workspace = workspaces::last(&mut conn, id).await?;
+            (row, context, workspace)
+        };
+        let never_started = workspace.is_none();
+        if !context.workflow.state(&row.status).is_some_and(State::is_terminal) && !never_started {
+            return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: cancel it first"));
+        }
+        let _hold = self.hold(id).await;
+        if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
+            && let Err(reason) = self.remove_workspace(&context, &row, workspace).await?
+        {
+            return Err(EngineError::conflict(
+                ConflictCode::InUse,
+                format!("its worktree cannot go: {reason}"),
+            ));
+        }
+        let mut tx = self.store().write().await?;
+        tasks::delete(&mut tx, id).await?;
+        self.emit(&mut tx, EventType::TaskDeleted, &row, id.as_str(), &json!({ "number": row.number }))
+            .await?;
+        tx.commit().await?;
+        let logs = self.log_dir(&row.project_id, id);
+        match tokio::fs::remove_dir_all(&logs).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(EngineError::io(format!("remove {}", logs.display()))(error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn finding(path: &str, message: impl Into<String>) -> Finding {
+    Finding { path: path.to_owned(), message: message.into() }
+}
+
+fn text_findings(title: Option<&str>, description: Option<&str>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(title) = title {
+        let length = title.trim().chars().count();
+        if length == 0 || length > MAX_TITLE || title.chars().any(char::is_control) {
+            findings.push(finding("title", format!("must be 1 to {MAX_TITLE} characters on one line")));
+        }
+    }
+    if description.is_some_and(|text| text.len() > MAX_DESCRIPTION) {
+        findings.push(finding("description", format!("must be at most {MAX_DESCRIPTION} bytes")));
+    }
+    findings
+}

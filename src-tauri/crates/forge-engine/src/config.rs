@@ -1,0 +1,88 @@
+//! What an engine is given from outside: folders, time, identities, and who watches its steps.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use forge_model::time::Timestamp;
+
+/// Tells the time. The system's in production; one that stands still in tests.
+pub trait Clock: Send + Sync {
+    /// The time now.
+    fn now(&self) -> Timestamp;
+}
+
+/// The system's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(jiff::Timestamp::now().as_millisecond())
+    }
+}
+
+/// Makes identities.
+pub trait IdSource: Send + Sync {
+    /// A new identity, different from all others.
+    fn new_id(&self) -> String;
+}
+
+/// Version 7 UUIDs: unique, and ordered by the time they were made at.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RandomIds;
+
+impl IdSource for RandomIds {
+    fn new_id(&self) -> String {
+        uuid::Uuid::now_v7().to_string()
+    }
+}
+
+/// Told the name of each boundary that the machine passes (`step.begin:run_merge`, `merge.intended`, ...).
+/// Tests end the process there; production has none.
+pub trait Observer: Send + Sync {
+    /// The machine is at `point`; everything before it is committed.
+    fn at(&self, point: &str);
+}
+
+/// What an engine is given.
+#[derive(Clone)]
+pub struct EngineConfig {
+    /// Everything that lasts lives here.
+    pub data_dir: PathBuf,
+    /// Where worktrees are made; never inside a repository.
+    pub workspace_root: PathBuf,
+    /// How long the worktree of a cancelled task is kept, unless its state says otherwise.
+    pub cleanup_delay: Duration,
+    /// How long a drag that starts an agent can be undone.
+    pub undo_window: Duration,
+    /// The git program; the one on the path when absent.
+    pub git: Option<PathBuf>,
+    /// Environment for git on top of the process's own.
+    pub git_env: Vec<(String, String)>,
+    /// The user's shell, asked once for the path that programs are found on.
+    pub login_shell: Option<std::ffi::OsString>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Identities.
+    pub ids: Arc<dyn IdSource>,
+    /// Who watches the boundaries.
+    pub observer: Option<Arc<dyn Observer>>,
+}
+
+impl EngineConfig {
+    /// The ordinary configuration for a data folder.
+    #[must_use]
+    pub fn new(data_dir: PathBuf) -> Self {
+        Self {
+            workspace_root: data_dir.join("workspaces"),
+            data_dir,
+            cleanup_delay: Duration::from_secs(24 * 60 * 60),
+            undo_window: Duration::from_secs(5),
+            git: None,
+            git_env: Vec::new(),
+            login_shell: None,
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(RandomIds),
+            observer: None,
+        }
+    }
+}

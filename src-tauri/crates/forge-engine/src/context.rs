@@ -1,0 +1,125 @@
+//! A project with its definition and settings read, and the sentences a task's paths are made of.
+
+use std::{path::PathBuf, sync::Arc};
+
+use forge_git::Repo;
+use forge_model::ids::ProjectId;
+use forge_model::project::Project;
+use forge_model::review::ReviewConfig;
+use forge_model::settings::{MergeConfig, ProjectSettings, parse_settings};
+use forge_model::workflow::{Workflow, parse};
+use forge_store::table::{projects, projects::ProjectRow, tasks::TaskRow};
+use sqlx::SqliteConnection;
+
+use crate::{Engine, EngineError, error::Result};
+
+/// A project as the machine needs it. Rebuilt when the project's version rises.
+#[derive(Debug)]
+pub(crate) struct ProjectContext {
+    pub project: Project,
+    pub settings: ProjectSettings,
+    pub workflow: Workflow,
+}
+
+impl ProjectContext {
+    pub(crate) fn read(row: &ProjectRow) -> Result<Self> {
+        let stored = |what| move |findings| EngineError::Stored { what, findings };
+        Ok(Self {
+            project: row.project.clone(),
+            settings: parse_settings(&row.settings).map_err(stored("settings"))?,
+            workflow: parse(&row.workflow).map_err(stored("workflow"))?.workflow,
+        })
+    }
+
+    /// The checks in force for a task.
+    pub(crate) fn review_config(&self, task: &TaskRow) -> ReviewConfig {
+        self.settings.review_config.overridden_by(task.review_config.as_ref())
+    }
+
+    /// How a task is merged.
+    pub(crate) fn merge_config(&self, task: &TaskRow) -> MergeConfig {
+        self.settings.merge_config.overridden_by(task.merge_config.as_ref())
+    }
+
+    /// The branch a task is merged into.
+    pub(crate) fn target_branch(&self, task: &TaskRow) -> String {
+        self.merge_config(task).target_branch.unwrap_or_else(|| self.project.default_branch.clone())
+    }
+
+    /// The role whose holder does the work: that of the work state.
+    pub(crate) fn work_role(&self) -> Option<&str> {
+        self.workflow.work_state().and_then(|state| state.role.as_deref())
+    }
+}
+
+/// The branch of a task's worktree.
+pub(crate) fn task_branch(task: &TaskRow) -> String {
+    format!("forge/{}", task.id)
+}
+
+/// Where a task's backups are kept.
+pub(crate) fn backup_prefix(task: &TaskRow) -> String {
+    format!("refs/forge/backup/{}", task.id)
+}
+
+/// Letters and digits of `text`, joined by hyphens, at most `max` bytes; never empty.
+pub(crate) fn slug(text: &str, max: usize) -> String {
+    let mut slug = String::new();
+    for c in text.chars().flat_map(char::to_lowercase) {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+        if slug.len() >= max {
+            break;
+        }
+    }
+    let slug = slug.trim_matches('-').to_owned();
+    if slug.is_empty() { "task".to_owned() } else { slug }
+}
+
+impl Engine {
+    /// The project's context, from the cache when nothing changed.
+    pub(crate) async fn context(
+        &self,
+        conn: &mut SqliteConnection,
+        id: &ProjectId,
+    ) -> Result<Arc<ProjectContext>> {
+        let row = projects::get(conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+        let mut cache = self.contexts();
+        if let Some(context) = cache.get(id)
+            && context.project.version == row.project.version
+        {
+            return Ok(Arc::clone(context));
+        }
+        let context = Arc::new(ProjectContext::read(&row)?);
+        cache.insert(id.clone(), Arc::clone(&context));
+        Ok(context)
+    }
+
+    /// The project's repository.
+    pub(crate) async fn repo(&self, context: &ProjectContext) -> Result<Repo> {
+        let path = PathBuf::from(&context.project.repo_path);
+        if let Some(repo) = self.repos().get(&path) {
+            return Ok(repo.clone());
+        }
+        let repo = Repo::open(self.git(), &path).await?;
+        self.repos().insert(path, repo.clone());
+        Ok(repo)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slug;
+
+    #[test]
+    fn slugs_are_short_and_plain() {
+        assert_eq!(slug("Fix the  Login -- now!", 40), "fix-the-login-now");
+        assert_eq!(slug("Größe ändern", 40), "gr-e-ndern");
+        assert_eq!(slug("日本語", 40), "task");
+        assert_eq!(slug(&"a".repeat(300), 40).len(), 40);
+        assert_eq!(slug("../../etc/passwd", 40), "etc-passwd");
+    }
+}

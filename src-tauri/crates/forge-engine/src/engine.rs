@@ -1,0 +1,245 @@
+//! The engine: what all commands and steps share.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use forge_exec::LoginPath;
+use forge_git::{Git, Repo};
+use forge_model::event::EventType;
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::time::Timestamp;
+use forge_store::table::tasks::TaskRow;
+use forge_store::{Store, Tx};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    EngineConfig, InstanceError,
+    context::ProjectContext,
+    error::Result,
+    executions::Running,
+    instance::{EngineAddress, Instance},
+    watch::Watches,
+    workers::Workers,
+};
+
+/// Why an engine cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data folder is taken or cannot be used.
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    /// The database cannot be opened.
+    #[error(transparent)]
+    Open(#[from] forge_store::OpenError),
+    /// git is missing or too old.
+    #[error("failed to {0}")]
+    Git(#[from] forge_git::GitError),
+    /// What an earlier process left cannot be settled.
+    #[error("failed to settle what an earlier run left: {0}")]
+    Recovery(#[from] crate::EngineError),
+}
+
+/// The engine of one data folder. Cheap to clone; all clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) config: EngineConfig,
+    pub(crate) store: Store,
+    git: Git,
+    instance: Instance,
+    contexts: Mutex<HashMap<ProjectId, Arc<ProjectContext>>>,
+    repos: Mutex<HashMap<PathBuf, Repo>>,
+    pub(crate) workers: Workers,
+    pub(crate) running: Running,
+    pub(crate) watches: Watches,
+    pub(crate) login_path: LoginPath,
+    /// Log growth: the execution and its newest entry; not worth a row each.
+    pub(crate) log_growth: tokio::sync::broadcast::Sender<LogGrowth>,
+    /// Bumped when a step ends or a task starts to wait, for those who wait until a task is settled.
+    progress: watch::Sender<u64>,
+    pub(crate) shutdown: CancellationToken,
+    pub(crate) tracker: TaskTracker,
+}
+
+/// A log grew.
+#[derive(Debug, Clone)]
+pub struct LogGrowth {
+    /// The project concerned.
+    pub project_id: ProjectId,
+    /// The task concerned.
+    pub task_id: TaskId,
+    /// The log.
+    pub log_id: String,
+    /// Its newest entry.
+    pub seq: u64,
+}
+
+/// A poisoned lock only means that a thread died between two whole states; the maps stay usable.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Engine {
+    /// Opens the data folder, settles what an earlier process left, and goes on with what is pending.
+    ///
+    /// # Errors
+    /// When another engine has the folder, the database cannot be opened, or git is missing or too old.
+    pub async fn start(config: EngineConfig) -> Result<Self, StartError> {
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |source| InstanceError::Io { path, source }
+        };
+        private_folder(&config.data_dir).map_err(io(&config.data_dir))?;
+        let instance = Instance::take(&config.data_dir)?;
+        private_folder(&config.workspace_root).map_err(io(&config.workspace_root))?;
+        let mut git = Git::discover(config.git.clone()).await?;
+        for (name, value) in &config.git_env {
+            git = git.with_env(name, value);
+        }
+        let store = Store::open(&config.data_dir).await?;
+        if let Err(error) = forge_exec::become_subreaper() {
+            tracing::warn!(%error, "processes that leave their group will be found by their marker alone");
+        }
+        let shell = config.login_shell.clone().unwrap_or_else(|| "bash".into());
+        let engine = Self {
+            inner: Arc::new(Inner {
+                store,
+                git,
+                instance,
+                contexts: Mutex::default(),
+                repos: Mutex::default(),
+                workers: Workers::default(),
+                running: Running::default(),
+                watches: Watches::default(),
+                login_path: LoginPath::new(shell, std::time::Duration::from_secs(10)),
+                log_growth: tokio::sync::broadcast::Sender::new(256),
+                progress: watch::Sender::new(0),
+                shutdown: CancellationToken::new(),
+                tracker: TaskTracker::new(),
+                config,
+            }),
+        };
+        engine.recover().await?;
+        Ok(engine)
+    }
+
+    /// Ends agents, checks and set-up (they stay pending for the next start), lets short steps finish,
+    /// and closes the database.
+    pub async fn stop(&self) {
+        self.inner.shutdown.cancel();
+        self.inner.tracker.close();
+        self.inner.tracker.wait().await;
+        self.inner.store.close().await;
+    }
+
+    /// Who has a data folder open, if somebody does.
+    #[must_use]
+    pub fn holder_of(data_dir: &Path) -> Option<EngineAddress> {
+        Instance::holder(data_dir)
+    }
+
+    /// Tells other programs where this engine can be reached.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn announce(&self, url: &str) -> std::io::Result<()> {
+        self.inner.instance.announce(Some(url.to_owned()))
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    /// Where everything that lasts lives.
+    #[must_use]
+    pub fn data_dir(&self) -> &Path {
+        &self.inner.config.data_dir
+    }
+
+    /// The version of the git program in use.
+    #[must_use]
+    pub fn git_version(&self) -> (u32, u32, u32) {
+        self.inner.git.version()
+    }
+
+    /// Log growth as it happens, coalesced.
+    #[must_use]
+    pub fn log_growth(&self) -> tokio::sync::broadcast::Receiver<LogGrowth> {
+        self.inner.log_growth.subscribe()
+    }
+
+    /// The engine's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.inner.config.clock.now()
+    }
+
+    pub(crate) fn new_id<T: From<String>>(&self) -> T {
+        T::from(self.inner.config.ids.new_id())
+    }
+
+    pub(crate) fn git(&self) -> &Git {
+        &self.inner.git
+    }
+
+    pub(crate) fn contexts(&self) -> MutexGuard<'_, HashMap<ProjectId, Arc<ProjectContext>>> {
+        locked(&self.inner.contexts)
+    }
+
+    pub(crate) fn repos(&self) -> MutexGuard<'_, HashMap<PathBuf, Repo>> {
+        locked(&self.inner.repos)
+    }
+
+    /// Passes a boundary; what is before it is committed.
+    pub(crate) fn point(&self, name: &str) {
+        if let Some(observer) = &self.inner.config.observer {
+            observer.at(name);
+        }
+    }
+
+    pub(crate) fn made_progress(&self) {
+        self.inner.progress.send_modify(|n| *n += 1);
+    }
+
+    pub(crate) fn progress(&self) -> watch::Receiver<u64> {
+        self.inner.progress.subscribe()
+    }
+
+    /// Where a task's logs are.
+    pub(crate) fn log_dir(&self, project: &ProjectId, task: &TaskId) -> PathBuf {
+        self.inner.config.data_dir.join("logs").join(project.as_str()).join(task.as_str())
+    }
+
+    /// Records an event about a task.
+    pub(crate) async fn emit(
+        &self,
+        tx: &mut Tx,
+        kind: EventType,
+        task: &TaskRow,
+        entity: &str,
+        data: &Value,
+    ) -> Result<()> {
+        tx.emit(kind, self.now(), Some(&task.project_id), Some(&task.id), entity, data).await?;
+        Ok(())
+    }
+}
+
+/// Makes a folder that only its owner can enter.
+fn private_folder(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+    if path.is_dir() {
+        return Ok(());
+    }
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
+}

@@ -1,0 +1,166 @@
+//! Why a command is refused or fails.
+
+use forge_git::GitError;
+use forge_model::offer::Offer;
+use forge_model::workflow::{Action, Finding, IllegalTransition};
+use forge_store::StoreError;
+use serde_json::Value;
+
+/// A state of affairs that a command does not fit; each has a code that callers branch on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each name is its own code, see `ConflictCode::as_str`")]
+pub enum ConflictCode {
+    NotAwaiting,
+    NotClaimable,
+    NotOffered,
+    AgentBusy,
+    Paused,
+    DependencyOpen,
+    DependencyCycle,
+    NameTaken,
+    InUse,
+    NothingToUndo,
+    NothingRunning,
+    NothingToContinue,
+    WorkspaceMissing,
+    BackupInTheWay,
+    StatesInUse,
+    TaskOpen,
+    Stopping,
+}
+
+impl ConflictCode {
+    /// The code as callers see it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotAwaiting => "not_awaiting",
+            Self::NotClaimable => "not_claimable",
+            Self::NotOffered => "not_offered",
+            Self::AgentBusy => "agent_busy",
+            Self::Paused => "paused",
+            Self::DependencyOpen => "dependency_open",
+            Self::DependencyCycle => "dependency_cycle",
+            Self::NameTaken => "name_taken",
+            Self::InUse => "in_use",
+            Self::NothingToUndo => "nothing_to_undo",
+            Self::NothingRunning => "nothing_running",
+            Self::NothingToContinue => "nothing_to_continue",
+            Self::WorkspaceMissing => "workspace_missing",
+            Self::BackupInTheWay => "backup_in_the_way",
+            Self::StatesInUse => "states_in_use",
+            Self::TaskOpen => "task_open",
+            Self::Stopping => "stopping",
+        }
+    }
+}
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// There is no such thing.
+    #[error("no {what} `{id}`")]
+    NotFound {
+        /// The kind of thing.
+        what: &'static str,
+        /// How it was named.
+        id: String,
+    },
+    /// The input is wrong; every field that is.
+    #[error("the input is not valid: {}", list(.0))]
+    Invalid(Vec<Finding>),
+    /// The task changed since it was read.
+    #[error("the task is at version {actual}, not {expected}: read it again")]
+    VersionConflict {
+        /// What the caller believed.
+        expected: u32,
+        /// What is true.
+        actual: u32,
+    },
+    /// The workflow has no such move.
+    #[error(transparent)]
+    IllegalTransition(#[from] IllegalTransition),
+    /// A guard refused the move; nothing changed.
+    #[error("{reason}")]
+    GuardRejected {
+        /// The guard.
+        action: Action,
+        /// Why.
+        reason: String,
+        /// What it found.
+        details: Value,
+    },
+    /// What is asked is not offered now.
+    #[error("`{verb}` is not offered for this task now")]
+    NotOffered {
+        /// What was asked.
+        verb: String,
+        /// What is offered.
+        offers: Vec<Offer>,
+    },
+    /// It does not fit the state of affairs.
+    #[error("{message}")]
+    Conflict {
+        /// The code.
+        code: ConflictCode,
+        /// What does not fit, and what to do.
+        message: String,
+        /// Facts.
+        details: Value,
+    },
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// git failed.
+    #[error("failed to {0}")]
+    Git(#[from] GitError),
+    /// A log cannot be read or written.
+    #[error(transparent)]
+    Log(#[from] forge_agents::LogError),
+    /// The file system failed.
+    #[error("failed to {doing}: {source}")]
+    Io {
+        /// What was tried.
+        doing: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A stored definition does not read back.
+    #[error("the project's stored {what} is not valid: {}", list(.findings))]
+    Stored {
+        /// `workflow` or `settings`.
+        what: &'static str,
+        /// What is wrong with it.
+        findings: Vec<Finding>,
+    },
+}
+
+fn list(findings: &[Finding]) -> String {
+    let each: Vec<String> = findings
+        .iter()
+        .map(|f| if f.path.is_empty() { f.message.clone() } else { format!("{}: {}", f.path, f.message) })
+        .collect();
+    each.join("; ")
+}
+
+impl EngineError {
+    pub(crate) fn not_found(what: &'static str, id: impl std::fmt::Display) -> Self {
+        Self::NotFound { what, id: id.to_string() }
+    }
+
+    pub(crate) fn invalid(path: &str, message: impl Into<String>) -> Self {
+        Self::Invalid(vec![Finding { path: path.to_owned(), message: message.into() }])
+    }
+
+    pub(crate) fn conflict(code: ConflictCode, message: impl Into<String>) -> Self {
+        Self::Conflict { code, message: message.into(), details: Value::Null }
+    }
+
+    pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let doing = doing.into();
+        move |source| Self::Io { doing, source }
+    }
+}
+
+/// Lets sqlx errors of a transaction flow through `?` without naming the store each time.
+pub(crate) type Result<T, E = EngineError> = std::result::Result<T, E>;

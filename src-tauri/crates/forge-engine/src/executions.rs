@@ -1,0 +1,458 @@
+//! Runs of agents: started after their row is committed, watched, ended whole, and their end written in one
+//! transaction with the steps that follow.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::Duration,
+};
+
+use forge_agents::{
+    Adapter, AgentError, Control, Launch, Limits, LogWriter, RunOutcome, SessionRequest, ShellAdapter,
+    marker_of,
+};
+use forge_exec::{Command, ExecError, Finished, Marker, OutputSink, ProcessIdentity};
+use forge_model::agent::{AdapterKind, Agent, ShellConfig};
+use forge_model::event::EventType;
+use forge_model::execution::{Execution, ExecutionError, ExecutionStatus, Usage};
+use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::log::EntryKind;
+use forge_model::prompt::{CoderPrompt, Correction, coder_prompt};
+use forge_model::task::AnnotationType;
+use forge_model::transition::StepKind;
+use forge_model::workspace::Workspace;
+use forge_store::table::executions::ExecutionRow;
+use forge_store::table::processes::ProcessRow;
+use forge_store::table::steps::StepRow;
+use forge_store::table::{
+    agents, executions, processes, slots, steps, tasks, tasks::TaskRow, transitions, workspaces,
+};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::{
+    Engine, EngineError,
+    context::{ProjectContext, task_branch},
+    engine::{LogGrowth, locked},
+    error::Result,
+    transition::Trouble,
+};
+
+/// From the gentle signal to the kill of an agent.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often the growth of a log is told at most.
+const GROWTH_EVERY: Duration = Duration::from_millis(100);
+
+/// The runs of this process.
+#[derive(Debug, Default)]
+pub(crate) struct Running {
+    runs: Mutex<HashMap<TaskId, Run>>,
+}
+
+#[derive(Debug, Clone)]
+struct Run {
+    execution: ExecutionId,
+    cancel: CancellationToken,
+    activity: watch::Receiver<String>,
+    gone: watch::Receiver<bool>,
+}
+
+/// Everything a launch needs, read in one go.
+struct Prepared {
+    row: ExecutionRow,
+    task: TaskRow,
+    context: std::sync::Arc<ProjectContext>,
+    agent: Agent,
+    workspace: Workspace,
+}
+
+impl Engine {
+    /// What the agent of a task is doing now.
+    pub(crate) fn activity_of(&self, task: &TaskId) -> Option<(ExecutionId, String)> {
+        let runs = locked(&self.inner.running.runs);
+        runs.get(task).map(|run| (run.execution.clone(), run.activity.borrow().clone()))
+    }
+
+    /// Whether an agent runs for a task in this process.
+    pub(crate) fn is_running(&self, task: &TaskId) -> bool {
+        locked(&self.inner.running.runs).contains_key(task)
+    }
+
+    /// Starts the process of a recorded execution.
+    pub(crate) fn launch(&self, id: ExecutionId) {
+        let engine = self.clone();
+        self.inner.tracker.spawn(async move {
+            if let Err(error) = engine.run_execution(&id).await {
+                tracing::error!(execution = %id, %error, "failed to run an execution");
+                if let Err(error) = engine.fail_to_start(&id, &error).await {
+                    tracing::error!(execution = %id, %error, "failed to record it; the next start settles it");
+                }
+            }
+        });
+    }
+
+    /// Ends the run of a task, if there is one, and waits until nothing of it is left.
+    pub(crate) async fn stop_run(&self, task: &TaskId) -> bool {
+        let run = locked(&self.inner.running.runs).get(task).cloned();
+        let Some(mut run) = run else { return false };
+        run.cancel.cancel();
+        // An error means the run's sender is dropped: it is gone too.
+        let _ = run.gone.wait_for(|gone| *gone).await;
+        true
+    }
+
+    async fn run_execution(&self, id: &ExecutionId) -> Result<()> {
+        let prepared = self.prepare_run(id).await?;
+        let task_id = prepared.task.id.clone();
+        let control = Control::new(self.inner.shutdown.child_token());
+        let (sender, gone) = watch::channel(false);
+        let run = Run {
+            execution: id.clone(),
+            cancel: control.cancel.clone(),
+            activity: control.watch_activity(),
+            gone,
+        };
+        locked(&self.inner.running.runs).insert(task_id.clone(), run);
+        let ended = self.run_prepared(&prepared, &control).await;
+        locked(&self.inner.running.runs).remove(&task_id);
+        sender.send_replace(true);
+        self.kick(&task_id);
+        self.wake_waiting();
+        self.made_progress();
+        ended
+    }
+
+    async fn prepare_run(&self, id: &ExecutionId) -> Result<Prepared> {
+        let mut conn = self.store().read().await?;
+        let row =
+            executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
+        let task_id = &row.execution.task_id;
+        let task =
+            tasks::get(&mut conn, task_id).await?.ok_or_else(|| EngineError::not_found("task", task_id))?;
+        let context = self.context(&mut conn, &task.project_id).await?;
+        let agent_id = &row.execution.agent_id;
+        let agent = agents::get(&mut conn, agent_id)
+            .await?
+            .ok_or_else(|| EngineError::not_found("agent", agent_id))?;
+        let workspace = workspaces::last(&mut conn, task_id)
+            .await?
+            .ok_or_else(|| EngineError::not_found("workspace of task", task_id))?;
+        Ok(Prepared { row, task, context, agent, workspace })
+    }
+
+    async fn run_prepared(&self, p: &Prepared, control: &Control) -> Result<()> {
+        let id = &p.row.execution.id;
+        let repo = self.repo(&p.context).await?;
+        let before = repo.head(Path::new(&p.workspace.path)).await?;
+        let lock = self.lock_workspace(&p.workspace, id)?;
+        let prompt = prompt_of(&p.context, &p.task, &p.row.corrections);
+        let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
+        tokio::fs::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
+        let log_dir = self.log_dir(&p.task.project_id, &p.task.id);
+        let log = LogWriter::open(&log_dir, id.as_str(), id.as_str(), forge_agents::log::DEFAULT_CAP_BYTES)?;
+        log.append(EntryKind::UserMessage, "prompt", json!({ "text": prompt }));
+        let marker = marker_of(id.as_str());
+        self.record_running(p, &before, &marker).await?;
+        self.point("execution.starting");
+        let growth = self.follow_log(&p.task, id.as_str(), &log);
+        let (engine, workspace, lock_id) = (self.clone(), p.workspace.clone(), id.clone());
+        let launch = Launch {
+            execution_id: id.0.clone(),
+            log: log.clone(),
+            config: p.agent.config.clone(),
+            model: p.agent.model.clone(),
+            prompt,
+            prompt_file: prompt_file.clone(),
+            worktree: PathBuf::from(&p.workspace.path),
+            env: self.run_env(p, &prompt_file).await,
+            shell: p.context.settings.shell.clone(),
+            limits: limits_of(&p.agent),
+            grace: GRACE,
+            session: SessionRequest::New,
+            started: Box::new(move |identity: ProcessIdentity| {
+                engine.point("execution.started");
+                if let Err(error) = engine.name_holder(&workspace, &lock_id, &identity) {
+                    tracing::warn!(%error, "failed to name the process in the worktree's lock");
+                }
+            }),
+        };
+        let outcome = match p.agent.adapter {
+            AdapterKind::Shell => ShellAdapter.run(launch, control).await,
+        };
+        drop(growth);
+        close_log(log).await?;
+        drop(lock);
+        self.end_run(&p.row.execution, &p.task.id, outcome, control).await
+    }
+
+    async fn record_running(&self, p: &Prepared, before: &str, marker: &Marker) -> Result<()> {
+        let mut execution = p.row.execution.clone();
+        execution.status = ExecutionStatus::Running;
+        execution.before_commit = Some(before.to_owned());
+        let mut tx = self.store().write().await?;
+        executions::update(&mut tx, &execution).await?;
+        // Recorded before there is a process: its marker finds it even if this is all that was written.
+        let process = ProcessRow {
+            marker: marker.0.clone(),
+            task_id: p.task.id.clone(),
+            pid: 0,
+            start_time: 0,
+            boot_id: String::new(),
+        };
+        processes::insert(&mut tx, &process, self.now()).await?;
+        self.emit(
+            &mut tx,
+            EventType::TaskUpdated,
+            &p.task,
+            execution.id.as_str(),
+            &json!({ "running": true }),
+        )
+        .await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Writes how a run ended and what follows. A run that Forge's own end cut short stays recorded as
+    /// running: the next start sees that and goes on.
+    async fn end_run(
+        &self,
+        execution: &Execution,
+        task_id: &TaskId,
+        outcome: RunOutcome,
+        control: &Control,
+    ) -> Result<()> {
+        self.point("execution.ended");
+        let marker = marker_of(execution.id.as_str());
+        let mut tx = self.store().write().await?;
+        processes::delete(&mut tx, &marker.0).await?;
+        if self.inner.shutdown.is_cancelled() && outcome.result.is_err() {
+            tx.commit().await?;
+            return Ok(());
+        }
+        let Some(task) = tasks::get(&mut tx, task_id).await? else { return Ok(()) };
+        let Some(row) = executions::get(&mut tx, &execution.id).await? else { return Ok(()) };
+        let mut execution = row.execution;
+        let stopped = control.cancel.is_cancelled() && outcome.result.is_err();
+        execution.status = match &outcome.result {
+            Ok(()) => ExecutionStatus::Finished,
+            Err(_) if stopped => ExecutionStatus::Cancelled,
+            Err(_) => ExecutionStatus::Failed,
+        };
+        execution.error = outcome.result.as_ref().err().filter(|_| !stopped).map(describe);
+        execution.usage = Usage::of_run(&outcome.usage);
+        execution.activity = outcome.activity;
+        execution.session_id = outcome.session_id;
+        execution.summary = outcome.summary;
+        execution.finished_at = Some(self.now());
+        executions::update(&mut tx, &execution).await?;
+        slots::release(&mut tx, task_id).await?;
+        if !stopped {
+            let kinds: &[StepKind] = if outcome.result.is_ok() {
+                &[StepKind::CommitWork, StepKind::Advance]
+            } else {
+                &[StepKind::Restart]
+            };
+            self.append_work_steps(&mut tx, &task, &execution.id, kinds).await?;
+        }
+        let facts =
+            json!({ "status": execution.status, "error": execution.error.as_ref().map(|error| &error.code) });
+        self.emit(&mut tx, EventType::ExecutionFinished, &task, execution.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        self.point("execution.finished");
+        Ok(())
+    }
+
+    /// Queues what follows the end of an execution.
+    pub(crate) async fn append_work_steps(
+        &self,
+        tx: &mut forge_store::Tx,
+        task: &TaskRow,
+        execution: &ExecutionId,
+        kinds: &[StepKind],
+    ) -> Result<()> {
+        let last = transitions::last(tx, &task.id).await?;
+        for kind in kinds {
+            let mut step = StepRow::pending(&task.id, &task.status, *kind, "work_end");
+            step.execution_id = Some(execution.clone());
+            step.transition_seq = last.as_ref().map(|last| last.seq);
+            steps::insert(tx, &mut step).await?;
+        }
+        Ok(())
+    }
+
+    /// A run that could not even be started, for a reason other than the agent's program.
+    async fn fail_to_start(&self, id: &ExecutionId, error: &EngineError) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        let Some(row) = executions::get(&mut tx, id).await? else { return Ok(()) };
+        let mut execution = row.execution;
+        let Some(mut task) = tasks::get(&mut tx, &execution.task_id).await? else { return Ok(()) };
+        let context = self.context(&mut tx, &task.project_id).await?;
+        execution.status = ExecutionStatus::Failed;
+        execution.finished_at = Some(self.now());
+        execution.error = Some(ExecutionError {
+            code: "environment".to_owned(),
+            message: error.to_string(),
+            remedy: "Mend what the message names, then try again.".to_owned(),
+        });
+        executions::update(&mut tx, &execution).await?;
+        processes::delete(&mut tx, &marker_of(id.as_str()).0).await?;
+        let mut trouble = Trouble::new(AnnotationType::EnvironmentNotReady, error.to_string());
+        trouble.execution = Some(id.clone());
+        self.block(&mut tx, &context, &mut task, trouble, forge_model::actor::Cause::Workflow).await?;
+        tx.commit().await?;
+        self.kick(&task.id);
+        Ok(())
+    }
+
+    /// The environment of everything that runs on a task's behalf, on top of the user's own.
+    pub(crate) fn task_env(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        workspace: Option<&Workspace>,
+    ) -> Vec<(String, String)> {
+        let mut env = vec![
+            ("FORGE_TASK_ID".to_owned(), task.id.0.clone()),
+            ("FORGE_TASK_NUMBER".to_owned(), task.number.to_string()),
+            ("FORGE_TASK_TITLE".to_owned(), task.title.clone()),
+            ("FORGE_TASK_STATUS".to_owned(), task.status.clone()),
+            ("FORGE_TASK_BRANCH".to_owned(), task_branch(task)),
+            ("FORGE_PROJECT_ID".to_owned(), context.project.id.0.clone()),
+            ("FORGE_PROJECT_NAME".to_owned(), context.project.name.clone()),
+            ("FORGE_REPO_PATH".to_owned(), context.project.repo_path.clone()),
+        ];
+        if let Some(workspace) = workspace {
+            env.push(("FORGE_WORKTREE_PATH".to_owned(), workspace.path.clone()));
+            env.push(("FORGE_PORT_BASE".to_owned(), workspace.port_base.to_string()));
+        }
+        env
+    }
+
+    async fn run_env(&self, p: &Prepared, prompt_file: &Path) -> Vec<(String, String)> {
+        let execution = &p.row.execution;
+        let mut env = self.task_env(&p.context, &p.task, Some(&p.workspace));
+        env.push(("FORGE_AGENT_ID".to_owned(), execution.agent_id.0.clone()));
+        env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
+        env.push(("FORGE_ATTEMPT".to_owned(), execution.attempt.to_string()));
+        env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
+        match self.inner.login_path.get().await {
+            Ok(path) => env.push(("PATH".to_owned(), path.to_string_lossy().into_owned())),
+            Err(error) => tracing::warn!(%error, "programs are looked for on this process's own path"),
+        }
+        env
+    }
+
+    /// Tells the growth of a log while the guard lives.
+    pub(crate) fn follow_log(&self, task: &TaskRow, log_id: &str, log: &LogWriter) -> DropGuard {
+        let ended = CancellationToken::new();
+        let guard = ended.clone().drop_guard();
+        let mut last = log.follow();
+        let sender = self.inner.log_growth.clone();
+        let (project_id, task_id, log_id) = (task.project_id.clone(), task.id.clone(), log_id.to_owned());
+        self.inner.tracker.spawn(async move {
+            loop {
+                let over = tokio::select! {
+                    () = ended.cancelled() => true,
+                    changed = last.changed() => changed.is_err(),
+                };
+                let seq = *last.borrow_and_update();
+                // Nobody listening is fine: growth is news, not history.
+                let _ = sender.send(LogGrowth {
+                    project_id: project_id.clone(),
+                    task_id: task_id.clone(),
+                    log_id: log_id.clone(),
+                    seq,
+                });
+                if over {
+                    return;
+                }
+                tokio::time::sleep(GROWTH_EVERY).await;
+            }
+        });
+        guard
+    }
+
+    /// Runs a process on a task's behalf, recorded before it starts so that a later engine can end it.
+    pub(crate) async fn run_recorded(
+        &self,
+        task: &TaskRow,
+        command: Command,
+        cancel: &CancellationToken,
+        output: &mut (dyn OutputSink + Send),
+    ) -> Result<Finished, RunError> {
+        let marker = command.marker.0.clone();
+        let row = ProcessRow {
+            marker: marker.clone(),
+            task_id: task.id.clone(),
+            pid: 0,
+            start_time: 0,
+            boot_id: String::new(),
+        };
+        let mut tx = self.store().write().await?;
+        processes::insert(&mut tx, &row, self.now()).await?;
+        tx.commit().await?;
+        let finished = forge_exec::run(command, cancel, |_| self.point("process.started"), output).await;
+        let mut tx = self.store().write().await?;
+        processes::delete(&mut tx, &marker).await?;
+        tx.commit().await?;
+        Ok(finished?)
+    }
+}
+
+/// Why a process on a task's behalf could not be run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    #[error(transparent)]
+    Store(#[from] forge_store::StoreError),
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+}
+
+/// The task's folder: what holds the worktree, the lock and the prompts.
+pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
+    let tree = Path::new(&workspace.path);
+    tree.parent().unwrap_or(tree).to_owned()
+}
+
+fn limits_of(agent: &Agent) -> Limits {
+    let config: Option<ShellConfig> = match agent.adapter {
+        AdapterKind::Shell => serde_json::from_value(agent.config.clone()).ok(),
+    };
+    let default = Limits::default();
+    let seconds = |value: Option<u32>| value.map(|seconds| Duration::from_secs(u64::from(seconds)));
+    Limits {
+        wall_clock: seconds(config.as_ref().and_then(|c| c.wall_clock_seconds)).or(default.wall_clock),
+        silence: seconds(config.as_ref().and_then(|c| c.silence_seconds)).or(default.silence),
+    }
+}
+
+fn describe(error: &AgentError) -> ExecutionError {
+    ExecutionError {
+        code: error.code().to_owned(),
+        message: error.to_string(),
+        remedy: error.remedy().to_owned(),
+    }
+}
+
+async fn close_log(log: LogWriter) -> Result<()> {
+    tokio::task::spawn_blocking(move || log.close())
+        .await
+        .map(drop)
+        .map_err(|error| EngineError::io("close a log")(std::io::Error::other(error)))
+}
+
+/// The prompt of a run for a task.
+pub(crate) fn prompt_of(context: &ProjectContext, task: &TaskRow, corrections: &[Correction]) -> String {
+    let checks = context.review_config(task).ci_steps.unwrap_or_default();
+    coder_prompt(CoderPrompt {
+        number: task.number,
+        title: &task.title,
+        description: &task.description,
+        branch: &task_branch(task),
+        target: &context.target_branch(task),
+        checks: &checks,
+        corrections,
+    })
+}

@@ -1,0 +1,134 @@
+//! `before_exit` guards: asked before anything is written, so a refusal changes nothing.
+
+use std::path::Path;
+
+use forge_git::DiffScope;
+use forge_model::task::ExecutionMode;
+use forge_model::workflow::{Action, Audience, OnFailure, State, StateKind};
+use forge_model::workspace::WorkspaceStatus;
+use forge_store::table::{dependencies, tasks, tasks::TaskRow, workspaces};
+use serde_json::{Value, json};
+
+use crate::{Engine, EngineError, context::ProjectContext, error::Result};
+
+impl Engine {
+    /// Asks the guards of the state that is about to be left.
+    ///
+    /// # Errors
+    /// `GuardRejected` by the first one that refuses.
+    pub(crate) async fn ask_guards(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        audience: Audience,
+    ) -> Result<()> {
+        let Some(state) = context.workflow.state(&task.status) else { return Ok(()) };
+        for hook in &state.hooks.before_exit {
+            if hook.applies_to != Audience::All && hook.applies_to != audience {
+                continue;
+            }
+            let Some((reason, details)) = self.objection(context, task, hook.action).await? else { continue };
+            if hook.on_failure == Some(OnFailure::Log) {
+                tracing::info!(task = %task.id, guard = %hook.action, %reason, "guard objected, its policy is to log");
+                continue;
+            }
+            return Err(EngineError::GuardRejected { action: hook.action, reason, details });
+        }
+        Ok(())
+    }
+
+    async fn objection(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        guard: Action,
+    ) -> Result<Option<(String, Value)>> {
+        match guard {
+            Action::DependencyGate => self.open_prerequisites(context, task).await,
+            Action::SubtaskSequenceComplete => self.open_ordered_children(context, task).await,
+            Action::RequireCleanWorktree => self.uncommitted(context, task).await,
+            Action::RequireNoConflictMarkers => self.markers(context, task).await,
+            // The definition's validation keeps every other action out of this phase.
+            _ => Ok(None),
+        }
+    }
+
+    async fn open_prerequisites(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+    ) -> Result<Option<(String, Value)>> {
+        let mut conn = self.store().read().await?;
+        let mut open = Vec::new();
+        for id in dependencies::of(&mut conn, &task.id).await? {
+            if let Some(other) = tasks::get(&mut conn, &id).await?
+                && !is_done(context, &other)
+            {
+                open.push(other);
+            }
+        }
+        Ok((!open.is_empty()).then(|| {
+            let names: Vec<String> =
+                open.iter().map(|task| format!("#{} {}", task.number, task.title)).collect();
+            let ids: Vec<&str> = open.iter().map(|task| task.id.as_str()).collect();
+            (format!("waits for {}", names.join(", ")), json!({ "open": ids }))
+        }))
+    }
+
+    async fn open_ordered_children(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+    ) -> Result<Option<(String, Value)>> {
+        let mut conn = self.store().read().await?;
+        let open: Vec<TaskRow> = tasks::children(&mut conn, &task.id)
+            .await?
+            .into_iter()
+            .filter(|child| child.execution_mode == ExecutionMode::OrderedTurn)
+            .filter(|child| !context.workflow.state(&child.status).is_some_and(State::is_terminal))
+            .collect();
+        Ok((!open.is_empty()).then(|| {
+            let ids: Vec<&str> = open.iter().map(|task| task.id.as_str()).collect();
+            (
+                format!("{} ordered subtasks are open", open.len()),
+                json!({ "code": "SUBTASK_SEQUENCE_NOT_COMPLETE", "open": ids }),
+            )
+        }))
+    }
+
+    async fn uncommitted(&self, context: &ProjectContext, task: &TaskRow) -> Result<Option<(String, Value)>> {
+        let Some(workspace) = self.active_workspace(task).await? else { return Ok(None) };
+        let status = self.repo(context).await?.status(Path::new(&workspace.path)).await?;
+        Ok((!status.is_empty()).then(|| {
+            let paths: Vec<&str> = status.iter().map(|entry| entry.path.as_str()).collect();
+            (format!("{} files are not committed", paths.len()), json!({ "files": paths }))
+        }))
+    }
+
+    async fn markers(&self, context: &ProjectContext, task: &TaskRow) -> Result<Option<(String, Value)>> {
+        let Some(workspace) = self.active_workspace(task).await? else { return Ok(None) };
+        let repo = self.repo(context).await?;
+        let worktree = Path::new(&workspace.path);
+        let scope =
+            DiffScope::Worktree { worktree: worktree.to_owned(), base: workspace.base_commit.clone() };
+        let changed: Vec<String> =
+            repo.diff_files(&scope).await?.files.into_iter().map(|file| file.path).collect();
+        let marked = repo.conflict_markers(worktree, &changed).await?;
+        Ok((!marked.is_empty()).then(|| {
+            (format!("conflict markers are left in {}", marked.join(", ")), json!({ "files": marked }))
+        }))
+    }
+
+    async fn active_workspace(&self, task: &TaskRow) -> Result<Option<forge_model::workspace::Workspace>> {
+        let mut conn = self.store().read().await?;
+        let last = workspaces::last(&mut conn, &task.id).await?;
+        Ok(last.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir()))
+    }
+}
+
+/// Whether a task reached a terminal state other than the cancellation.
+pub(crate) fn is_done(context: &ProjectContext, task: &TaskRow) -> bool {
+    context.workflow.state(&task.status).is_some_and(|state| {
+        state.kind == StateKind::Terminal && state.name != context.workflow.cancellation_state
+    })
+}

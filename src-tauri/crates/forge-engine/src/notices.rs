@@ -1,0 +1,47 @@
+//! Telling the person. A notification is a row, written in the transaction of its cause; the window raises
+//! the native one when the event's `native` says so.
+
+use forge_model::event::EventType;
+use forge_model::notification::{Notification, NotificationKind};
+use forge_store::Tx;
+use forge_store::table::{notifications, tasks::TaskRow};
+use serde_json::json;
+
+use crate::{Engine, context::ProjectContext, error::Result};
+
+impl Engine {
+    /// Tells the person something about a task, once per `cause`.
+    pub(crate) async fn notify(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &TaskRow,
+        kind: NotificationKind,
+        body: &str,
+        cause: &str,
+    ) -> Result<()> {
+        let wanted = &context.settings.notifications;
+        let native = match kind {
+            NotificationKind::Blocked => wanted.blocked,
+            NotificationKind::AwaitingHuman => wanted.awaiting_human,
+            NotificationKind::Waiting => wanted.waiting,
+            NotificationKind::Done => wanted.done,
+        };
+        let notification = Notification {
+            id: self.new_id(),
+            kind,
+            project_id: task.project_id.clone(),
+            task_id: task.id.clone(),
+            task_number: task.number,
+            title: task.title.clone(),
+            body: body.to_owned(),
+            read: false,
+            created_at: self.now(),
+        };
+        if notifications::insert(tx, &notification, cause).await? {
+            let facts = json!({ "kind": kind, "native": native });
+            self.emit(tx, EventType::NotificationCreated, task, notification.id.as_str(), &facts).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,389 @@
+//! What people look at: lists, histories, logs and diffs. Nothing here writes.
+
+use std::path::{Path, PathBuf};
+
+use forge_agents::LogReader;
+use forge_git::{DiffPage, DiffScope, Repo};
+use forge_model::diff::{DiffSummary, FileDiff};
+use forge_model::event::Event;
+use forge_model::execution::Execution;
+use forge_model::ids::{ExecutionId, NotificationId, ProjectId, TaskId};
+use forge_model::log::LogPage;
+use forge_model::notification::Notification;
+use forge_model::review::Review;
+use forge_model::task::Task;
+use forge_model::transition::{Transition, TransitionStep};
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::table::steps::StepRow;
+use forge_store::table::tasks::{Filter, TaskRow};
+use forge_store::table::{events, executions, notifications, reviews, steps, tasks, transitions, workspaces};
+
+use crate::{
+    ConflictCode, Engine, EngineError, TaskPage, context::ProjectContext, error::Result,
+    executions::prompt_of, steps::name_of, workspace::read_lock,
+};
+
+/// Which part of a task's changes is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiffRequest {
+    /// Everything since it left the target, committed or not.
+    Task,
+    /// What is not committed.
+    Uncommitted,
+    /// What the latest run did.
+    Turn,
+    /// What changed since the last review.
+    SinceReview,
+}
+
+impl Engine {
+    /// A page of a project's tasks in board order.
+    ///
+    /// # Errors
+    /// `NotFound` for the project, `Invalid` for a cursor that is none.
+    pub async fn tasks(
+        &self,
+        project: &ProjectId,
+        states: Vec<String>,
+        text: Option<String>,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> Result<TaskPage> {
+        let mut conn = self.store().read().await?;
+        self.context(&mut conn, project).await?;
+        let after = cursor.map(parse_cursor).transpose()?;
+        let filter = Filter { project: Some(project.clone()), states, text, after };
+        let mut rows = tasks::list(&mut conn, &filter, limit + 1).await?;
+        let more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let next_cursor = rows.last().filter(|_| more).map(|last| format!("{}:{}", last.position, last.id));
+        Ok(TaskPage { items: self.view(&mut conn, rows).await?, next_cursor })
+    }
+
+    /// A task by its number.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn task_by_number(&self, project: &ProjectId, number: u32) -> Result<Task> {
+        let mut conn = self.store().read().await?;
+        let row = tasks::by_number(&mut conn, project, number).await?;
+        let row = row.ok_or_else(|| EngineError::not_found("task", format!("#{number}")))?;
+        self.view_one(&mut conn, row).await
+    }
+
+    /// Tasks that need the person, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn attention(&self, limit: u32) -> Result<Vec<Task>> {
+        let mut conn = self.store().read().await?;
+        let rows = tasks::attention(&mut conn, limit).await?;
+        self.view(&mut conn, rows).await
+    }
+
+    /// A task's reviews, oldest first.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn reviews(&self, id: &TaskId) -> Result<Vec<Review>> {
+        let mut conn = self.store().read().await?;
+        self.load(&mut conn, id, None).await?;
+        Ok(reviews::list(&mut conn, id).await?)
+    }
+
+    /// A task's latest review.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn last_review(&self, id: &TaskId) -> Result<Option<Review>> {
+        Ok(reviews::last(&mut *self.store().read().await?, id).await?)
+    }
+
+    /// A task's executions, oldest first.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn executions(&self, id: &TaskId) -> Result<Vec<Execution>> {
+        let mut conn = self.store().read().await?;
+        self.load(&mut conn, id, None).await?;
+        let rows = executions::list(&mut conn, id).await?;
+        Ok(rows.into_iter().map(|row| self.with_activity(row.execution)).collect())
+    }
+
+    /// One execution.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn execution(&self, id: &ExecutionId) -> Result<Execution> {
+        let mut conn = self.store().read().await?;
+        let row =
+            executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
+        Ok(self.with_activity(row.execution))
+    }
+
+    fn with_activity(&self, mut execution: Execution) -> Execution {
+        if let Some((id, activity)) = self.activity_of(&execution.task_id)
+            && id == execution.id
+        {
+            execution.activity = activity;
+        }
+        execution
+    }
+
+    /// A task's moves with what ran after each, oldest first.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn transitions(&self, id: &TaskId) -> Result<Vec<Transition>> {
+        let mut conn = self.store().read().await?;
+        self.load(&mut conn, id, None).await?;
+        let moves = transitions::list(&mut conn, id).await?;
+        let all = steps::list(&mut conn, id).await?;
+        Ok(moves
+            .into_iter()
+            .map(|row| Transition {
+                steps: all.iter().filter(|step| step.transition_seq == Some(row.seq)).map(shown).collect(),
+                id: row.id,
+                from: row.from,
+                to: row.to,
+                trigger: row.trigger,
+                actor: row.actor,
+                reason: row.reason,
+                rejection: row.rejection,
+                at: row.at,
+            })
+            .collect())
+    }
+
+    /// A task's latest workspace record, also when its worktree is gone.
+    ///
+    /// # Errors
+    /// `NotFound` when there never was one.
+    pub async fn workspace(&self, id: &TaskId) -> Result<Workspace> {
+        let mut conn = self.store().read().await?;
+        self.load(&mut conn, id, None).await?;
+        let mut workspace = workspaces::last(&mut conn, id)
+            .await?
+            .ok_or_else(|| EngineError::not_found("workspace of task", id))?;
+        workspace.lock = read_lock(&workspace);
+        Ok(workspace)
+    }
+
+    /// What the next run of a task's agent would be told.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn prompt_preview(&self, id: &TaskId) -> Result<String> {
+        let mut conn = self.store().read().await?;
+        let (task, context) = self.load(&mut conn, id, None).await?;
+        let last = executions::last(&mut conn, id).await?;
+        Ok(prompt_of(&context, &task, &last.map(|row| row.corrections).unwrap_or_default()))
+    }
+
+    /// A stretch of a log of a task: an execution's, a check's or a set-up's.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such log.
+    pub async fn log_page(
+        &self,
+        task: &TaskId,
+        log_id: &str,
+        after: Option<u64>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<LogPage> {
+        let dir = self.log_dir_of(task).await?;
+        let log = log_id.to_owned();
+        let page =
+            tokio::task::spawn_blocking(move || LogReader::page(&dir, &log, after, before, limit)).await;
+        let page = page.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))?;
+        match page {
+            Err(forge_agents::LogError::NotFound(_)) => {
+                Ok(LogPage { entries: Vec::new(), first_seq: 0, last_seq: 0, total: 0 })
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// The whole of a text that a log keeps apart.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn log_blob(&self, task: &TaskId, log_id: &str, seq: u64) -> Result<String> {
+        let dir = self.log_dir_of(task).await?;
+        let log = log_id.to_owned();
+        let blob = tokio::task::spawn_blocking(move || LogReader::blob(&dir, &log, seq)).await;
+        Ok(blob.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))??)
+    }
+
+    async fn log_dir_of(&self, task: &TaskId) -> Result<PathBuf> {
+        let mut conn = self.store().read().await?;
+        let (row, _) = self.load(&mut conn, task, None).await?;
+        Ok(self.log_dir(&row.project_id, task))
+    }
+
+    /// The changed files of a task.
+    ///
+    /// # Errors
+    /// `NotFound`, `WorkspaceMissing` when work never started.
+    pub async fn diff(&self, id: &TaskId, request: DiffRequest) -> Result<DiffSummary> {
+        let (repo, scope) = self.diff_scope(id, request).await?;
+        Ok(repo.diff_files(&scope).await?)
+    }
+
+    /// A page of one changed file.
+    ///
+    /// # Errors
+    /// `NotFound`, `WorkspaceMissing` when work never started.
+    pub async fn diff_file(
+        &self,
+        id: &TaskId,
+        request: DiffRequest,
+        path: &str,
+        page: DiffPage,
+    ) -> Result<FileDiff> {
+        let (repo, scope) = self.diff_scope(id, request).await?;
+        match repo.diff_file(&scope, path, page).await {
+            Err(forge_git::GitError::NotInDiff { path }) => Err(EngineError::not_found("changed file", path)),
+            other => Ok(other?),
+        }
+    }
+
+    async fn diff_scope(&self, id: &TaskId, request: DiffRequest) -> Result<(Repo, DiffScope)> {
+        let mut conn = self.store().read().await?;
+        let (task, context) = self.load(&mut conn, id, None).await?;
+        let workspace = workspaces::last(&mut conn, id).await?;
+        let workspace = workspace.ok_or_else(|| {
+            EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
+        })?;
+        let run = executions::last(&mut conn, id).await?.map(|row| row.execution);
+        let reviewed =
+            reviews::list(&mut conn, id).await?.into_iter().rev().find_map(|review| review.reviewed_commit);
+        drop(conn);
+        let repo = self.repo(&context).await?;
+        let worktree = PathBuf::from(&workspace.path);
+        let present = workspace.status != WorkspaceStatus::Cleaned && worktree.join(".git").exists();
+        let tip =
+            if present { repo.head(&worktree).await? } else { self.branch_tip(&repo, &workspace).await? };
+        let base = self.diff_base(&repo, &context, &task, &workspace, &tip).await?;
+        let since = |base: String| {
+            if present {
+                DiffScope::Worktree { worktree: worktree.clone(), base }
+            } else {
+                DiffScope::Commits { base, head: tip.clone() }
+            }
+        };
+        let scope = match request {
+            DiffRequest::Task => since(base),
+            DiffRequest::Uncommitted if present => DiffScope::Uncommitted { worktree },
+            DiffRequest::Uncommitted => DiffScope::Commits { base: tip.clone(), head: tip },
+            DiffRequest::SinceReview => since(reviewed.unwrap_or(base)),
+            DiffRequest::Turn => match run.map(|run| (run.before_commit, run.after_commit)) {
+                Some((Some(before), Some(after))) => DiffScope::Commits { base: before, head: after },
+                Some((Some(before), None)) => since(before),
+                _ => since(base),
+            },
+        };
+        Ok((repo, scope))
+    }
+
+    async fn branch_tip(&self, repo: &Repo, workspace: &Workspace) -> Result<String> {
+        let tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
+        tip.ok_or_else(|| {
+            EngineError::conflict(
+                ConflictCode::WorkspaceMissing,
+                format!("the branch {} is gone", workspace.branch),
+            )
+        })
+    }
+
+    /// Where the task left its target; the recorded base once its work is part of the target.
+    async fn diff_base(
+        &self,
+        repo: &Repo,
+        context: &ProjectContext,
+        task: &TaskRow,
+        workspace: &Workspace,
+        tip: &str,
+    ) -> Result<String> {
+        let target = format!("refs/heads/{}", context.target_branch(task));
+        let base = repo.merge_base(&target, tip).await?;
+        Ok(base.filter(|base| base != tip).unwrap_or_else(|| workspace.base_commit.clone()))
+    }
+
+    /// Notifications, newest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn notifications(&self, limit: u32) -> Result<Vec<Notification>> {
+        Ok(notifications::list(&mut *self.store().read().await?, limit).await?)
+    }
+
+    /// One notification.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn notification(&self, id: &NotificationId) -> Result<Notification> {
+        let found = notifications::get(&mut *self.store().read().await?, id).await?;
+        found.ok_or_else(|| EngineError::not_found("notification", id))
+    }
+
+    /// Marks notifications as seen; all of them when none is named.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn mark_read(&self, ids: Option<&[NotificationId]>) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        notifications::mark_read(&mut tx, ids).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// At most `limit` events after `after`, oldest first; none when events after it are no longer kept.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn events_after(&self, after: i64, limit: u32) -> Result<Option<Vec<Event>>> {
+        let mut conn = self.store().read().await?;
+        let first = events::first_seq(&mut conn).await?;
+        let pruned = after > 0 && first.is_some_and(|first| after < first - 1);
+        if pruned { Ok(None) } else { Ok(Some(events::after(&mut conn, after, limit).await?)) }
+    }
+
+    /// Worktrees that exist, with the task each belongs to.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn workspaces(&self) -> Result<Vec<Workspace>> {
+        let mut all = workspaces::present(&mut *self.store().read().await?).await?;
+        for workspace in &mut all {
+            workspace.lock = read_lock(workspace);
+        }
+        Ok(all)
+    }
+
+    /// Whether the folder of a task's worktree exists.
+    #[must_use]
+    pub fn is_present(workspace: &Workspace) -> bool {
+        Path::new(&workspace.path).is_dir()
+    }
+}
+
+fn shown(step: &StepRow) -> TransitionStep {
+    TransitionStep {
+        phase: step.phase.clone(),
+        action: name_of(step).to_owned(),
+        status: step.status,
+        outcome: step.outcome,
+        reason: step.reason.clone(),
+        duration_ms: step.finished_at.zip(step.started_at).map(|(end, start)| end.since(start)),
+        log_id: step.log_id.clone(),
+    }
+}
+
+fn parse_cursor(cursor: &str) -> Result<(f64, String)> {
+    cursor
+        .split_once(':')
+        .and_then(|(position, id)| Some((position.parse().ok()?, id.to_owned())))
+        .ok_or_else(|| EngineError::invalid("cursor", "is not one that a list gave"))
+}

@@ -1,0 +1,136 @@
+//! Settling what an earlier process left: its children are ended, its locks released, its runs marked
+//! lost, and everything that was pending goes on.
+
+use std::{path::PathBuf, time::Duration};
+
+use forge_exec::{Marker, sweep};
+use forge_git::Trash;
+use forge_model::execution::ExecutionStatus;
+use forge_model::time::Timestamp;
+use forge_model::transition::StepKind;
+use forge_model::workflow::State;
+use forge_store::table::{events, executions, processes, slots, steps, tasks, workspaces};
+
+use crate::{Engine, error::Result};
+
+/// From the gentle signal to the kill of what a dead engine left running.
+const ORPHAN_GRACE: Duration = Duration::from_secs(2);
+/// How many events are kept.
+const EVENTS_KEPT: u32 = 100_000;
+
+impl Engine {
+    /// Runs once at start, before anything else may happen.
+    pub(crate) async fn recover(&self) -> Result<()> {
+        self.end_orphans().await?;
+        let mut tx = self.store().write().await?;
+        for workspace in workspaces::present(&mut tx).await? {
+            self.release_stale_lock(&workspace);
+        }
+        for row in executions::open(&mut tx, None).await? {
+            let mut execution = row.execution;
+            let Some(task) = tasks::get(&mut tx, &execution.task_id).await? else { continue };
+            tracing::info!(execution = %execution.id, task = %task.id, "a run was cut short by the end of an earlier process");
+            execution.status = ExecutionStatus::Lost;
+            execution.finished_at = Some(self.now());
+            executions::update(&mut tx, &execution).await?;
+            slots::release(&mut tx, &task.id).await?;
+            self.append_work_steps(&mut tx, &task, &execution.id, &[StepKind::Restart]).await?;
+        }
+        events::prune(&mut tx, EVENTS_KEPT).await?;
+        tx.commit().await?;
+        self.point("recovery.settled");
+        let open = steps::tasks_with_open(&mut *self.store().read().await?).await?;
+        for task in open {
+            self.kick(&task);
+        }
+        self.plan_cleanup(self.now());
+        self.sweep_trash();
+        Ok(())
+    }
+
+    /// Ends every process that an earlier engine recorded, by the mark that it and its descendants carry.
+    async fn end_orphans(&self) -> Result<()> {
+        let left = processes::list(&mut *self.store().read().await?).await?;
+        for process in left {
+            let ended = sweep(&Marker(process.marker.clone()), ORPHAN_GRACE).await;
+            if ended > 0 {
+                tracing::warn!(marker = %process.marker, ended, "ended processes that an earlier engine left running");
+            }
+            let mut tx = self.store().write().await?;
+            processes::delete(&mut tx, &process.marker).await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes worktrees that were set aside but not deleted.
+    fn sweep_trash(&self) {
+        let root = self.inner.config.workspace_root.clone();
+        self.inner.tracker.spawn(async move {
+            for folder in task_folders(&root) {
+                match Trash::left_in(&folder) {
+                    Ok(left) => {
+                        for trash in left {
+                            if let Err(error) = trash.delete().await {
+                                tracing::warn!(%error, "failed to delete a removed worktree");
+                            }
+                        }
+                    }
+                    Err(error) => tracing::warn!(%error, "failed to look for removed worktrees"),
+                }
+            }
+        });
+    }
+
+    /// Looks for worktrees whose time has come at `at`, and from then on whenever the next one is due.
+    pub(crate) fn plan_cleanup(&self, at: Timestamp) {
+        let engine = self.clone();
+        self.inner.tracker.spawn(async move {
+            let wait = u64::try_from(at.since(engine.now())).unwrap_or(0);
+            tokio::select! {
+                () = engine.inner.shutdown.cancelled() => return,
+                () = tokio::time::sleep(Duration::from_millis(wait)) => {}
+            }
+            match engine.clean_up_due().await {
+                Ok(Some(next)) => engine.plan_cleanup(next),
+                Ok(None) => {}
+                Err(error) => tracing::error!(%error, "failed to look for worktrees to remove"),
+            }
+        });
+    }
+
+    async fn clean_up_due(&self) -> Result<Option<Timestamp>> {
+        let (due, next) = {
+            let mut conn = self.store().read().await?;
+            workspaces::due(&mut conn, self.now()).await?
+        };
+        for workspace in due {
+            let (task, context) = {
+                let mut conn = self.store().read().await?;
+                let Some(task) = tasks::get(&mut conn, &workspace.task_id).await? else { continue };
+                let context = self.context(&mut conn, &task.project_id).await?;
+                (task, context)
+            };
+            // A task that was opened again needs its worktree.
+            if context.workflow.state(&task.status).is_some_and(State::is_terminal)
+                && let Err(reason) = self.remove_workspace(&context, &task, workspace).await?
+            {
+                tracing::info!(task = %task.id, %reason, "a worktree's removal is tried again later");
+            }
+        }
+        Ok(next)
+    }
+}
+
+/// The folders below the workspace root that belong to tasks, or did.
+pub(crate) fn task_folders(root: &std::path::Path) -> Vec<PathBuf> {
+    let folders = |path: &std::path::Path| {
+        std::fs::read_dir(path)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+            .filter(|path| path.is_dir())
+            .collect::<Vec<_>>()
+    };
+    folders(root).iter().flat_map(|project| folders(project)).collect()
+}

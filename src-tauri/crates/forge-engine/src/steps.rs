@@ -1,0 +1,462 @@
+//! Running what is still to be done for a task, in order.
+//!
+//! Instant steps only read and write the database; a run of them is one transaction. The others act on
+//! processes and git: they are marked running, run, and their end is written with whatever follows from it.
+//! A step whose task was moved meanwhile finds itself done and its end is dropped. Every step may be run
+//! again after a kill: it looks first at what is there.
+
+mod checks;
+mod cleanup;
+pub(crate) mod decide;
+mod dispatch;
+mod finish;
+mod merge;
+mod relatives;
+
+use std::sync::Arc;
+
+use forge_model::actor::Cause;
+use forge_model::event::EventType;
+use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::notification::NotificationKind;
+use forge_model::task::{AnnotationType, WaitReason, Waiting};
+use forge_model::transition::{StepKind, StepOutcome, StepStatus};
+use forge_model::workflow::{Action, OnFailure};
+use forge_store::Tx;
+use forge_store::table::{
+    steps, steps::StepRow, tasks, tasks::TaskRow, transitions, transitions::TransitionRow,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Engine, EngineError,
+    context::ProjectContext,
+    error::Result,
+    transition::{Move, Trouble, failure_policy},
+};
+
+/// How a step ended.
+pub(crate) enum End {
+    /// It did what it is for; with a remark.
+    Ok(Option<String>),
+    /// There was nothing to do, and why.
+    Skipped(String),
+    /// It failed; its hook's policy decides.
+    Failed(Trouble),
+    /// It sends the task on.
+    Go(Box<Move>),
+    /// It blocks the task, whatever the policy.
+    Block(Trouble),
+    /// It cannot go on yet and will be run again.
+    Wait(Waiting),
+    /// It was stopped from outside and stays pending.
+    Interrupted,
+}
+
+impl End {
+    pub(crate) const fn ok() -> Self {
+        Self::Ok(None)
+    }
+
+    pub(crate) fn skipped(reason: impl Into<String>) -> Self {
+        Self::Skipped(reason.into())
+    }
+
+    pub(crate) fn go(mv: Move) -> Self {
+        Self::Go(Box::new(mv))
+    }
+
+    pub(crate) fn wait(reason: WaitReason, message: impl Into<String>) -> Self {
+        Self::Wait(Waiting { reason, until: None, files: Vec::new(), message: message.into() })
+    }
+}
+
+/// What is done once the transaction is committed.
+pub(crate) enum Effect {
+    /// Start this execution's process.
+    Launch(ExecutionId),
+    /// Run the pending steps of another task.
+    Kick(TaskId),
+    /// Places became free: ask whoever waits for one.
+    WakeWaiting,
+}
+
+/// Everything a step is given.
+pub(crate) struct Stepping {
+    pub step: StepRow,
+    pub task: TaskRow,
+    pub context: Arc<ProjectContext>,
+    /// The move that the step belongs to.
+    pub transition: TransitionRow,
+}
+
+enum Next {
+    Nothing,
+    Later(forge_model::time::Timestamp),
+    Run(Box<Stepping>),
+}
+
+impl Engine {
+    /// Runs the task's steps until none is left, one waits, or `cancel` fires.
+    pub(crate) async fn work(&self, task: &TaskId, cancel: &CancellationToken) {
+        while !cancel.is_cancelled() {
+            let next = match self.run_instant_steps(task).await {
+                Ok(next) => next,
+                Err(error) => {
+                    tracing::error!(%task, %error, "failed to go on with a task; its steps stay pending");
+                    return;
+                }
+            };
+            match next {
+                Next::Nothing => return,
+                Next::Later(at) => {
+                    let ms = u64::try_from(at.since(self.now())).unwrap_or(0);
+                    tokio::select! {
+                        () = cancel.cancelled() => return,
+                        () = tokio::time::sleep(std::time::Duration::from_millis(ms)) => {}
+                    }
+                }
+                Next::Run(stepping) => {
+                    let name = name_of(&stepping.step);
+                    self.point(&format!("step.begin:{name}"));
+                    let end = match self.run_step(&stepping, cancel).await {
+                        Ok(end) => end,
+                        Err(_) if cancel.is_cancelled() => End::Interrupted,
+                        Err(error) => self.broken(&stepping, &error),
+                    };
+                    self.point(&format!("step.ran:{name}"));
+                    match self.finish_step(task, stepping.step.id, end).await {
+                        Ok(true) => self.made_progress(),
+                        Ok(false) => return self.made_progress(),
+                        Err(error) => {
+                            tracing::error!(%task, %error, "failed to record a step; it stays pending");
+                            return;
+                        }
+                    }
+                    self.point(&format!("step.end:{name}"));
+                }
+            }
+        }
+    }
+
+    /// A step that could not even be tried: the task needs a person, who sees the error itself.
+    fn broken(&self, stepping: &Stepping, error: &EngineError) -> End {
+        tracing::warn!(task = %stepping.task.id, step = name_of(&stepping.step), %error, "step failed");
+        let kind = match (stepping.step.kind, stepping.step.action) {
+            (StepKind::PrepareWorkspace, _) => AnnotationType::WorkspaceError,
+            (_, Some(Action::RunMerge)) => AnnotationType::MergeError,
+            _ => AnnotationType::RecoveryRequired,
+        };
+        End::Block(Trouble::new(kind, error.to_string()))
+    }
+
+    /// Runs instant steps in one transaction, up to the first that acts on the world or must wait.
+    async fn run_instant_steps(&self, task_id: &TaskId) -> Result<Next> {
+        let mut effects = Vec::new();
+        let mut tx = self.store().write().await?;
+        let next = loop {
+            let Some(mut step) = steps::next(&mut tx, task_id).await? else { break Next::Nothing };
+            if let Some(at) = step.not_before.filter(|at| *at > self.now()) {
+                break Next::Later(at);
+            }
+            let Some(mut task) = tasks::get(&mut tx, task_id).await? else { break Next::Nothing };
+            let context = self.context(&mut tx, &task.project_id).await?;
+            let transition = match step.transition_seq {
+                Some(seq) => transitions::get(&mut tx, seq).await?,
+                None => transitions::last(&mut tx, task_id).await?,
+            };
+            let transition =
+                transition.ok_or_else(|| EngineError::not_found("transition of step", step.id))?;
+            step.runs += 1;
+            step.started_at.get_or_insert(self.now());
+            let mut stepping =
+                Stepping { step, task: task.clone(), context: Arc::clone(&context), transition };
+            if !is_instant(&stepping.step) {
+                stepping.step.status = StepStatus::Running;
+                steps::update(&mut tx, &stepping.step).await?;
+                break Next::Run(Box::new(stepping));
+            }
+            let end = self.run_instant(&mut tx, &mut stepping, &mut effects).await?;
+            task = stepping.task;
+            let mut step = stepping.step;
+            if !self.record(&mut tx, &context, &mut task, &mut step, end, &mut effects).await? {
+                break Next::Nothing;
+            }
+        };
+        tx.commit().await?;
+        self.made_progress();
+        self.act(effects);
+        Ok(next)
+    }
+
+    async fn run_instant(&self, tx: &mut Tx, s: &mut Stepping, effects: &mut Vec<Effect>) -> Result<End> {
+        match (s.step.kind, s.step.action) {
+            (StepKind::UndoWindow, _) => Ok(End::ok()),
+            (StepKind::ClearBarrier, _) => {
+                s.task.entry_barrier = None;
+                tasks::update(tx, &mut s.task, self.now()).await?;
+                Ok(End::ok())
+            }
+            (StepKind::Admit, _) => self.admit(tx, s).await,
+            (StepKind::Restart, _) => self.restart(tx, s, effects).await,
+            (StepKind::Action, Some(action)) => self.run_instant_action(tx, s, action, effects).await,
+            (kind, _) => Ok(End::skipped(format!("{kind} is not an instant step"))),
+        }
+    }
+
+    async fn run_instant_action(
+        &self,
+        tx: &mut Tx,
+        s: &mut Stepping,
+        action: Action,
+        effects: &mut Vec<Effect>,
+    ) -> Result<End> {
+        match action {
+            Action::RunBeforeWorkHooks => Ok(End::skipped("no hooks configured")),
+            Action::DispatchRoleAgent => self.dispatch(tx, s, effects).await,
+            Action::CheckRetryBudget => self.show_budget(tx, s).await,
+            Action::AutoCascadeOnReviewPass => self.decide_review(tx, s).await,
+            Action::AutoCascadeOnUnassignedRole => self.pass_unassigned(tx, s).await,
+            Action::AutoCascadeOnMergeResult => self.decide_merge(tx, s).await,
+            Action::PublishTaskBlocked => self.publish_blocked(tx, s).await,
+            Action::SatisfyDependents => self.satisfy_dependents(tx, s, effects).await,
+            Action::PropagateDoneToSubtasks => self.close_ordered_children(tx, s, false, effects).await,
+            Action::CancelPendingSubtasks => self.close_ordered_children(tx, s, true, effects).await,
+            Action::DependencyGate
+            | Action::RequireCleanWorktree
+            | Action::RequireNoConflictMarkers
+            | Action::SubtaskSequenceComplete => Ok(End::skipped("asked before the move")),
+            Action::RunCiSteps
+            | Action::RunMerge
+            | Action::CleanupWorkspaceNow
+            | Action::ScheduleWorkspaceCleanup => {
+                Ok(End::skipped(format!("{action} is not an instant action")))
+            }
+        }
+    }
+
+    async fn run_step(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+        match (s.step.kind, s.step.action) {
+            (StepKind::PrepareWorkspace, _) => self.prepare_workspace(s, cancel).await,
+            (StepKind::CommitWork, _) => self.commit_work(s).await,
+            (StepKind::Advance, _) => self.advance(s).await,
+            (StepKind::Cleanup, _) | (_, Some(Action::CleanupWorkspaceNow)) => self.clean_up_now(s).await,
+            (_, Some(Action::ScheduleWorkspaceCleanup)) => self.schedule_cleanup(s).await,
+            (_, Some(Action::RunCiSteps)) => self.run_checks(s, cancel).await,
+            (_, Some(Action::RunMerge)) => self.run_merge(s).await,
+            (kind, action) => Ok(End::skipped(format!("nothing to run for {kind} {action:?}"))),
+        }
+    }
+
+    /// Writes how a step ended, unless the task was moved meanwhile. Says whether to go on.
+    async fn finish_step(&self, task_id: &TaskId, step_id: i64, end: End) -> Result<bool> {
+        let mut effects = Vec::new();
+        let mut tx = self.store().write().await?;
+        let Some(mut task) = tasks::get(&mut tx, task_id).await? else { return Ok(false) };
+        let current = steps::next(&mut tx, task_id).await?.filter(|step| step.id == step_id);
+        let Some(mut step) = current else { return Ok(true) };
+        let context = self.context(&mut tx, &task.project_id).await?;
+        let go_on = self.record(&mut tx, &context, &mut task, &mut step, end, &mut effects).await?;
+        tx.commit().await?;
+        self.act(effects);
+        Ok(go_on)
+    }
+
+    /// Writes an end and what follows from it. Says whether to go on with the task's next step.
+    async fn record(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        step: &mut StepRow,
+        end: End,
+        effects: &mut Vec<Effect>,
+    ) -> Result<bool> {
+        let waited = task.waiting.is_some();
+        let mut done = |outcome: StepOutcome, reason: Option<String>| {
+            step.status = StepStatus::Done;
+            step.outcome = Some(outcome);
+            step.reason = reason;
+            step.finished_at = Some(self.now());
+        };
+        match end {
+            End::Interrupted => {
+                step.status = StepStatus::Pending;
+                step.reason = Some("interrupted".to_owned());
+                steps::update(tx, step).await?;
+                return Ok(false);
+            }
+            End::Wait(waiting) => {
+                step.status = StepStatus::Pending;
+                step.reason = Some(waiting.message.clone());
+                steps::update(tx, step).await?;
+                self.begin_to_wait(tx, context, task, step, waiting).await?;
+                return Ok(false);
+            }
+            End::Ok(remark) => done(StepOutcome::Ok, remark),
+            End::Skipped(reason) => done(StepOutcome::Skipped, Some(reason)),
+            End::Failed(trouble) => {
+                done(StepOutcome::Failed, Some(trouble.message.clone()));
+                steps::update(tx, step).await?;
+                return self.follow_policy(tx, context, task, step, trouble, effects).await;
+            }
+            End::Go(mv) => {
+                done(StepOutcome::Cascade, Some(format!("to {}", mv.to)));
+                steps::update(tx, step).await?;
+                self.cascade(tx, context, task, *mv).await?;
+                effects.push(Effect::WakeWaiting);
+                return Ok(true);
+            }
+            End::Block(trouble) => {
+                done(StepOutcome::Failed, Some(trouble.message.clone()));
+                steps::update(tx, step).await?;
+                self.block(tx, context, task, trouble, Cause::Workflow).await?;
+                effects.push(Effect::WakeWaiting);
+                return Ok(true);
+            }
+        }
+        steps::update(tx, step).await?;
+        if waited {
+            task.waiting = None;
+            tasks::update(tx, task, self.now()).await?;
+        }
+        let facts = json!({ "step": name_of(step), "outcome": step.outcome });
+        self.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
+        Ok(true)
+    }
+
+    async fn begin_to_wait(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        step: &StepRow,
+        waiting: Waiting,
+    ) -> Result<()> {
+        if task.waiting.as_ref() == Some(&waiting) {
+            return Ok(());
+        }
+        if matches!(waiting.reason, WaitReason::TargetCheckoutDirty | WaitReason::GitLocked) {
+            let cause = format!("waiting:{}:{}", step.id, waiting.reason);
+            self.notify(tx, context, task, NotificationKind::Waiting, &waiting.message, &cause).await?;
+        }
+        let facts = json!({ "waiting": waiting.reason });
+        task.waiting = Some(waiting);
+        tasks::update(tx, task, self.now()).await?;
+        self.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await
+    }
+
+    async fn follow_policy(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        step: &StepRow,
+        trouble: Trouble,
+        effects: &mut Vec<Effect>,
+    ) -> Result<bool> {
+        let facts = json!({ "action": name_of(step), "reason": trouble.message });
+        self.emit(tx, EventType::TransitionEffectFailed, task, task.id.as_str(), &facts).await?;
+        match failure_policy(step) {
+            OnFailure::Log => Ok(true),
+            OnFailure::Block => {
+                steps::skip_open(tx, &task.id, "behind the barrier", self.now()).await?;
+                task.error_annotation = Some(trouble.annotation(&task.status, self.now()));
+                tasks::update(tx, task, self.now()).await?;
+                self.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &Value::Null).await?;
+                let body = task.error_annotation.as_ref().map(|a| a.message.clone()).unwrap_or_default();
+                self.notify(
+                    tx,
+                    context,
+                    task,
+                    NotificationKind::Blocked,
+                    &body,
+                    &format!("barrier:{}", step.id),
+                )
+                .await?;
+                Ok(false)
+            }
+            OnFailure::Cascade(to) => {
+                let Some(from) = transitions::last(tx, &task.id).await? else { return Ok(true) };
+                let mut mv = Move::cascade(&to, "cascade", Cause::Workflow, &from);
+                mv.reason = Some(trouble.message);
+                self.cascade(tx, context, task, mv).await?;
+                effects.push(Effect::WakeWaiting);
+                Ok(true)
+            }
+        }
+    }
+
+    /// Does what was waiting for a commit.
+    pub(crate) fn act(&self, effects: Vec<Effect>) {
+        let mut wake = false;
+        for effect in effects {
+            match effect {
+                Effect::Launch(id) => {
+                    self.point("execution.recorded");
+                    self.launch(id);
+                }
+                Effect::Kick(task) => self.kick(&task),
+                Effect::WakeWaiting => wake = true,
+            }
+        }
+        if wake {
+            self.wake_waiting();
+        }
+    }
+
+    /// Asks every task that waits for a place again, in order of priority.
+    pub(crate) fn wake_waiting(&self) {
+        let engine = self.clone();
+        self.inner.tracker.spawn(async move {
+            let waiting = async {
+                let mut conn = engine.store().read().await?;
+                tasks::waiting(&mut conn).await
+            };
+            match waiting.await {
+                Ok(tasks) => {
+                    for task in tasks.iter().filter(|task| waits_for_place(task)) {
+                        engine.kick(&task.id);
+                    }
+                }
+                Err(error) => tracing::error!(%error, "failed to look for waiting tasks"),
+            }
+        });
+    }
+}
+
+fn waits_for_place(task: &TaskRow) -> bool {
+    task.waiting.as_ref().is_some_and(|waiting| {
+        matches!(
+            waiting.reason,
+            WaitReason::AgentBusy
+                | WaitReason::ProjectBusy
+                | WaitReason::Paused
+                | WaitReason::Held
+                | WaitReason::DependencyOpen
+        )
+    })
+}
+
+/// Steps that only read and write the database.
+fn is_instant(step: &StepRow) -> bool {
+    match step.kind {
+        StepKind::UndoWindow | StepKind::Admit | StepKind::ClearBarrier | StepKind::Restart => true,
+        StepKind::PrepareWorkspace | StepKind::CommitWork | StepKind::Advance | StepKind::Cleanup => false,
+        StepKind::Action => !matches!(
+            step.action,
+            Some(
+                Action::RunCiSteps
+                    | Action::RunMerge
+                    | Action::CleanupWorkspaceNow
+                    | Action::ScheduleWorkspaceCleanup
+            )
+        ),
+    }
+}
+
+/// The action's name, or the engine's own work.
+pub(crate) fn name_of(step: &StepRow) -> &'static str {
+    step.action.map_or(step.kind.as_str(), Action::as_str)
+}

@@ -1,0 +1,291 @@
+//! The checks of a review: shell commands in the task's worktree, one after the other, each in a process
+//! group of its own with a time limit and its whole output in a log of its own.
+
+use std::{io, path::Path, time::Duration};
+
+use async_trait::async_trait;
+use forge_agents::LogWriter;
+use forge_exec::{Command, Exit, Finished, HeadTail, Marker, OutputSink, Stream};
+use forge_git::{DiffScope, Repo};
+use forge_model::actor::{Actor, Cause};
+use forge_model::event::EventType;
+use forge_model::log::EntryKind;
+use forge_model::prompt::Correction;
+use forge_model::review::{DEFAULT_CI_TIMEOUT_SECONDS, Review, ReviewConfig, ReviewStatus, ReviewStep};
+use forge_model::task::{AnnotationType, Evidence};
+use forge_model::workflow::OnFailure;
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::table::{reviews, tasks, workspaces};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{End, Stepping, decide::Rejection};
+use crate::{
+    Engine, EngineError,
+    error::Result,
+    transition::{Trouble, failure_policy},
+};
+
+/// How much of each stream a review's row keeps.
+const TAIL_BYTES: usize = 4096;
+/// From the gentle signal to the kill of a check.
+const GRACE: Duration = Duration::from_secs(5);
+
+impl Engine {
+    pub(super) async fn run_checks(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+        let (review, workspace) = {
+            let mut conn = self.store().read().await?;
+            let review = reviews::of_transition(&mut conn, &s.task.id, s.transition.seq).await?;
+            (review, workspaces::last(&mut conn, &s.task.id).await?)
+        };
+        let Some(mut review) = review else { return Ok(End::skipped("no review belongs to this move")) };
+        let present =
+            workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
+        let Some(workspace) = present else { return Ok(End::skipped("no workspace")) };
+        let repo = self.repo(&s.context).await?;
+        self.open_review(s, &mut review, &repo, &workspace).await?;
+        let config = s.context.review_config(&s.task);
+        let commands = config.ci_steps.clone().unwrap_or_default();
+        if commands.is_empty() {
+            return Ok(End::Ok(Some("no checks configured".to_owned())));
+        }
+        for (index, command) in commands.iter().enumerate() {
+            let check = self.run_check(s, &review, &workspace, &config, index, command, cancel).await?;
+            let Some(mut check) = check else { return Ok(End::Interrupted) };
+            check.changed_files = self.settle_changes(&repo, &workspace, &config, command).await?;
+            self.write_check(s, &review, &check).await?;
+            if check.exit_code != Some(0) || check.timed_out || !check.changed_files.is_empty() {
+                return self.failed(s, review, check).await;
+            }
+        }
+        Ok(End::Ok(Some(format!("{} checks passed", commands.len()))))
+    }
+
+    /// Marks the review as running on the worktree's commit; an earlier, interrupted try is forgotten.
+    async fn open_review(
+        &self,
+        s: &Stepping,
+        review: &mut Review,
+        repo: &Repo,
+        workspace: &Workspace,
+    ) -> Result<()> {
+        let commit = repo.head(Path::new(&workspace.path)).await?;
+        let strayed = self.paths_outside_the_pass(s, repo, workspace, &commit).await?;
+        let no_checks = s.context.review_config(&s.task).ci_steps.is_none_or(|steps| steps.is_empty());
+        review.status = ReviewStatus::Running;
+        review.reviewed_commit = Some(commit);
+        if !strayed.is_empty() {
+            review.note = Some(format!("the fix changes more than was reviewed: {}", strayed.join(", ")));
+        } else if no_checks && review.note.is_none() {
+            review.note = Some("no checks configured".to_owned());
+        }
+        let mut tx = self.store().write().await?;
+        reviews::clear_steps(&mut tx, &review.id).await?;
+        reviews::update(&mut tx, review).await?;
+        if !strayed.is_empty()
+            && let Some(mut task) = tasks::get(&mut tx, &s.task.id).await?
+        {
+            task.review_passed_at = None;
+            tasks::update(&mut tx, &mut task, self.now()).await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// In a conflict-fix cycle the earlier pass stands for the paths it saw; others are judged again.
+    async fn paths_outside_the_pass(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        workspace: &Workspace,
+        commit: &str,
+    ) -> Result<Vec<String>> {
+        if s.task.review_passed_at.is_none() {
+            return Ok(Vec::new());
+        }
+        let passed = {
+            let mut conn = self.store().read().await?;
+            let all = reviews::list(&mut conn, &s.task.id).await?;
+            all.into_iter()
+                .rev()
+                .find(|review| review.status == ReviewStatus::Passed)
+                .and_then(|review| review.reviewed_commit)
+        };
+        let Some(passed) = passed else { return Ok(Vec::new()) };
+        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+        let seen = changed_since_target(repo, &target, &passed, &workspace.base_commit).await?;
+        let now = changed_since_target(repo, &target, commit, &workspace.base_commit).await?;
+        Ok(now.into_iter().filter(|path| !seen.contains(path)).collect())
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is a fact of one check; a struct would only rename them"
+    )]
+    async fn run_check(
+        &self,
+        s: &Stepping,
+        review: &Review,
+        workspace: &Workspace,
+        config: &ReviewConfig,
+        index: usize,
+        command: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Option<ReviewStep>> {
+        let log_id = format!("check-{}-{index}", review.id);
+        let mut check = ReviewStep {
+            index: u32::try_from(index).unwrap_or(u32::MAX),
+            command: command.to_owned(),
+            exit_code: None,
+            signal: None,
+            timed_out: false,
+            finished: false,
+            duration_ms: 0,
+            stdout_tail: String::new(),
+            stderr_tail: String::new(),
+            cached: false,
+            changed_files: Vec::new(),
+            log_id: log_id.clone(),
+        };
+        self.write_check(s, review, &check).await?;
+        let timeout =
+            Duration::from_secs(u64::from(config.ci_timeout_seconds.unwrap_or(DEFAULT_CI_TIMEOUT_SECONDS)));
+        let marker = Marker(format!("check-{}-{index}", review.id));
+        let process =
+            Command::shell(&s.context.settings.shell, command, Path::new(&workspace.path), marker.clone())
+                .envs(self.task_env(&s.context, &s.task, Some(workspace)))
+                .timeout(timeout)
+                .grace(GRACE);
+        let log = LogWriter::open(
+            &self.log_dir(&s.task.project_id, &s.task.id),
+            &log_id,
+            &log_id,
+            forge_agents::log::DEFAULT_CAP_BYTES,
+        )?;
+        let mut output = CheckOutput { log: log.clone(), kept: HeadTail::new(TAIL_BYTES) };
+        let _follow = self.follow_log(&s.task, &log_id, &log);
+        let finished = self.run_recorded(&s.task, process, cancel, &mut output).await;
+        tokio::task::spawn_blocking(move || log.close())
+            .await
+            .map_err(|e| EngineError::io("close a log")(io::Error::other(e)))?;
+        let kept = output.kept.into_strings();
+        (check.stdout_tail, check.stderr_tail, check.finished) = (kept.stdout, kept.stderr, true);
+        match finished {
+            Ok(Finished { cancelled: true, .. }) => return Ok(None),
+            Ok(finished) => {
+                check.timed_out = finished.timed_out;
+                check.duration_ms = i64::try_from(finished.duration.as_millis()).unwrap_or(i64::MAX);
+                match finished.exit {
+                    Exit::Code(code) => check.exit_code = Some(code),
+                    Exit::Signal(signal) => check.signal = Some(signal),
+                }
+            }
+            Err(error) => check.stderr_tail = error.to_string(),
+        }
+        Ok(Some(check))
+    }
+
+    async fn write_check(&self, s: &Stepping, review: &Review, check: &ReviewStep) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        reviews::put_step(&mut tx, &review.id, check).await?;
+        let facts = json!({ "index": check.index, "finished": check.finished, "exit_code": check.exit_code });
+        self.emit(&mut tx, EventType::ReviewStep, &s.task, review.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Tracked files that a check changed: named, or committed when the configuration allows it. Left as
+    /// they are they would be merged without anybody having looked at them.
+    async fn settle_changes(
+        &self,
+        repo: &Repo,
+        workspace: &Workspace,
+        config: &ReviewConfig,
+        command: &str,
+    ) -> Result<Vec<String>> {
+        let worktree = Path::new(&workspace.path);
+        let changed = repo.tracked_changes(worktree).await?;
+        if changed.is_empty() || config.allow_changes != Some(true) {
+            return Ok(changed);
+        }
+        repo.commit_all(worktree, &format!("Changes made by check: {command}"), None).await?;
+        Ok(Vec::new())
+    }
+
+    async fn failed(&self, s: &Stepping, mut review: Review, check: ReviewStep) -> Result<End> {
+        let reason = match (check.timed_out, check.exit_code, check.signal) {
+            (true, ..) => format!("check `{}` ran out of time", check.command),
+            (_, Some(0), _) => {
+                format!("check `{}` changed tracked files: {}", check.command, check.changed_files.join(", "))
+            }
+            (_, Some(code), _) => format!("check `{}` exited with {code}", check.command),
+            (_, None, Some(signal)) => format!("check `{}` was ended by signal {signal}", check.command),
+            (_, None, None) => format!("check `{}` could not be run", check.command),
+        };
+        let output =
+            [check.stdout_tail.trim_end(), check.stderr_tail.trim_end()].join("\n").trim().to_owned();
+        let evidence = Evidence {
+            command: Some(check.command.clone()),
+            exit_code: check.exit_code,
+            output,
+            log_id: Some(check.log_id.clone()),
+        };
+        let mut tx = self.store().write().await?;
+        let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
+        if task.status != s.task.status {
+            return Ok(End::Interrupted);
+        }
+        self.fail_review(&mut tx, &task, &mut review, Actor::System { cause: Cause::Review }, &reason)
+            .await?;
+        let end = match failure_policy(&s.step) {
+            _ if task.review_passed_at.take().is_some() => {
+                tasks::update(&mut tx, &mut task, self.now()).await?;
+                let mut trouble = Trouble::new(AnnotationType::CiFailedAfterMergeFix, reason);
+                trouble.evidence = Some(evidence);
+                End::Block(trouble)
+            }
+            OnFailure::Cascade(to) => {
+                let of = crate::boundary::budget(&mut tx, &s.context, &task).await?.review.limit + 1;
+                let attempt = review.attempt_number;
+                let correction = Correction::CheckFailed { step: check, attempt, of: of.max(attempt) };
+                let actor = Actor::System { cause: Cause::Review };
+                let rejection = Rejection { to, actor, reason, correction, evidence: Some(evidence) };
+                self.reject(&mut tx, &s.context, &mut task, &s.transition, rejection).await?
+            }
+            OnFailure::Block | OnFailure::Log => {
+                let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+                trouble.evidence = Some(evidence);
+                End::Failed(trouble)
+            }
+        };
+        tx.commit().await?;
+        Ok(end)
+    }
+}
+
+/// Paths that differ between a commit and where it left the target, or its recorded base without one.
+async fn changed_since_target(repo: &Repo, target: &str, commit: &str, base: &str) -> Result<Vec<String>> {
+    let base = repo.merge_base(target, commit).await?.unwrap_or_else(|| base.to_owned());
+    let summary = repo.diff_files(&DiffScope::Commits { base, head: commit.to_owned() }).await?;
+    Ok(summary.files.into_iter().flat_map(|file| [Some(file.path), file.old_path]).flatten().collect())
+}
+
+/// A check's output: the whole of it in its log, its two ends for the review's row.
+struct CheckOutput {
+    log: LogWriter,
+    kept: HeadTail,
+}
+
+#[async_trait]
+impl OutputSink for CheckOutput {
+    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        self.kept.push(stream, bytes);
+        self.log.raw(bytes);
+        let kind = match stream {
+            Stream::Stdout => EntryKind::Stdout,
+            Stream::Stderr => EntryKind::Stderr,
+        };
+        self.log.append(kind, "", json!({ "text": String::from_utf8_lossy(bytes) }));
+        Ok(())
+    }
+}

@@ -1,0 +1,315 @@
+//! Starting agents: the place they need, the execution row, and the start after a conflict or a failure.
+
+use forge_model::actor::Cause;
+use forge_model::agent::Agent;
+use forge_model::budget::BudgetKind;
+use forge_model::event::EventType;
+use forge_model::execution::{CostSource, Execution, ExecutionRole, ExecutionStatus, Usage};
+use forge_model::ids::ExecutionId;
+use forge_model::prompt::Correction;
+use forge_model::task::{AnnotationType, HolderKind, WaitReason};
+use forge_model::workflow::StateKind;
+use forge_store::Tx;
+use forge_store::table::executions::ExecutionRow;
+use forge_store::table::{agents, executions, roles, slots, tasks, transitions};
+use serde_json::json;
+
+use super::{Effect, End, Stepping};
+use crate::{
+    Engine, EngineError, boundary,
+    error::Result,
+    transition::{Carry, Move, Trouble},
+};
+
+/// How many earlier corrections a prompt carries; older ones are in the history, not in the prompt.
+const CORRECTIONS_CARRIED: usize = 3;
+
+impl Engine {
+    /// Gives the task a place of its agent, or lets it wait for one. Nobody passes by another door.
+    pub(super) async fn admit(&self, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
+        let Some(agent) = self.role_agent(tx, s).await? else {
+            return Ok(End::skipped("no agent holds the role"));
+        };
+        if s.task.held {
+            return Ok(End::wait(WaitReason::Held, "on hold"));
+        }
+        if agent.paused {
+            return Ok(End::wait(WaitReason::Paused, format!("{} is paused", agent.name)));
+        }
+        if s.context.project.paused {
+            return Ok(End::wait(WaitReason::Paused, "the project is paused"));
+        }
+        let (of_agent, of_project) = slots::taken(tx, &agent.id, &s.task.project_id, &s.task.id).await?;
+        if of_agent >= agent.max_concurrent {
+            return Ok(End::wait(WaitReason::AgentBusy, format!("{} works on another task", agent.name)));
+        }
+        if of_project >= s.context.settings.max_concurrent {
+            return Ok(End::wait(
+                WaitReason::ProjectBusy,
+                format!("{of_project} agents work in this project already"),
+            ));
+        }
+        if self.somebody_is_before(tx, s, &agent).await? {
+            return Ok(End::wait(WaitReason::AgentBusy, format!("queued for {}", agent.name)));
+        }
+        slots::take(tx, &s.task.id, &s.task.project_id, &agent.id, self.now()).await?;
+        Ok(End::Ok(Some(agent.name)))
+    }
+
+    /// Whether a task of higher priority, or an older one, waits for the same agent.
+    async fn somebody_is_before(&self, tx: &mut Tx, s: &Stepping, agent: &Agent) -> Result<bool> {
+        let rank = |task: &tasks::TaskRow| (-task.priority, task.status_since, task.number);
+        for other in tasks::waiting(tx).await? {
+            let queued = other.waiting.as_ref().is_some_and(|waiting| {
+                matches!(waiting.reason, WaitReason::AgentBusy | WaitReason::ProjectBusy)
+            });
+            if !queued || other.held || other.id == s.task.id || rank(&other) >= rank(&s.task) {
+                continue;
+            }
+            let context = self.context(tx, &other.project_id).await?;
+            let Some(role) = context.workflow.state(&other.status).and_then(|state| state.role.clone())
+            else {
+                continue;
+            };
+            if roles::holder(tx, &other.id, &role)
+                .await?
+                .is_some_and(|holder| holder.id.as_ref() == Some(&agent.id))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn role_agent(&self, tx: &mut Tx, s: &Stepping) -> Result<Option<Agent>> {
+        let Some(role) = s.context.workflow.state(&s.task.status).and_then(|state| state.role.clone()) else {
+            return Ok(None);
+        };
+        match roles::holder(tx, &s.task.id, &role).await? {
+            Some(holder) if holder.kind == HolderKind::Agent => match holder.id {
+                Some(id) => Ok(agents::get(tx, &id).await?),
+                None => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// Records an execution of the agent that holds the state's role; its process starts after the commit.
+    pub(super) async fn dispatch(&self, tx: &mut Tx, s: &Stepping, effects: &mut Vec<Effect>) -> Result<End> {
+        let Some(state) = s.context.workflow.state(&s.task.status) else {
+            return Ok(End::skipped("no such state"));
+        };
+        let Some(agent) = self.role_agent(tx, s).await? else {
+            return Ok(End::skipped(format!(
+                "no agent holds the role {}",
+                state.role.as_deref().unwrap_or("of this state")
+            )));
+        };
+        if state.kind != StateKind::Active {
+            return Ok(End::skipped(format!(
+                "agents are started in active states; {} is a {}",
+                state.name, state.kind
+            )));
+        }
+        if let Some(open) = executions::open(tx, Some(std::slice::from_ref(&s.task.id))).await?.first() {
+            return Ok(End::Ok(Some(format!("execution {} runs already", open.execution.id))));
+        }
+        if slots::holder(tx, &s.task.id).await?.is_none() {
+            return Ok(End::Failed(Trouble::new(
+                AnnotationType::RecoveryRequired,
+                "the task has no place of its agent",
+            )));
+        }
+        let carry: Carry = s
+            .step
+            .params
+            .clone()
+            .map(serde_json::from_value)
+            .transpose()
+            .map_err(corrupt_step)?
+            .unwrap_or_default();
+        let previous = executions::last(tx, &s.task.id).await?;
+        // What a person cleared by starting over is not brought up again.
+        let of_this_start = previous.as_ref().filter(|row| row.after_transition > s.task.budget_boundary);
+        let mut corrections = of_this_start.map(|row| row.corrections.clone()).unwrap_or_default();
+        corrections.extend(carry.corrections);
+        let surplus = corrections.len().saturating_sub(CORRECTIONS_CARRIED);
+        corrections.drain(..surplus);
+        let id: ExecutionId = self.new_id();
+        let row = ExecutionRow {
+            corrections,
+            spends: carry.spends,
+            after_transition: transitions::max_seq(tx).await?,
+            execution: Execution {
+                log_id: id.0.clone(),
+                id: id.clone(),
+                task_id: s.task.id.clone(),
+                role: ExecutionRole::Coder,
+                agent_id: agent.id.clone(),
+                attempt: executions::count(tx, &s.task.id, ExecutionRole::Coder.as_str()).await? + 1,
+                status: ExecutionStatus::Starting,
+                parent_execution_id: previous.map(|row| row.execution.id),
+                session_id: None,
+                cause: carry.cause.unwrap_or_else(|| "started".to_owned()),
+                activity: String::new(),
+                before_commit: None,
+                after_commit: None,
+                usage: Usage::default(),
+                cost_micro_usd: None,
+                cost_source: CostSource::Unknown,
+                conflict: None,
+                error: None,
+                summary: None,
+                started_at: self.now(),
+                finished_at: None,
+            },
+        };
+        executions::insert(tx, &row).await?;
+        self.emit(
+            tx,
+            EventType::ExecutionStarted,
+            &s.task,
+            id.as_str(),
+            &json!({ "agent_id": agent.id, "attempt": row.execution.attempt }),
+        )
+        .await?;
+        effects.push(Effect::Launch(id));
+        Ok(End::Ok(Some(agent.name)))
+    }
+
+    /// Decides what follows a failed or refused run, or a conflict: another run within the budget, else a person.
+    pub(super) async fn restart(
+        &self,
+        tx: &mut Tx,
+        s: &mut Stepping,
+        effects: &mut Vec<Effect>,
+    ) -> Result<End> {
+        let is_merge_failed =
+            s.context.workflow.merge_failed().is_some_and(|failed| failed.name == s.task.status);
+        if is_merge_failed { self.fix_conflict(tx, s).await } else { self.run_again(tx, s, effects).await }
+    }
+
+    async fn fix_conflict(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
+        let carry: Carry = s
+            .step
+            .params
+            .clone()
+            .map(serde_json::from_value)
+            .transpose()
+            .map_err(corrupt_step)?
+            .unwrap_or_default();
+        let retry = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("retry"));
+        let Some(retry) = retry.filter(|_| carry.fix_conflict) else {
+            return Ok(End::skipped("the merge-fix budget is spent"));
+        };
+        if self.work_agent(tx, s).await?.is_none() {
+            return Ok(End::skipped("no agent to resolve the conflict"));
+        }
+        let mut mv = Move::cascade(&retry.to, "retry", Cause::Merge, &s.transition);
+        mv.reason.clone_from(&s.transition.reason);
+        mv.carry = Carry {
+            corrections: carry.corrections,
+            cause: Some("merge conflict".to_owned()),
+            ..Carry::default()
+        };
+        Ok(End::go(mv))
+    }
+
+    async fn work_agent(&self, tx: &mut Tx, s: &Stepping) -> Result<Option<Agent>> {
+        let Some(role) = s.context.work_role() else { return Ok(None) };
+        let holder = roles::holder(tx, &s.task.id, role).await?;
+        match holder.and_then(|holder| holder.id) {
+            Some(id) => Ok(agents::get(tx, &id).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// After a run that did not end well: again while the budget lasts and it makes sense, else blocked.
+    async fn run_again(&self, tx: &mut Tx, s: &mut Stepping, effects: &mut Vec<Effect>) -> Result<End> {
+        let Some(last) = executions::last(tx, &s.task.id).await? else {
+            return Ok(End::skipped("nothing ran"));
+        };
+        let lost = last.execution.status == ExecutionStatus::Lost;
+        let error = last.execution.error.clone();
+        let retryable = lost || error.as_ref().is_some_and(|error| RETRYABLE.contains(&error.code.as_str()));
+        let what = error
+            .as_ref()
+            .map_or_else(|| "Forge ended while it ran".to_owned(), |error| error.message.clone());
+        let budget = boundary::budget(tx, &s.context, &s.task).await?.get(BudgetKind::Execution);
+        if !retryable || !(lost || budget.allows()) {
+            let kind = match error.as_ref().map(|error| error.code.as_str()) {
+                Some("unavailable") => AnnotationType::ExecutorUnavailable,
+                _ => AnnotationType::ExecutorFailed,
+            };
+            let mut trouble = Trouble::new(kind, what);
+            trouble.execution = Some(last.execution.id.clone());
+            trouble.details = json!({ "error": error, "budget": budget });
+            trouble.evidence = self.log_evidence(s, &last.execution).await;
+            return Ok(End::Block(trouble));
+        }
+        let mut carry = Carry {
+            cause: Some(if lost { "Forge was restarted" } else { "automatic restart" }.to_owned()),
+            ..Carry::default()
+        };
+        carry.corrections.push(Correction::Interrupted { what });
+        // Forge's own end is not the agent's fault and spends nothing.
+        carry.spends = (!lost).then_some(BudgetKind::Execution);
+        self.re_enter(tx, s, carry, effects).await?;
+        Ok(End::Ok(Some("another run follows".to_owned())))
+    }
+
+    /// Asks for a place, the worktree and the agent again, in the state the task is in.
+    pub(crate) async fn re_enter(
+        &self,
+        tx: &mut Tx,
+        s: &mut Stepping,
+        carry: Carry,
+        effects: &mut Vec<Effect>,
+    ) -> Result<()> {
+        slots::release(tx, &s.task.id).await?;
+        effects.push(Effect::WakeWaiting);
+        let (context, transition) = (std::sync::Arc::clone(&s.context), s.transition.clone());
+        self.insert_entry(tx, &context, &mut s.task, &transition, carry).await
+    }
+
+    /// The end of a run's output, for people to see why it failed.
+    pub(crate) async fn log_evidence(
+        &self,
+        s: &Stepping,
+        execution: &Execution,
+    ) -> Option<forge_model::task::Evidence> {
+        let dir = self.log_dir(&s.task.project_id, &s.task.id);
+        let log_id = execution.log_id.clone();
+        let page =
+            tokio::task::spawn_blocking(move || forge_agents::LogReader::page(&dir, &log_id, None, None, 20))
+                .await
+                .ok()?
+                .ok()?;
+        let lines: Vec<String> = page
+            .entries
+            .iter()
+            .filter_map(|entry| {
+                entry.body.get("text").or_else(|| entry.body.get("output")).and_then(|text| text.as_str())
+            })
+            .map(|text| text.trim_end().to_owned())
+            .collect();
+        let mut output = lines.join("\n");
+        let cut = output.len().saturating_sub(4096);
+        let cut = (cut..output.len()).find(|at| output.is_char_boundary(*at)).unwrap_or(0);
+        output.drain(..cut);
+        Some(forge_model::task::Evidence {
+            command: None,
+            exit_code: None,
+            output,
+            log_id: Some(execution.log_id.clone()),
+        })
+    }
+}
+
+/// Agent errors after which another run may help.
+const RETRYABLE: [&str; 4] = ["crashed", "silent", "model_error", "protocol"];
+
+/// A step's parameters do not read back.
+pub(super) fn corrupt_step(error: serde_json::Error) -> EngineError {
+    EngineError::Io { doing: "read the parameters of a step".to_owned(), source: error.into() }
+}

@@ -1,0 +1,159 @@
+//! After an agent finished: its leftovers are committed, and the task moves on if the guards let it.
+
+use std::path::Path;
+
+use forge_git::{DiffScope, GitError};
+use forge_model::actor::Actor;
+use forge_model::budget::BudgetKind;
+use forge_model::execution::Execution;
+use forge_model::prompt::Correction;
+use forge_model::task::{AnnotationType, DiffStat};
+use forge_model::workflow::Audience;
+use forge_store::table::{executions, tasks, workspaces};
+use serde_json::json;
+
+use super::{Effect, End, Stepping};
+use crate::{
+    Engine, EngineError, boundary,
+    error::Result,
+    transition::{Carry, Move, Trouble},
+};
+
+/// The cause of the one follow-up that asks an agent which changed nothing.
+const ASKED_ABOUT_NO_CHANGE: &str = "asked about no change";
+
+impl Engine {
+    /// Commits what the agent left, with the user's own hooks and filters.
+    pub(super) async fn commit_work(&self, s: &Stepping) -> Result<End> {
+        let Some((mut execution, workspace)) = self.finished_execution(s).await? else {
+            return Ok(End::skipped("no execution or no workspace"));
+        };
+        let worktree = Path::new(&workspace.path);
+        let repo = self.repo(&s.context).await?;
+        let author =
+            s.context.settings.author.as_ref().map(|author| (author.name.as_str(), author.email.as_str()));
+        let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
+        let committed = match repo.commit_all(worktree, &message, author).await {
+            Err(GitError::CommitRefused { output }) => {
+                let correction = Correction::CommitRefused { output: output.clone() };
+                let mut trouble =
+                    Trouble::new(AnnotationType::CommitRefused, "the repository's hooks refuse the commit");
+                trouble.details = json!({ "output": output });
+                return self.send_back_in_place(s, correction, "the commit was refused", trouble).await;
+            }
+            other => other?,
+        };
+        self.point("work.committed");
+        let head = repo.head(worktree).await?;
+        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+        let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
+        let summary = repo.diff_files(&DiffScope::Commits { base, head: head.clone() }).await?;
+        execution.after_commit = Some(head);
+        let mut tx = self.store().write().await?;
+        executions::update(&mut tx, &execution).await?;
+        if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
+            let files = u32::try_from(summary.files.len()).unwrap_or(u32::MAX);
+            task.diff_stat = Some(DiffStat { files, added: summary.added, removed: summary.removed });
+            tasks::update(&mut tx, &mut task, self.now()).await?;
+        }
+        tx.commit().await?;
+        Ok(End::Ok(committed.map(|commit| format!("committed {}", commit.get(..10).unwrap_or(&commit)))))
+    }
+
+    async fn finished_execution(
+        &self,
+        s: &Stepping,
+    ) -> Result<Option<(Execution, forge_model::workspace::Workspace)>> {
+        let mut conn = self.store().read().await?;
+        let execution = match &s.step.execution_id {
+            Some(id) => executions::get(&mut conn, id).await?.map(|row| row.execution),
+            None => None,
+        };
+        let workspace = workspaces::last(&mut conn, &s.task.id).await?;
+        Ok(execution.zip(workspace))
+    }
+
+    /// Moves the task along `accept`; a guard's refusal goes back to the agent.
+    pub(super) async fn advance(&self, s: &Stepping) -> Result<End> {
+        let Some((execution, _)) = self.finished_execution(s).await? else {
+            return Ok(End::skipped("no execution"));
+        };
+        let unchanged = s.task.diff_stat.is_none_or(|stat| stat.files == 0);
+        if unchanged && s.task.review_passed_at.is_none() && execution.cause != ASKED_ABOUT_NO_CHANGE {
+            let carry = Carry {
+                corrections: vec![Correction::NoChange {}],
+                cause: Some(ASKED_ABOUT_NO_CHANGE.to_owned()),
+                ..Carry::default()
+            };
+            return self.run_once_more(s, carry).await;
+        }
+        let accept = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("accept"));
+        let Some(accept) = accept else {
+            return Ok(End::Ok(Some("the state declares no accept".to_owned())));
+        };
+        match self.ask_guards(&s.context, &s.task, Audience::AgentOnly).await {
+            Ok(()) => {}
+            Err(EngineError::GuardRejected { action, reason, details }) => {
+                let correction = Correction::GuardRefused { reason: reason.clone() };
+                let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+                trouble.details = json!({ "action": action, "details": details });
+                return self.send_back_in_place(s, correction, "a guard refused", trouble).await;
+            }
+            Err(other) => return Err(other),
+        }
+        let mut mv = Move::by_engine(&accept.to, "accept", Actor::Agent { id: execution.agent_id });
+        mv.carry.note = unchanged.then(|| "no changes".to_owned());
+        mv.reason = execution.summary;
+        Ok(End::go(mv))
+    }
+
+    /// Another turn with the reason, paid from the execution budget; blocked when that is spent.
+    async fn send_back_in_place(
+        &self,
+        s: &Stepping,
+        correction: Correction,
+        cause: &str,
+        trouble: Trouble,
+    ) -> Result<End> {
+        let budget = {
+            let mut conn = self.store().read().await?;
+            boundary::budget(&mut conn, &s.context, &s.task).await?.get(BudgetKind::Execution)
+        };
+        if !budget.allows() {
+            return Ok(End::Block(trouble));
+        }
+        let carry = Carry {
+            corrections: vec![correction],
+            cause: Some(cause.to_owned()),
+            spends: Some(BudgetKind::Execution),
+            ..Carry::default()
+        };
+        self.run_once_more(s, carry).await
+    }
+
+    /// Replaces the rest of this turn's steps by another run of the agent.
+    async fn run_once_more(&self, s: &Stepping, carry: Carry) -> Result<End> {
+        let mut effects: Vec<Effect> = Vec::new();
+        let mut tx = self.store().write().await?;
+        let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
+        let still_current = forge_store::table::steps::next(&mut tx, &s.task.id)
+            .await?
+            .is_some_and(|step| step.id == s.step.id);
+        if !still_current || task.status != s.task.status {
+            return Ok(End::Interrupted);
+        }
+        let reason = carry.cause.clone();
+        forge_store::table::steps::skip_open(&mut tx, &s.task.id, "the agent gets another turn", self.now())
+            .await?;
+        let mut again = Stepping {
+            step: s.step.clone(),
+            task,
+            context: std::sync::Arc::clone(&s.context),
+            transition: s.transition.clone(),
+        };
+        self.re_enter(&mut tx, &mut again, carry, &mut effects).await?;
+        tx.commit().await?;
+        self.act(effects);
+        Ok(End::Ok(reason))
+    }
+}

@@ -1,0 +1,255 @@
+//! The merge: computed without a checkout, written as an intent, landed by compare and swap, verified.
+//!
+//! The user's checkout is never forced, stashed or reset. When local changes are in the way nothing moves
+//! and the task waits. A kill between intent and outcome is settled from what git says.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, LazyLock, Mutex},
+};
+
+use forge_git::{Landing, MergeComputation, MergeRequest, Repo};
+use forge_model::event::EventType;
+use forge_model::execution::{Conflict, ConflictPath};
+use forge_model::review::ReviewStatus;
+use forge_model::settings::MergeStrategy;
+use forge_model::task::{AnnotationType, WaitReason, Waiting};
+use forge_store::table::merges::{MergeRow, MergeStatus};
+use forge_store::table::{executions, merges, reviews};
+use serde_json::json;
+
+use super::{End, Stepping};
+use crate::{Engine, context::task_branch, engine::locked, error::Result, transition::Trouble};
+
+/// How often a merge is computed anew because its target moved meanwhile.
+const ATTEMPTS: u32 = 5;
+
+type Queues = Mutex<HashMap<(PathBuf, String), Arc<tokio::sync::Mutex<()>>>>;
+
+/// One queue per repository and target.
+static QUEUES: LazyLock<Queues> = LazyLock::new(Queues::default);
+
+impl Engine {
+    pub(super) async fn run_merge(&self, s: &Stepping) -> Result<End> {
+        let repo = self.repo(&s.context).await?;
+        let target = s.context.target_branch(&s.task);
+        let Some(source) = self.merge_source(s, &repo).await? else {
+            return Ok(End::skipped("the task has no branch"));
+        };
+        let queue = {
+            let mut queues = locked(&QUEUES);
+            Arc::clone(queues.entry((repo.common_dir().to_owned(), target.clone())).or_default())
+        };
+        let _turn = queue.lock().await;
+        self.unwatch(&s.task.id);
+        let mut merge = self.intent(s, &target, &source).await?;
+        if self.already_landed(&repo, &merge).await? {
+            return self.landed(s, &repo, merge).await;
+        }
+        let request = self.merge_request(s, &target, &source);
+        for _ in 0..ATTEMPTS {
+            let (commit, before) = match repo.compute_merge(&request).await? {
+                MergeComputation::NothingToMerge => {
+                    merge.status = MergeStatus::Nothing;
+                    merge.reason = Some("nothing to merge".to_owned());
+                    self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
+                    return Ok(End::Ok(Some("nothing to merge".to_owned())));
+                }
+                MergeComputation::Conflict { target_before, paths, .. } => {
+                    return self.conflict(s, merge, target_before, paths).await;
+                }
+                MergeComputation::Ready { commit, target_before, .. } => (commit, target_before),
+            };
+            merge.merge_commit = Some(commit.clone());
+            merge.target_before = Some(before.clone());
+            self.write_merge(s, &merge, EventType::MergeStarted).await?;
+            self.point("merge.intended");
+            match repo
+                .land(&target, &commit, &before, &format!("forge: merge task #{}", s.task.number))
+                .await?
+            {
+                Landing::Landed => {
+                    self.point("merge.landed");
+                    return self.landed(s, &repo, merge).await;
+                }
+                Landing::Moved { .. } => {}
+                Landing::CheckoutInTheWay { worktree, files } => {
+                    return self.wait_for_checkout(s, &repo, &worktree, files);
+                }
+                Landing::IndexLocked { path, .. } => {
+                    let folder = path.parent().unwrap_or(&path).to_owned();
+                    self.watch_checkout(&s.task.id, repo.root(), &folder, &[]);
+                    let message = format!("another program holds {}", path.display());
+                    return Ok(End::wait(WaitReason::GitLocked, message));
+                }
+            }
+        }
+        let message = format!("{target} moved {ATTEMPTS} times while the merge was computed");
+        Ok(End::Block(Trouble::new(AnnotationType::TargetUnstable, message)))
+    }
+
+    /// What is merged: the commit that passed the review, so that nothing lands that nobody looked at; the
+    /// branch's tip when a person sent the task here past the review.
+    async fn merge_source(&self, s: &Stepping, repo: &Repo) -> Result<Option<String>> {
+        let Some(tip) = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await? else {
+            return Ok(None);
+        };
+        let review = {
+            let mut conn = self.store().read().await?;
+            reviews::last(&mut conn, &s.task.id).await?
+        };
+        let passed = review
+            .filter(|review| review.status == ReviewStatus::Passed)
+            .and_then(|review| review.reviewed_commit);
+        match passed {
+            Some(commit) if repo.is_ancestor(&commit, &tip).await? => Ok(Some(commit)),
+            _ => Ok(Some(tip)),
+        }
+    }
+
+    /// The merge row of this task's present move: the one left by a kill, or a new one.
+    async fn intent(&self, s: &Stepping, target: &str, source: &str) -> Result<MergeRow> {
+        let mut conn = self.store().read().await?;
+        if let Some(last) = merges::last(&mut conn, &s.task.id).await?
+            && last.status == MergeStatus::Intended
+            && last.target == target
+        {
+            return Ok(last);
+        }
+        Ok(MergeRow {
+            id: self.new_id(),
+            task_id: s.task.id.clone(),
+            target: target.to_owned(),
+            source_commit: source.to_owned(),
+            merge_commit: None,
+            target_before: None,
+            status: MergeStatus::Intended,
+            reason: None,
+            created_at: self.now(),
+        })
+    }
+
+    /// Whether an intent that was written before a kill has reached the target.
+    async fn already_landed(&self, repo: &Repo, merge: &MergeRow) -> Result<bool> {
+        match &merge.merge_commit {
+            Some(commit) if repo.resolve(commit).await?.is_some() => {
+                Ok(repo.is_ancestor(commit, &format!("refs/heads/{}", merge.target)).await?)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn merge_request(&self, s: &Stepping, target: &str, source: &str) -> MergeRequest {
+        let config = s.context.merge_config(&s.task);
+        let template = config.message_template.unwrap_or_else(|| "{title} (#{number})".to_owned());
+        let message = template
+            .replace("{number}", &s.task.number.to_string())
+            .replace("{branch}", &task_branch(&s.task))
+            .replace("{target}", target)
+            .replace("{title}", &s.task.title);
+        MergeRequest {
+            target_branch: target.to_owned(),
+            source: source.to_owned(),
+            strategy: match config.strategy.unwrap_or(MergeStrategy::Merge) {
+                MergeStrategy::Merge => forge_git::MergeStrategy::Merge,
+                MergeStrategy::Squash => forge_git::MergeStrategy::Squash,
+                MergeStrategy::Rebase => forge_git::MergeStrategy::Rebase,
+            },
+            message,
+            author: s
+                .context
+                .settings
+                .author
+                .as_ref()
+                .map(|author| (author.name.clone(), author.email.clone())),
+        }
+    }
+
+    async fn landed(&self, s: &Stepping, repo: &Repo, mut merge: MergeRow) -> Result<End> {
+        if !self.already_landed(repo, &merge).await? {
+            let message = format!("{} does not hold the merge that was made", merge.target);
+            return Ok(End::Block(Trouble::new(AnnotationType::MergeError, message)));
+        }
+        merge.status = MergeStatus::Landed;
+        self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
+        Ok(End::Ok(Some(format!("on {}", merge.target))))
+    }
+
+    async fn conflict(
+        &self,
+        s: &Stepping,
+        mut merge: MergeRow,
+        target_before: String,
+        paths: Vec<forge_git::ConflictPath>,
+    ) -> Result<End> {
+        let paths: Vec<ConflictPath> = paths
+            .into_iter()
+            .map(|path| ConflictPath { path: path.path, kind: kind_text(path.kind).to_owned() })
+            .collect();
+        merge.status = MergeStatus::Conflict;
+        merge.target_before = Some(target_before.clone());
+        let conflict = Conflict { target: merge.target.clone(), target_commit: target_before, paths };
+        let count = conflict.paths.len();
+        let mut tx = self.store().write().await?;
+        if let Some(mut last) = executions::last(&mut tx, &s.task.id).await? {
+            last.execution.conflict = Some(conflict.clone());
+            executions::update(&mut tx, &last.execution).await?;
+        }
+        merges::put(&mut tx, &merge, self.now()).await?;
+        self.emit(
+            &mut tx,
+            EventType::MergeConflict,
+            &s.task,
+            &merge.id,
+            &json!({ "target": merge.target, "paths": count }),
+        )
+        .await?;
+        tx.commit().await?;
+        Ok(End::Ok(Some(format!("{count} files conflict"))))
+    }
+
+    fn wait_for_checkout(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        worktree: &Path,
+        files: Vec<String>,
+    ) -> Result<End> {
+        let git_dir =
+            if worktree == repo.root() { repo.common_dir().to_owned() } else { worktree.to_owned() };
+        self.watch_checkout(&s.task.id, worktree, &git_dir, &files);
+        let what = if files.is_empty() {
+            format!("the checkout {} is in the middle of a merge or rebase", worktree.display())
+        } else {
+            format!("local changes in {} are in the way: {}", worktree.display(), files.join(", "))
+        };
+        Ok(End::Wait(Waiting { reason: WaitReason::TargetCheckoutDirty, until: None, files, message: what }))
+    }
+
+    async fn write_merge(&self, s: &Stepping, merge: &MergeRow, event: EventType) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        merges::put(&mut tx, merge, self.now()).await?;
+        let facts = json!({ "target": merge.target, "commit": merge.merge_commit });
+        self.emit(&mut tx, event, &s.task, &merge.id, &facts).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+}
+
+/// The kind of a conflict as people know it from git.
+const fn kind_text(kind: forge_git::ConflictKind) -> &'static str {
+    use forge_git::ConflictKind as K;
+    match kind {
+        K::Content => "content",
+        K::Binary => "binary",
+        K::AddAdd => "add/add",
+        K::ModifyDelete => "modify/delete",
+        K::RenameDelete => "rename/delete",
+        K::RenameRename => "rename/rename",
+        K::FileDirectory => "file/directory",
+        K::Type => "type",
+        K::Submodule => "submodule",
+        K::Other => "other",
+    }
+}

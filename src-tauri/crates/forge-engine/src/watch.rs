@@ -1,0 +1,76 @@
+//! Waiting for a checkout: a task whose merge is held up by local changes goes on by itself once they are
+//! gone. File events on those files and that index ask again, at most once a second; once a minute as a
+//! fallback for file systems without events.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::Duration,
+};
+
+use forge_model::ids::TaskId;
+use notify::{RecursiveMode, Watcher as _};
+use tokio::sync::Notify;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::{Engine, engine::locked};
+
+const AT_MOST_EVERY: Duration = Duration::from_secs(1);
+const FALLBACK: Duration = Duration::from_secs(60);
+
+/// The watches of waiting tasks; one each.
+#[derive(Debug, Default)]
+pub(crate) struct Watches {
+    tasks: Mutex<HashMap<TaskId, DropGuard>>,
+}
+
+impl Engine {
+    /// Kicks the task when one of `files` (below `root`) or anything directly in `git_dir` changes.
+    pub(crate) fn watch_checkout(&self, task: &TaskId, root: &Path, git_dir: &Path, files: &[String]) {
+        let mut folders: BTreeSet<PathBuf> = BTreeSet::from([git_dir.to_owned()]);
+        for file in files {
+            // The folder, not the file: editors replace files, and a deleted one has no events of its own.
+            let mut folder = root.join(file);
+            while !folder.is_dir() && folder.pop() {}
+            folders.insert(folder);
+        }
+        let cancel = CancellationToken::new();
+        let ended = cancel.clone();
+        locked(&self.inner.watches.tasks).insert(task.clone(), cancel.drop_guard());
+        let (engine, task) = (self.clone(), task.clone());
+        self.inner.tracker.spawn(async move {
+            let changed = std::sync::Arc::new(Notify::new());
+            let signal = std::sync::Arc::clone(&changed);
+            let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                if event.is_ok_and(|event| !event.kind.is_access()) {
+                    signal.notify_one();
+                }
+            });
+            let watcher = watcher.and_then(|mut watcher| {
+                for folder in &folders {
+                    watcher.watch(folder, RecursiveMode::NonRecursive)?;
+                }
+                Ok(watcher)
+            });
+            if let Err(error) = &watcher {
+                tracing::warn!(%error, "no file events for the checkout; asking once a minute");
+            }
+            let stop = engine.inner.shutdown.clone();
+            loop {
+                tokio::select! {
+                    () = ended.cancelled() => return,
+                    () = stop.cancelled() => return,
+                    () = changed.notified() => tokio::time::sleep(AT_MOST_EVERY).await,
+                    () = tokio::time::sleep(FALLBACK) => {}
+                }
+                engine.kick(&task);
+            }
+        });
+    }
+
+    /// Ends a task's watch.
+    pub(crate) fn unwatch(&self, task: &TaskId) {
+        locked(&self.inner.watches.tasks).remove(task);
+    }
+}

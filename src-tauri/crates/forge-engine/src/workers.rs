@@ -1,0 +1,111 @@
+//! Who runs a task's steps: at most one worker per task, which can be stopped and held off.
+
+use std::{collections::HashMap, sync::Mutex};
+
+use forge_model::ids::TaskId;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Engine, engine::locked};
+
+#[derive(Debug, Default)]
+pub(crate) struct Workers {
+    tasks: Mutex<HashMap<TaskId, Entry>>,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    /// Cancels what the worker does now.
+    running: Option<CancellationToken>,
+    /// True once the worker is gone; replaced with each worker.
+    gone: Option<watch::Receiver<bool>>,
+    /// How many commands keep workers off.
+    holds: u32,
+    /// Whether somebody asked for a worker meanwhile.
+    again: bool,
+}
+
+/// While it lives, no worker runs for the task. When the last one goes, a worker looks for work.
+pub(crate) struct Hold {
+    engine: Engine,
+    task: TaskId,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let last = {
+            let mut tasks = locked(&self.engine.inner.workers.tasks);
+            let entry = tasks.entry(self.task.clone()).or_default();
+            entry.holds = entry.holds.saturating_sub(1);
+            entry.holds == 0
+        };
+        if last {
+            self.engine.kick(&self.task);
+        }
+    }
+}
+
+impl Engine {
+    /// Asks for the task's pending steps to be run. Cheap; does nothing when there are none.
+    pub(crate) fn kick(&self, task: &TaskId) {
+        let mut tasks = locked(&self.inner.workers.tasks);
+        let entry = tasks.entry(task.clone()).or_default();
+        if entry.running.is_some() || entry.holds > 0 {
+            entry.again = true;
+            return;
+        }
+        if self.inner.shutdown.is_cancelled() {
+            return;
+        }
+        let cancel = self.inner.shutdown.child_token();
+        let (sender, receiver) = watch::channel(false);
+        entry.running = Some(cancel.clone());
+        entry.gone = Some(receiver);
+        entry.again = false;
+        let (engine, task) = (self.clone(), task.clone());
+        self.inner.tracker.spawn(async move {
+            engine.work(&task, &cancel).await;
+            let again = {
+                let mut tasks = locked(&engine.inner.workers.tasks);
+                let entry = tasks.entry(task.clone()).or_default();
+                entry.running = None;
+                let again = std::mem::take(&mut entry.again) && entry.holds == 0;
+                if !again && entry.holds == 0 {
+                    tasks.remove(&task);
+                }
+                again
+            };
+            sender.send_replace(true);
+            engine.made_progress();
+            if again {
+                engine.kick(&task);
+            }
+        });
+    }
+
+    /// Stops the task's worker, waits until what it ran is gone, and keeps workers off while the hold lives.
+    pub(crate) async fn hold(&self, task: &TaskId) -> Hold {
+        let gone = {
+            let mut tasks = locked(&self.inner.workers.tasks);
+            let entry = tasks.entry(task.clone()).or_default();
+            entry.holds += 1;
+            entry.running.as_ref().map(|running| {
+                running.cancel();
+                entry.gone.clone()
+            })
+        };
+        let hold = Hold { engine: self.clone(), task: task.clone() };
+        if let Some(Some(mut gone)) = gone {
+            // An error means the worker's sender is dropped: it is gone too.
+            let _ = gone.wait_for(|gone| *gone).await;
+        }
+        hold
+    }
+
+    /// Whether a worker is at the task's steps now.
+    pub(crate) fn is_working(&self, task: &TaskId) -> bool {
+        locked(&self.inner.workers.tasks)
+            .get(task)
+            .is_some_and(|entry| entry.running.is_some() || entry.again)
+    }
+}
