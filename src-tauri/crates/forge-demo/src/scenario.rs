@@ -1,6 +1,7 @@
 //! The tasks of the demo project: data that tells a story when the scripted agent works on it.
 //!
-//! Each task keeps to files of its own, so that all may run at once and merge in any order.
+//! But for the two that are made to conflict, each task keeps to files of its own, so that all may run at
+//! once and merge in any order.
 
 use crate::sample_repo::CHECK;
 
@@ -15,6 +16,10 @@ pub enum Story {
     Blocked,
     /// To done with many steps, to be watched.
     Lively,
+    /// Its merge conflicts with a task of the story [`Story::ConflictFirst`]; the second attempt resolves it.
+    Conflict,
+    /// Straight to done, and in the way of [`Story::Conflict`], which waits until this one is merged.
+    ConflictFirst,
 }
 
 /// A task of the demo project.
@@ -32,7 +37,7 @@ pub struct DemoTask {
 
 /// The tasks, in the order in which they stand on the board.
 #[must_use]
-pub const fn tasks() -> [DemoTask; 4] {
+pub const fn tasks() -> [DemoTask; 6] {
     [
         DemoTask {
             story: Story::Done,
@@ -56,6 +61,18 @@ pub const fn tasks() -> [DemoTask; 4] {
             story: Story::Lively,
             title: "Greet by the time of day",
             description: include_str!("tasks/daytime.md"),
+            checks: &[CHECK],
+        },
+        DemoTask {
+            story: Story::ConflictFirst,
+            title: "Welcome newcomers",
+            description: include_str!("tasks/newcomers.md"),
+            checks: &[CHECK],
+        },
+        DemoTask {
+            story: Story::Conflict,
+            title: "Promise to stay small",
+            description: include_str!("tasks/promise.md"),
             checks: &[CHECK],
         },
     ]
