@@ -193,7 +193,8 @@ impl Repo {
             .map(Some)
     }
 
-    async fn next_number(&self, ref_prefix: &str, commit: &str) -> Result<String, GitError> {
+    /// Has the next free number under a prefix keep a commit.
+    pub(crate) async fn next_number(&self, ref_prefix: &str, commit: &str) -> Result<String, GitError> {
         let prefix = ref_prefix.trim_end_matches('/');
         let mut tries = NUMBER_TRIES;
         loop {

@@ -12,6 +12,7 @@ mod bytes;
 mod command;
 mod commit;
 mod diff;
+mod discard;
 mod error;
 pub mod guard;
 mod identity;
@@ -33,6 +34,7 @@ mod worktree;
 
 pub use backup::Backup;
 pub use diff::{DiffPage, DiffScope};
+pub use discard::Discarded;
 pub use error::{ForeignReason, GitError, LockHolder};
 pub use land::Landing;
 pub use merge::{
