@@ -268,7 +268,13 @@ async fn pump(
         let (stream, bytes) = tokio::select! {
             read = read_some(&mut stdout, &mut out) => (Stream::Stdout, read?),
             read = read_some(&mut stderr, &mut err) => (Stream::Stderr, read?),
-            () = quiet => break,
+            // A busy engine may hear of the time and of the pipes at once: the pipes come first.
+            () = quiet => tokio::select! {
+                biased;
+                read = read_some(&mut stdout, &mut out) => (Stream::Stdout, read?),
+                read = read_some(&mut stderr, &mut err) => (Stream::Stderr, read?),
+                () = std::future::ready(()) => break,
+            },
         };
         if family_gone.is_cancelled() {
             drained += bytes.len();

@@ -2,15 +2,18 @@
 
 #![expect(clippy::expect_used, reason = "helpers of tests")]
 
-use std::{ffi::OsString, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
+use std::{ffi::OsString, path::Path, time::Duration};
 
 use forge_exec::{LoginPath, find_program, login_path, path::LoginPathError};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Written by another process: had this one ever held it open for writing, a child that another test
+/// forks at that moment would hold it too, and it could not be run.
 fn executable(path: &Path, text: &str) {
-    std::fs::write(path, text).expect("written");
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("made executable");
+    let script = "printf %s \"$1\" > \"$2\" && chmod 755 \"$2\"";
+    let made = std::process::Command::new("sh").args(["-c", script, "make", text]).arg(path).status();
+    assert!(made.expect("sh runs").success());
 }
 
 /// A shell whose login path is in a file beside it, and that greets.
