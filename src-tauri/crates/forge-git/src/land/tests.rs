@@ -95,6 +95,7 @@ async fn changes_in_the_way_stop_it() {
     ];
     for (name, prepare, expected) in cases {
         let (sandbox, repo, base, tip) = ahead().await;
+        sandbox.git(&["config", "merge.autoStash", "true"]);
         prepare(&sandbox);
         let before = sandbox.git_out(&["status", "--porcelain", "-uall", "--ignored"]);
         let found = land(&repo, &base, &tip).await;

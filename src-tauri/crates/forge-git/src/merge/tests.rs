@@ -184,9 +184,10 @@ async fn a_source_ahead_is_taken_as_it_is() {
 #[tokio::test]
 async fn a_replay_keeps_authors_and_drops_empty_commits() {
     let sandbox = Sandbox::new().await;
-    diverge(&sandbox, &[("b", Some("b"))], &[("c", Some("c"))]);
+    // Two files in one commit: the side's commit of one of them is not the same patch, and empty all the same.
+    diverge(&sandbox, &[("b", Some("b")), ("e", Some("e"))], &[("c", Some("c"))]);
     sandbox.git(&["checkout", "-q", "side"]);
-    sandbox.commit("same as main", &[("b", "b")]);
+    sandbox.commit("part of main", &[("b", "b")]);
     sandbox.write("d", "d");
     sandbox.git(&["add", "d"]);
     sandbox.git(&[
