@@ -1,1 +1,77 @@
-//! The contract every door speaks: operations, shapes, cache tags, error codes.
+//! The contract: what every door can ask and what it is answered.
+//!
+//! [`operations`] is the one table: name, method, path, cache tags, handler. HTTP routes, the TypeScript
+//! client, the OpenAPI document and the window's calls are made from it, so nothing is declared twice. A
+//! handler is a thin function over the engine; it holds no rule of its own.
+//!
+//! Deliberately absent: transports, windows, and anything about how an answer is shown.
+
+mod error;
+mod feed;
+mod input;
+mod openapi;
+mod operation;
+mod operations;
+pub mod ops;
+mod tags;
+pub mod typescript;
+
+use std::{path::PathBuf, sync::Arc};
+
+use forge_engine::Engine;
+use forge_model::actor::Via;
+use serde_json::Value;
+
+pub use error::ApiError;
+pub use feed::{Change, ChangeBatch, Feed};
+pub use openapi::document as openapi_document;
+pub use operation::{Method, Operation};
+pub use operations::operations;
+
+/// The contract over one engine. Cheap to clone.
+#[derive(Clone)]
+pub struct Api {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Engine,
+    self_program: PathBuf,
+}
+
+impl Api {
+    /// The contract over `engine`. `self_program` is this executable: the demo project's scripted agents
+    /// are started with it.
+    #[must_use]
+    pub fn new(engine: Engine, self_program: PathBuf) -> Self {
+        Self { inner: Arc::new(Inner { engine, self_program }) }
+    }
+
+    /// The engine behind it.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+
+    pub(crate) fn self_program(&self) -> &std::path::Path {
+        &self.inner.self_program
+    }
+
+    /// Does one operation.
+    ///
+    /// # Errors
+    /// What the operation refuses; `not_found` when there is no such operation.
+    pub async fn call(&self, via: Via, op: &str, input: Value) -> Result<Value, ApiError> {
+        let operation = operations()
+            .iter()
+            .find(|operation| operation.name == op)
+            .ok_or_else(|| ApiError::not_found(format!("no operation `{op}`")))?;
+        operation.run(self.clone(), via, input).await
+    }
+
+    /// What changes from now on, coalesced, for a window.
+    #[must_use]
+    pub fn feed(&self) -> Feed {
+        Feed::new(self.engine().clone())
+    }
+}

@@ -40,6 +40,7 @@ pub use command::{
 };
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock};
 pub use engine::{Engine, LogGrowth, StartError};
+pub use forge_git::{DiffPage, GitError};
 pub use error::{ConflictCode, EngineError};
 pub use instance::{EngineAddress, InstanceError};
 pub use read::DiffRequest;

@@ -22,6 +22,7 @@ contract! {
         /// How it is driven.
         pub adapter: AdapterKind,
         /// The adapter's own configuration; for `shell`: `{command, args?, env?, limits?}`.
+        #[specta(type = specta_typescript::Unknown)]
         pub config: Value,
         /// The model it is asked to use, when the adapter takes one.
         pub model: Option<String>,

@@ -97,6 +97,7 @@ contract! {
         /// What it is about: a task, an execution, a review, ...
         pub entity_id: String,
         /// Facts, under 4 KiB.
+        #[specta(type = specta_typescript::Unknown)]
         pub data: Value,
     }
 }

@@ -99,6 +99,7 @@ pub struct LogEntry {
     pub status: Option<EntryStatus>,
     /// The content, by kind. Text over 64 KiB is kept apart: instead of `text` the body then has
     /// `text_head`, `text_bytes` and `blob`.
+    #[specta(type = specta_typescript::Unknown)]
     pub body: serde_json::Value,
     /// Where the raw bytes behind this entry start in the raw log, uncompressed.
     #[specta(type = f64)]

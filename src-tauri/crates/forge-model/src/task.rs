@@ -122,6 +122,7 @@ contract! {
         /// What happened, in a sentence.
         pub message: String,
         /// More of it, structured by kind.
+        #[specta(type = specta_typescript::Unknown)]
         pub details: Value,
         /// The execution concerned.
         pub execution_id: Option<ExecutionId>,

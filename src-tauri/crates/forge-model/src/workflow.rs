@@ -190,6 +190,7 @@ contract! {
         pub action: Action,
         /// Its parameters.
         #[serde(default)]
+        #[specta(type = Option<specta_typescript::Unknown>)]
         pub params: Option<Value>,
         /// Whose moves it answers to.
         #[serde(default = "Hook::everybody")]

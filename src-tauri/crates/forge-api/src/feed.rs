@@ -1,0 +1,146 @@
+//! Changes for a window: small, numbered, coalesced. Bulk is pulled; this only says what is stale.
+
+use std::time::Duration;
+
+use forge_engine::{Engine, LogGrowth};
+use serde::Serialize;
+use tokio::sync::{broadcast, watch};
+
+use crate::tags;
+
+/// Changes of about one frame go together.
+const COALESCE: Duration = Duration::from_millis(30);
+/// How many events one batch holds at most.
+const MOST: u32 = 500;
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Serialize, specta::Type)]
+pub struct Change {
+    /// Its number; that of the last event for what has none of its own.
+    #[specta(type = f64)]
+    pub seq: i64,
+    /// What happened.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The project concerned.
+    pub project_id: Option<String>,
+    /// The task concerned.
+    pub task_id: Option<String>,
+    /// What it is about.
+    pub entity_id: String,
+    /// The cached answers it makes stale.
+    pub tags: Vec<String>,
+}
+
+/// What happened since the batch before.
+#[derive(Debug, Clone, PartialEq, Serialize, specta::Type)]
+pub struct ChangeBatch {
+    /// The number that this batch follows; a reader that has seen another one reads everything again.
+    #[specta(type = f64)]
+    pub after: i64,
+    /// The last number it brings.
+    #[specta(type = f64)]
+    pub seq: i64,
+    /// The changes, oldest first.
+    pub changes: Vec<Change>,
+}
+
+/// Changes from a moment on.
+pub struct Feed {
+    engine: Engine,
+    events: watch::Receiver<i64>,
+    logs: broadcast::Receiver<LogGrowth>,
+    seen: i64,
+}
+
+impl Feed {
+    pub(crate) fn new(engine: Engine) -> Self {
+        let events = engine.store().events();
+        let seen = *events.borrow();
+        let logs = engine.log_growth();
+        Self { engine, events, logs, seen }
+    }
+
+    /// The number of the last change that was given out.
+    #[must_use]
+    pub const fn seen(&self) -> i64 {
+        self.seen
+    }
+
+    /// Waits for the next changes. None when the engine is gone.
+    pub async fn next(&mut self) -> Option<ChangeBatch> {
+        loop {
+            let mut grown = Vec::new();
+            tokio::select! {
+                changed = self.events.changed() => changed.ok()?,
+                growth = self.logs.recv() => match growth {
+                    Ok(growth) => grown.push(growth),
+                    Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => return None,
+                },
+            }
+            tokio::time::sleep(COALESCE).await;
+            while let Ok(growth) = self.logs.try_recv() {
+                grown.push(growth);
+            }
+            let batch = self.batch(grown).await;
+            if !batch.changes.is_empty() {
+                return Some(batch);
+            }
+        }
+    }
+
+    async fn batch(&mut self, grown: Vec<LogGrowth>) -> ChangeBatch {
+        let after = self.seen;
+        let last = *self.events.borrow_and_update();
+        let mut changes = Vec::new();
+        match self.engine.events_after(after, MOST).await {
+            Ok(Some(events)) if last - after <= i64::from(MOST) => {
+                for event in events {
+                    self.seen = event.seq;
+                    let tags = tags::of(&event);
+                    changes.push(Change {
+                        seq: event.seq,
+                        kind: event.kind.to_string(),
+                        project_id: event.project_id.map(|id| id.0),
+                        task_id: event.task_id.map(|id| id.0),
+                        entity_id: event.entity_id,
+                        tags,
+                    });
+                }
+            }
+            // Too much at once, or no longer there: the reader reads everything again.
+            Ok(_) => {
+                self.seen = last;
+                changes.push(resync(last));
+            }
+            Err(error) => tracing::error!(%error, "failed to read events for the window"),
+        }
+        let mut newest: Vec<LogGrowth> = Vec::new();
+        for growth in grown.into_iter().rev() {
+            if !newest.iter().any(|other| other.log_id == growth.log_id) {
+                newest.push(growth);
+            }
+        }
+        changes.extend(newest.into_iter().map(|growth| Change {
+            seq: self.seen,
+            kind: "execution.log".to_owned(),
+            tags: vec![format!("log:{}", growth.log_id), format!("activity:{}", growth.task_id)],
+            project_id: Some(growth.project_id.0),
+            task_id: Some(growth.task_id.0),
+            entity_id: growth.log_id,
+        }));
+        ChangeBatch { after, seq: self.seen, changes }
+    }
+}
+
+fn resync(seq: i64) -> Change {
+    Change {
+        seq,
+        kind: "events.resync".to_owned(),
+        project_id: None,
+        task_id: None,
+        entity_id: String::new(),
+        tags: vec!["*".to_owned()],
+    }
+}

@@ -1,0 +1,144 @@
+//! One row of the contract.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use forge_model::actor::Via;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use specta::{Type, Types, datatype::DataType};
+
+use crate::{Api, ApiError, input};
+
+/// An HTTP method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Makes or acts.
+    Post,
+    /// Changes parts.
+    Patch,
+    /// Replaces.
+    Put,
+    /// Removes.
+    Delete,
+}
+
+type Running = Pin<Box<dyn Future<Output = Result<Value, ApiError>> + Send>>;
+
+/// An operation of the contract.
+#[derive(Clone)]
+pub struct Operation {
+    /// Its name in the window's calls and in OpenAPI.
+    pub name: &'static str,
+    /// Its method over HTTP.
+    pub method: Method,
+    /// Its path below `/api/v1`; `{name}` stands for the field of that name.
+    pub path: &'static str,
+    /// The status of its good answer.
+    pub status: u16,
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    /// What its answer shows, for caches: `task:{task_id}` with the input's fields; empty for changes.
+    pub provides: &'static [&'static str],
+    run: Arc<dyn Fn(Api, Via, Value) -> Running + Send + Sync>,
+    pub(crate) schemas: fn(&mut SchemaGenerator) -> (Schema, Schema),
+    pub(crate) types: fn(&mut Types) -> (DataType, DataType),
+}
+
+impl Operation {
+    pub(crate) fn new<I, O, F, Fut>(
+        name: &'static str,
+        method: Method,
+        path: &'static str,
+        summary: &'static str,
+        handler: F,
+    ) -> Self
+    where
+        I: DeserializeOwned + JsonSchema + Type + Send + 'static,
+        O: Serialize + JsonSchema + Type + 'static,
+        F: Fn(Api, Via, I) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output = Result<O, ApiError>> + Send + 'static,
+    {
+        Self {
+            name,
+            method,
+            path,
+            status: 200,
+            summary,
+            provides: &[],
+            run: Arc::new(move |api, via, value| {
+                let handler = handler.clone();
+                Box::pin(async move {
+                    let answer = handler(api, via, input::read(value)?).await?;
+                    serde_json::to_value(answer)
+                        .map_err(|error| ApiError::new(500, "internal", error.to_string()))
+                })
+            }),
+            schemas: |generator| (generator.subschema_for::<I>(), generator.subschema_for::<O>()),
+            types: |types| (I::definition(types), O::definition(types)),
+        }
+    }
+
+    pub(crate) const fn provides(mut self, tags: &'static [&'static str]) -> Self {
+        self.provides = tags;
+        self
+    }
+
+    pub(crate) const fn created(mut self) -> Self {
+        self.status = 201;
+        self
+    }
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// What it refuses.
+    pub async fn run(&self, api: Api, via: Via, input: Value) -> Result<Value, ApiError> {
+        (self.run)(api, via, input).await
+    }
+
+    /// The names in its path.
+    pub fn path_fields(&self) -> impl Iterator<Item = &'static str> {
+        self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+    }
+
+    /// A text from a path or a query string as the JSON that the field wants: numbers and booleans where
+    /// the schema says so, lists split at commas, else text.
+    #[must_use]
+    pub fn coerce(&self, field: &str, text: &str) -> Value {
+        let mut generator = SchemaGenerator::default();
+        let (input, _) = (self.schemas)(&mut generator);
+        let definitions = generator.take_definitions(true);
+        let input = resolve(input.as_value(), &definitions);
+        let schema = resolve(&input["properties"][field], &definitions);
+        coerce_to(schema, &definitions, text)
+    }
+}
+
+fn resolve<'a>(schema: &'a Value, definitions: &'a serde_json::Map<String, Value>) -> &'a Value {
+    let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
+    name.and_then(|name| definitions.get(name)).unwrap_or(schema)
+}
+
+fn coerce_to(schema: &Value, definitions: &serde_json::Map<String, Value>, text: &str) -> Value {
+    let wants = |kind: &str| match &schema["type"] {
+        Value::String(name) => name == kind,
+        Value::Array(names) => names.iter().any(|name| name == kind),
+        _ => schema["anyOf"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|option| resolve(option, definitions)["type"] == kind),
+    };
+    let parsed = serde_json::from_str::<Value>(text).ok();
+    match parsed {
+        Some(number @ Value::Number(_)) if wants("integer") || wants("number") => number,
+        Some(flag @ Value::Bool(_)) if wants("boolean") => flag,
+        _ if wants("array") => {
+            Value::Array(text.split(',').filter(|part| !part.is_empty()).map(Value::from).collect())
+        }
+        _ => Value::from(text),
+    }
+}

@@ -1,0 +1,90 @@
+//! The contract, a row each.
+
+use std::sync::LazyLock;
+
+use crate::{
+    Method::{Delete, Get, Patch, Post, Put},
+    Operation,
+    ops::{agents, executions, notifications, projects, reviews, system, tasks, workspaces},
+};
+
+static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(table);
+
+/// Every operation of the contract.
+#[must_use]
+pub fn operations() -> &'static [Operation] {
+    &OPERATIONS
+}
+
+#[rustfmt::skip]
+fn table() -> Vec<Operation> {
+    vec![
+        Operation::new("meta", Get, "/meta", "What this Forge is and where it keeps its data.", system::meta).provides(&["meta"]),
+        Operation::new("doctor", Get, "/doctor", "What is in order on this machine and what is not.", system::doctor).provides(&["agents", "projects"]),
+        Operation::new("demo_create", Post, "/demo", "Makes a sample repository with a project, an agent and tasks.", system::demo_create).created(),
+
+        Operation::new("project_list", Get, "/projects", "All projects, by name.", projects::list).provides(&["projects"]),
+        Operation::new("project_create", Post, "/projects", "Adds a repository.", projects::create).created(),
+        Operation::new("project_get", Get, "/projects/{project_id}", "One project, by id or name.", projects::get).provides(&["projects"]),
+        Operation::new("project_update", Patch, "/projects/{project_id}", "Renames a project or changes its default branch.", projects::update),
+        Operation::new("project_delete", Delete, "/projects/{project_id}", "Removes a project and its worktrees, never the repository.", projects::delete),
+        Operation::new("project_pause", Post, "/projects/{project_id}/pause", "Starts nothing new in a project.", projects::pause),
+        Operation::new("project_resume", Post, "/projects/{project_id}/resume", "Starts things again.", projects::resume),
+        Operation::new("project_settings_get", Get, "/projects/{project_id}/settings", "Settings with what of them is the project's own.", projects::settings).provides(&["projects"]),
+        Operation::new("project_settings_update", Patch, "/projects/{project_id}/settings", "Changes settings by a JSON merge patch.", projects::patch_settings),
+        Operation::new("project_workflow_get", Get, "/projects/{project_id}/workflow", "The workflow, its columns and the moves a person may make.", projects::workflow).provides(&["projects"]),
+        Operation::new("project_board", Get, "/projects/{project_id}/board", "How many tasks are in each column.", projects::board).provides(&["board:{project_id}"]),
+
+        Operation::new("agent_list", Get, "/agents", "All agent profiles, by name.", agents::list).provides(&["agents"]),
+        Operation::new("agent_create", Post, "/agents", "Adds an agent profile.", agents::create).created(),
+        Operation::new("agent_get", Get, "/agents/{agent_id}", "One agent profile.", agents::get).provides(&["agents"]),
+        Operation::new("agent_update", Patch, "/agents/{agent_id}", "Changes an agent profile.", agents::update),
+        Operation::new("agent_delete", Delete, "/agents/{agent_id}", "Removes an agent profile that nothing names.", agents::delete),
+        Operation::new("agent_pause", Post, "/agents/{agent_id}/pause", "Starts nothing new on an agent.", agents::pause),
+        Operation::new("agent_resume", Post, "/agents/{agent_id}/resume", "Starts things on it again.", agents::resume),
+        Operation::new("agent_check", Post, "/agents/{agent_id}/check", "Looks for the agent's program.", agents::check),
+
+        Operation::new("task_list", Get, "/projects/{project_id}/tasks", "A page of tasks in board order.", tasks::list).provides(&["board:{project_id}"]),
+        Operation::new("task_create", Post, "/projects/{project_id}/tasks", "Makes a task.", tasks::create).created(),
+        Operation::new("task_find", Get, "/projects/{project_id}/tasks/by-number/{number}", "A task by its number.", tasks::find).provides(&["board:{project_id}"]),
+        Operation::new("task_get", Get, "/tasks/{task_id}", "One task.", tasks::get).provides(&["task:{task_id}"]),
+        Operation::new("task_update", Patch, "/tasks/{task_id}", "Changes what a task says.", tasks::update),
+        Operation::new("task_delete", Delete, "/tasks/{task_id}", "Removes a closed task with its history.", tasks::delete),
+        Operation::new("task_claim", Post, "/tasks/{task_id}/claim", "Gives a task to an agent or to the person and starts work.", tasks::claim),
+        Operation::new("task_transition", Post, "/tasks/{task_id}/transition", "Moves a task to another state.", tasks::transition),
+        Operation::new("task_move", Post, "/tasks/{task_id}/move", "Moves a card: state and place in one.", tasks::move_card),
+        Operation::new("task_undo", Post, "/tasks/{task_id}/undo", "Takes a drag back while its agent has not been started.", tasks::undo),
+        Operation::new("task_action", Post, "/tasks/{task_id}/actions/{verb}", "Takes an offer.", tasks::action),
+        Operation::new("task_assign", Put, "/tasks/{task_id}/roles/{role}", "Gives a role to an agent, to the person or to nobody.", tasks::assign),
+        Operation::new("task_dependency_add", Post, "/tasks/{task_id}/dependencies", "Lets a task wait for another.", tasks::add_dependency),
+        Operation::new("task_dependency_remove", Delete, "/tasks/{task_id}/dependencies/{depends_on}", "Takes a dependency away.", tasks::remove_dependency),
+        Operation::new("task_transitions", Get, "/tasks/{task_id}/transitions", "Every move with what ran after it.", tasks::transitions).provides(&["task:{task_id}"]),
+        Operation::new("task_prompt_preview", Get, "/tasks/{task_id}/prompt-preview", "What the next run of the agent would be told.", tasks::prompt_preview).provides(&["task:{task_id}"]),
+        Operation::new("attention", Get, "/attention", "Tasks that need the person, oldest first.", tasks::attention).provides(&["attention"]),
+
+        Operation::new("task_reviews", Get, "/tasks/{task_id}/reviews", "Every attempt at passing a gate.", reviews::list).provides(&["task:{task_id}"]),
+        Operation::new("review_approve", Post, "/tasks/{task_id}/review/approve", "Passes the review that waits for a person.", reviews::approve),
+        Operation::new("review_reject", Post, "/tasks/{task_id}/review/reject", "Sends the work back with a reason.", reviews::reject),
+        Operation::new("gate_approve", Post, "/tasks/{task_id}/gates/{state}/approve", "Passes one gate.", reviews::approve_gate),
+        Operation::new("gate_reject", Post, "/tasks/{task_id}/gates/{state}/reject", "Sends the work back from one gate.", reviews::reject_gate),
+
+        Operation::new("task_executions", Get, "/tasks/{task_id}/executions", "Every run of an agent.", executions::list).provides(&["task:{task_id}"]),
+        Operation::new("execution_get", Get, "/executions/{execution_id}", "One run of an agent.", executions::get).provides(&["executions"]),
+        Operation::new("execution_logs", Get, "/executions/{execution_id}/logs", "A stretch of a run's log.", executions::logs).provides(&["log:{execution_id}"]),
+        Operation::new("task_log", Get, "/tasks/{task_id}/logs/{log_id}", "A stretch of the log of a run, a check or a set-up.", executions::task_log).provides(&["log:{log_id}"]),
+        Operation::new("task_log_text", Get, "/tasks/{task_id}/logs/{log_id}/texts/{seq}", "A long text that a log keeps apart.", executions::log_text),
+        Operation::new("execution_stop", Post, "/executions/{execution_id}/stop", "Ends a run.", executions::stop),
+        Operation::new("execution_follow_up", Post, "/executions/{execution_id}/follow-up", "Says something to the agent.", executions::follow_up),
+
+        Operation::new("workspace_list", Get, "/workspaces", "Worktrees that exist.", workspaces::list).provides(&["workspaces"]),
+        Operation::new("task_workspace", Get, "/tasks/{task_id}/workspace", "A task's latest worktree record.", workspaces::get).provides(&["task:{task_id}"]),
+        Operation::new("workspace_reset", Post, "/tasks/{task_id}/workspace/reset", "A fresh worktree; the old content is backed up.", workspaces::reset),
+        Operation::new("task_backups", Get, "/tasks/{task_id}/backups", "What was kept before worktrees went.", workspaces::backups).provides(&["task:{task_id}"]),
+        Operation::new("backup_restore", Post, "/tasks/{task_id}/backups/restore", "Puts a backup back into the worktree.", workspaces::restore),
+        Operation::new("task_diff", Get, "/tasks/{task_id}/diff", "The changed files of a task.", workspaces::diff).provides(&["diff:{task_id}"]),
+        Operation::new("task_diff_file", Get, "/tasks/{task_id}/diff/file", "A page of one changed file.", workspaces::diff_file).provides(&["diff:{task_id}"]),
+
+        Operation::new("notification_list", Get, "/notifications", "What the person was told, newest first.", notifications::list).provides(&["notifications"]),
+        Operation::new("notification_read", Post, "/notifications/read", "Marks notifications as seen.", notifications::read),
+    ]
+}

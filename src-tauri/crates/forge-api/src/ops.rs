@@ -1,0 +1,139 @@
+//! The handlers, a file per subject, each with its inputs and answers.
+
+pub mod agents;
+pub mod executions;
+pub mod notifications;
+pub mod projects;
+pub mod reviews;
+pub mod system;
+pub mod tasks;
+pub mod workspaces;
+
+use forge_engine::Settle;
+use forge_model::actor::{Actor, Via};
+use forge_model::ids::{AgentId, TaskId};
+use forge_model::review::Review;
+use forge_model::task::{HolderKind, RoleHolder, Task};
+
+use crate::{Api, ApiError};
+
+/// The derives that inputs share: unknown fields are refused.
+macro_rules! input {
+    ($($item:item)*) => {$(
+        #[derive(Debug, Clone, serde::Deserialize, specta::Type, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        $item
+    )*};
+}
+
+/// The derives that answers share.
+macro_rules! answer {
+    ($($item:item)*) => {$(
+        #[derive(Debug, Clone, serde::Serialize, specta::Type, schemars::JsonSchema)]
+        $item
+    )*};
+}
+
+pub(crate) use answer;
+pub(crate) use input;
+
+input! {
+    /// Nothing.
+    pub struct Empty {}
+
+    /// A task by its id.
+    pub struct TaskPath {
+        /// The task.
+        pub task_id: TaskId,
+    }
+}
+
+answer! {
+    /// A page of a list.
+    pub struct Page<T> {
+        /// The items.
+        pub items: Vec<T>,
+        /// Where the next page begins; null when this is the last.
+        pub next_cursor: Option<String>,
+    }
+
+    /// It is done; there is nothing to say.
+    pub struct Done {
+        /// Always true.
+        pub done: bool,
+    }
+
+    /// A task and the review that it is in, or was in last.
+    pub struct TaskAndReview {
+        /// The task.
+        pub task: Task,
+        /// Its latest review; null when it was never reviewed.
+        pub review: Option<Review>,
+    }
+}
+
+impl<T> Page<T> {
+    pub(crate) const fn whole(items: Vec<T>) -> Self {
+        Self { items, next_cursor: None }
+    }
+}
+
+impl Done {
+    pub(crate) const fn yes() -> Self {
+        Self { done: true }
+    }
+}
+
+/// Whether an answer waits for what follows.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, specta::Type, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    /// Until the next to act is an agent, a person, or a wait.
+    #[default]
+    Settled,
+    /// Not at all.
+    None,
+}
+
+impl From<Wait> for Settle {
+    fn from(wait: Wait) -> Self {
+        match wait {
+            Wait::Settled => Self::Settled,
+            Wait::None => Self::None,
+        }
+    }
+}
+
+/// How many items a list gives unless asked otherwise, and at most.
+pub(crate) const DEFAULT_LIMIT: u32 = 50;
+const MAX_LIMIT: u32 = 200;
+
+pub(crate) fn limit(asked: Option<u32>) -> Result<u32, ApiError> {
+    match asked {
+        None => Ok(DEFAULT_LIMIT),
+        Some(limit) if (1..=MAX_LIMIT).contains(&limit) => Ok(limit),
+        Some(_) => Err(ApiError::invalid("limit", "must be 1 to 200")),
+    }
+}
+
+pub(crate) const fn person(via: Via) -> Actor {
+    Actor::User { via }
+}
+
+/// `"user"` is the person; everything else is an agent's id.
+pub(crate) fn holder(text: &str) -> RoleHolder {
+    match text {
+        "user" => RoleHolder { kind: HolderKind::User, id: None },
+        id => RoleHolder { kind: HolderKind::Agent, id: Some(AgentId::from(id)) },
+    }
+}
+
+/// The task and its review once what was begun has settled, or at once.
+pub(crate) async fn settled(api: &Api, id: &TaskId, wait: Option<Wait>) -> Result<TaskAndReview, ApiError> {
+    if Settle::from(wait.unwrap_or_default()) == Settle::Settled {
+        api.engine().settle(id).await?;
+    }
+    Ok(TaskAndReview { task: api.engine().task(id).await?, review: api.engine().last_review(id).await? })
+}

@@ -1,0 +1,114 @@
+//! Runs of agents and logs.
+
+use forge_model::actor::Via;
+use forge_model::execution::Execution;
+use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::log::LogPage;
+use forge_model::task::Task;
+
+use super::{Page, TaskPath, answer, input, limit, person};
+use crate::{Api, ApiError};
+
+input! {
+    /// A run by its id.
+    pub struct ExecutionPath {
+        /// The run.
+        pub execution_id: ExecutionId,
+    }
+
+    /// A stretch of a run's log to read; without `after` and `before`, its end.
+    pub struct ReadLog {
+        /// The run.
+        pub execution_id: ExecutionId,
+        /// Entries after this one.
+        #[serde(default)]
+        #[specta(type = Option<f64>)]
+        pub after: Option<u64>,
+        /// Entries before this one.
+        #[serde(default)]
+        #[specta(type = Option<f64>)]
+        pub before: Option<u64>,
+        /// How many, 1 to 200; 50 when absent.
+        #[serde(default)]
+        pub limit: Option<u32>,
+    }
+
+    /// A stretch of any log of a task to read; without `after` and `before`, its end.
+    pub struct ReadTaskLog {
+        /// The task.
+        pub task_id: TaskId,
+        /// The log: an execution's id, or the `log_id` of a check or a step.
+        pub log_id: String,
+        /// Entries after this one.
+        #[serde(default)]
+        #[specta(type = Option<f64>)]
+        pub after: Option<u64>,
+        /// Entries before this one.
+        #[serde(default)]
+        #[specta(type = Option<f64>)]
+        pub before: Option<u64>,
+        /// How many, 1 to 200; 50 when absent.
+        #[serde(default)]
+        pub limit: Option<u32>,
+    }
+
+    /// A long text to read.
+    pub struct ReadLogText {
+        /// The task.
+        pub task_id: TaskId,
+        /// The log.
+        pub log_id: String,
+        /// The entry that it belongs to.
+        #[specta(type = f64)]
+        pub seq: u64,
+    }
+
+    /// Something to say to an agent.
+    pub struct FollowUp {
+        /// The run that it is about.
+        pub execution_id: ExecutionId,
+        /// What.
+        pub message: String,
+    }
+}
+
+answer! {
+    /// A text.
+    pub struct LogText {
+        /// The text.
+        pub text: String,
+    }
+}
+
+pub(crate) async fn list(api: Api, _: Via, path: TaskPath) -> Result<Page<Execution>, ApiError> {
+    Ok(Page::whole(api.engine().executions(&path.task_id).await?))
+}
+
+pub(crate) async fn get(api: Api, _: Via, path: ExecutionPath) -> Result<Execution, ApiError> {
+    Ok(api.engine().execution(&path.execution_id).await?)
+}
+
+pub(crate) async fn logs(api: Api, _: Via, read: ReadLog) -> Result<LogPage, ApiError> {
+    let limit = limit(read.limit)? as usize;
+    let execution = api.engine().execution(&read.execution_id).await?;
+    Ok(api.engine().log_page(&execution.task_id, &execution.log_id, read.after, read.before, limit).await?)
+}
+
+pub(crate) async fn task_log(api: Api, _: Via, read: ReadTaskLog) -> Result<LogPage, ApiError> {
+    let limit = limit(read.limit)? as usize;
+    Ok(api.engine().log_page(&read.task_id, &read.log_id, read.after, read.before, limit).await?)
+}
+
+pub(crate) async fn log_text(api: Api, _: Via, read: ReadLogText) -> Result<LogText, ApiError> {
+    Ok(LogText { text: api.engine().log_blob(&read.task_id, &read.log_id, read.seq).await? })
+}
+
+pub(crate) async fn stop(api: Api, _: Via, path: ExecutionPath) -> Result<Task, ApiError> {
+    let task = api.engine().stop_execution(&path.execution_id).await?;
+    Ok(api.engine().task(&task).await?)
+}
+
+pub(crate) async fn follow_up(api: Api, via: Via, follow_up: FollowUp) -> Result<Task, ApiError> {
+    let task = api.engine().follow_up(person(via), &follow_up.execution_id, &follow_up.message).await?;
+    Ok(api.engine().task(&task).await?)
+}

@@ -1,0 +1,26 @@
+//! Notifications.
+
+use forge_model::actor::Via;
+use forge_model::ids::NotificationId;
+use forge_model::notification::Notification;
+
+use super::{Done, Page, input, limit, tasks::Limited};
+use crate::{Api, ApiError};
+
+input! {
+    /// Notifications to mark as seen.
+    pub struct MarkRead {
+        /// Which; all of them when absent.
+        #[serde(default)]
+        pub ids: Option<Vec<NotificationId>>,
+    }
+}
+
+pub(crate) async fn list(api: Api, _: Via, list: Limited) -> Result<Page<Notification>, ApiError> {
+    Ok(Page::whole(api.engine().notifications(limit(list.limit)?).await?))
+}
+
+pub(crate) async fn read(api: Api, _: Via, mark: MarkRead) -> Result<Done, ApiError> {
+    api.engine().mark_read(mark.ids.as_deref()).await?;
+    Ok(Done::yes())
+}

@@ -1,0 +1,212 @@
+//! Projects.
+
+use forge_engine::NewProject;
+use forge_model::actor::Via;
+use forge_model::ids::ProjectId;
+use forge_model::project::{Project, WorkMode};
+use forge_model::settings::ProjectSettings;
+use forge_model::workflow::{StateKind, Workflow};
+use serde_json::Value;
+
+use super::{Done, Empty, Page, answer, input, person};
+use crate::{Api, ApiError};
+
+input! {
+    /// A repository to add.
+    pub struct CreateProject {
+        /// Its name; the folder's when absent.
+        #[serde(default)]
+        pub name: Option<String>,
+        /// The repository, or a folder in it.
+        pub repo_path: String,
+        /// Where work is merged; found out when absent.
+        #[serde(default)]
+        pub default_branch: Option<String>,
+        /// How finished work reaches the target.
+        #[serde(default)]
+        pub work_mode: Option<WorkMode>,
+        /// Its workflow; the default one when absent.
+        #[serde(default)]
+        #[specta(type = Option<specta_typescript::Unknown>)]
+        pub workflow: Option<Value>,
+        /// What differs from the default settings.
+        #[serde(default)]
+        #[specta(type = Option<specta_typescript::Unknown>)]
+        pub settings: Option<Value>,
+    }
+
+    /// A project by its id (or, where one is read, its name).
+    pub struct ProjectPath {
+        /// The project.
+        pub project_id: ProjectId,
+    }
+
+    /// What is to change of a project.
+    pub struct UpdateProject {
+        /// The project.
+        pub project_id: ProjectId,
+        /// Its name.
+        #[serde(default)]
+        pub name: Option<String>,
+        /// Where work is merged.
+        #[serde(default)]
+        pub default_branch: Option<String>,
+    }
+
+    /// A project to remove.
+    pub struct DeleteProject {
+        /// The project.
+        pub project_id: ProjectId,
+        /// Its name, repeated.
+        pub confirm: String,
+    }
+}
+
+/// Settings to change: the project's id, and beside it the settings themselves.
+#[derive(Debug, Clone, serde::Deserialize, specta::Type, schemars::JsonSchema)]
+pub struct PatchSettings {
+    /// The project.
+    pub project_id: ProjectId,
+    /// The settings, as a JSON merge patch.
+    #[serde(flatten)]
+    #[specta(type = std::collections::HashMap<String, specta_typescript::Unknown>)]
+    pub patch: serde_json::Map<String, Value>,
+}
+
+answer! {
+    /// Settings with their provenance.
+    pub struct SettingsView {
+        /// The settings in force.
+        pub settings: ProjectSettings,
+        /// What of them is the project's own; the rest are defaults.
+        #[specta(type = specta_typescript::Unknown)]
+        pub own: Value,
+    }
+
+    /// A column of the board.
+    pub struct Column {
+        /// What people read.
+        pub name: String,
+        /// The states shown in it.
+        pub states: Vec<String>,
+        /// The state that a card dropped here goes to.
+        pub drop_state: String,
+        /// Shown only when asked for.
+        pub hidden: bool,
+        /// How many tasks are in it.
+        pub count: u32,
+    }
+
+    /// Where a person may move a task from a state.
+    pub struct Moves {
+        /// The state.
+        pub from: String,
+        /// Where to.
+        pub to: Vec<String>,
+    }
+
+    /// A workflow as a board needs it.
+    pub struct WorkflowView {
+        /// The definition.
+        pub workflow: Workflow,
+        /// The moves that a person may make.
+        pub moves: Vec<Moves>,
+        /// The states that start an agent when they are entered.
+        pub dispatching: Vec<String>,
+        /// The role whose holder does the work.
+        pub work_role: Option<String>,
+    }
+
+    /// The board's columns with their counts.
+    pub struct Board {
+        /// The columns, in order.
+        pub columns: Vec<Column>,
+    }
+}
+
+pub(crate) async fn list(api: Api, _: Via, _: Empty) -> Result<Page<Project>, ApiError> {
+    Ok(Page::whole(api.engine().projects().await?))
+}
+
+pub(crate) async fn create(api: Api, _: Via, new: CreateProject) -> Result<Project, ApiError> {
+    let CreateProject { name, repo_path, default_branch, work_mode, workflow, settings } = new;
+    Ok(api
+        .engine()
+        .create_project(NewProject { name, repo_path, default_branch, work_mode, workflow, settings })
+        .await?)
+}
+
+pub(crate) async fn get(api: Api, _: Via, path: ProjectPath) -> Result<Project, ApiError> {
+    Ok(api.engine().project(path.project_id.as_str()).await?)
+}
+
+pub(crate) async fn update(api: Api, _: Via, change: UpdateProject) -> Result<Project, ApiError> {
+    Ok(api.engine().update_project(&change.project_id, change.name, change.default_branch, None).await?)
+}
+
+pub(crate) async fn delete(api: Api, _: Via, project: DeleteProject) -> Result<Done, ApiError> {
+    api.engine().delete_project(&project.project_id, &project.confirm).await?;
+    Ok(Done::yes())
+}
+
+pub(crate) async fn pause(api: Api, _: Via, path: ProjectPath) -> Result<Project, ApiError> {
+    Ok(api.engine().update_project(&path.project_id, None, None, Some(true)).await?)
+}
+
+pub(crate) async fn resume(api: Api, _: Via, path: ProjectPath) -> Result<Project, ApiError> {
+    Ok(api.engine().update_project(&path.project_id, None, None, Some(false)).await?)
+}
+
+pub(crate) async fn settings(api: Api, _: Via, path: ProjectPath) -> Result<SettingsView, ApiError> {
+    let (settings, own) = api.engine().settings(&path.project_id).await?;
+    Ok(SettingsView { settings, own })
+}
+
+pub(crate) async fn patch_settings(api: Api, _: Via, patch: PatchSettings) -> Result<SettingsView, ApiError> {
+    let (settings, own) = api.engine().patch_settings(&patch.project_id, &Value::Object(patch.patch)).await?;
+    Ok(SettingsView { settings, own })
+}
+
+pub(crate) async fn workflow(api: Api, via: Via, path: ProjectPath) -> Result<WorkflowView, ApiError> {
+    let workflow = api.engine().workflow(&path.project_id).await?;
+    let moves = workflow
+        .states
+        .iter()
+        .map(|state| Moves {
+            from: state.name.clone(),
+            to: workflow.allowed_targets(&state.name, &person(via)),
+        })
+        .collect();
+    let dispatching = workflow
+        .states
+        .iter()
+        .filter(|state| state.kind == StateKind::Active && state.dispatches())
+        .map(|state| state.name.clone())
+        .collect();
+    let work_role = workflow.work_state().and_then(|state| state.role.clone());
+    Ok(WorkflowView { workflow, moves, dispatching, work_role })
+}
+
+pub(crate) async fn board(api: Api, _: Via, path: ProjectPath) -> Result<Board, ApiError> {
+    let workflow = api.engine().workflow(&path.project_id).await?;
+    let counts = api.engine().state_counts(&path.project_id).await?;
+    let mut columns: Vec<Column> = Vec::new();
+    for state in &workflow.states {
+        let count = counts.iter().find(|(name, _)| *name == state.name).map_or(0, |(_, count)| *count);
+        match columns.iter_mut().find(|column| column.name == state.column) {
+            Some(column) => {
+                column.states.push(state.name.clone());
+                column.count += count;
+                column.hidden &= state.name == workflow.cancellation_state;
+            }
+            None => columns.push(Column {
+                name: state.column.clone(),
+                states: vec![state.name.clone()],
+                drop_state: state.name.clone(),
+                hidden: state.name == workflow.cancellation_state,
+                count,
+            }),
+        }
+    }
+    Ok(Board { columns })
+}

@@ -1,0 +1,73 @@
+//! Reviews and a person's decisions.
+
+use forge_engine::Decision;
+use forge_model::actor::Via;
+use forge_model::ids::TaskId;
+use forge_model::review::Review;
+
+use super::{Page, TaskAndReview, TaskPath, Wait, input, person, settled};
+use crate::{Api, ApiError};
+
+input! {
+    /// A decision on the review.
+    pub struct DecideReview {
+        /// The task.
+        pub task_id: TaskId,
+        /// Why; a rejection needs it, it goes to the agent.
+        #[serde(default)]
+        pub reason: Option<String>,
+        /// Whether the answer waits for what follows.
+        #[serde(default)]
+        pub wait: Option<Wait>,
+    }
+
+    /// A decision at one gate.
+    pub struct DecideGate {
+        /// The task.
+        pub task_id: TaskId,
+        /// The gate's state.
+        pub state: String,
+        /// Why; a rejection needs it, it goes to the agent.
+        #[serde(default)]
+        pub reason: Option<String>,
+        /// Whether the answer waits for what follows.
+        #[serde(default)]
+        pub wait: Option<Wait>,
+    }
+}
+
+pub(crate) async fn list(api: Api, _: Via, path: TaskPath) -> Result<Page<Review>, ApiError> {
+    Ok(Page::whole(api.engine().reviews(&path.task_id).await?))
+}
+
+async fn decide(
+    api: &Api,
+    via: Via,
+    at: DecideGate,
+    gate: bool,
+    decision: Decision,
+) -> Result<TaskAndReview, ApiError> {
+    let state = gate.then_some(at.state.as_str());
+    api.engine().decide(person(via), &at.task_id, state, decision, at.reason).await?;
+    settled(api, &at.task_id, at.wait).await
+}
+
+fn anywhere(review: DecideReview) -> DecideGate {
+    DecideGate { task_id: review.task_id, state: String::new(), reason: review.reason, wait: review.wait }
+}
+
+pub(crate) async fn approve(api: Api, via: Via, review: DecideReview) -> Result<TaskAndReview, ApiError> {
+    decide(&api, via, anywhere(review), false, Decision::Approve).await
+}
+
+pub(crate) async fn reject(api: Api, via: Via, review: DecideReview) -> Result<TaskAndReview, ApiError> {
+    decide(&api, via, anywhere(review), false, Decision::Reject).await
+}
+
+pub(crate) async fn approve_gate(api: Api, via: Via, gate: DecideGate) -> Result<TaskAndReview, ApiError> {
+    decide(&api, via, gate, true, Decision::Approve).await
+}
+
+pub(crate) async fn reject_gate(api: Api, via: Via, gate: DecideGate) -> Result<TaskAndReview, ApiError> {
+    decide(&api, via, gate, true, Decision::Reject).await
+}

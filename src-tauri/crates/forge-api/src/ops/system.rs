@@ -1,0 +1,157 @@
+//! What this Forge is, whether it is well, and the demo project.
+
+use forge_engine::{NewAgent, NewProject, NewTask};
+use forge_model::actor::Via;
+use forge_model::agent::AdapterKind;
+use forge_model::project::Project;
+use forge_model::review::ReviewConfig;
+use serde_json::json;
+
+use super::{Empty, answer, holder};
+use crate::{Api, ApiError};
+
+answer! {
+    /// What this Forge is.
+    pub struct Meta {
+        /// Its version.
+        pub version: String,
+        /// Where it keeps its data.
+        pub data_dir: String,
+        /// The version of the git program it uses.
+        pub git_version: String,
+    }
+
+    /// One thing that was looked at.
+    pub struct Finding {
+        /// What.
+        pub subject: String,
+        /// Whether it is in order.
+        pub ok: bool,
+        /// What was seen.
+        pub detail: String,
+        /// What to do, when it is not.
+        pub remedy: Option<String>,
+    }
+
+    /// How this machine is.
+    pub struct Doctor {
+        /// Whether everything is in order.
+        pub ok: bool,
+        /// What was looked at.
+        pub findings: Vec<Finding>,
+    }
+}
+
+fn git_version(api: &Api) -> String {
+    let (major, minor, patch) = api.engine().git_version();
+    format!("{major}.{minor}.{patch}")
+}
+
+pub(crate) async fn meta(api: Api, _: Via, _: Empty) -> Result<Meta, ApiError> {
+    Ok(Meta {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        data_dir: api.engine().data_dir().to_string_lossy().into_owned(),
+        git_version: git_version(&api),
+    })
+}
+
+pub(crate) async fn doctor(api: Api, _: Via, _: Empty) -> Result<Doctor, ApiError> {
+    let engine = api.engine();
+    let good = |subject: &str, detail: String| Finding {
+        subject: subject.to_owned(),
+        ok: true,
+        detail,
+        remedy: None,
+    };
+    let mut findings = vec![
+        good("git", git_version(&api)),
+        good("data folder", engine.data_dir().to_string_lossy().into_owned()),
+        good("database", engine.store().path().to_string_lossy().into_owned()),
+    ];
+    for project in engine.projects().await? {
+        let there = std::path::Path::new(&project.repo_path).join(".git").exists();
+        findings.push(Finding {
+            subject: format!("project {}", project.name),
+            ok: there,
+            detail: project.repo_path,
+            remedy: (!there)
+                .then(|| "The repository is gone: put it back, or remove the project.".to_owned()),
+        });
+    }
+    for agent in engine.agents().await? {
+        let subject = format!("agent {}", agent.name);
+        findings.push(match engine.detect_agent(&agent.id).await? {
+            Ok(found) => good(&subject, found.program.to_string_lossy().into_owned()),
+            Err(error) => Finding {
+                subject,
+                ok: false,
+                detail: error.to_string(),
+                remedy: Some(error.remedy().to_owned()),
+            },
+        });
+    }
+    Ok(Doctor { ok: findings.iter().all(|finding| finding.ok), findings })
+}
+
+/// What the demo's project and its agent are called.
+pub const DEMO_NAME: &str = "Demo";
+const DEMO_AGENT: &str = "Demo agent";
+
+pub(crate) async fn demo_create(api: Api, _: Via, _: Empty) -> Result<Project, ApiError> {
+    let engine = api.engine();
+    if let Some(there) = engine.projects().await?.into_iter().find(|project| project.name == DEMO_NAME) {
+        return Ok(there);
+    }
+    let mut folder = engine.data_dir().join("demo").join("greetings");
+    let mut number = 1;
+    while folder.exists() {
+        number += 1;
+        folder = engine.data_dir().join("demo").join(format!("greetings-{number}"));
+    }
+    let repo = folder.clone();
+    let made = tokio::task::spawn_blocking(move || forge_demo::sample_repo::create(&repo)).await;
+    made.map_err(|error| ApiError::new(500, "internal", error.to_string()))?
+        .map_err(|error| ApiError::new(500, "demo_failed", error.to_string()))?;
+    let agent = match engine.agents().await?.into_iter().find(|agent| agent.name == DEMO_AGENT) {
+        Some(agent) => agent,
+        None => engine.create_agent(demo_agent(&api)).await?,
+    };
+    let project = engine
+        .create_project(NewProject {
+            name: Some(DEMO_NAME.to_owned()),
+            repo_path: folder.to_string_lossy().into_owned(),
+            default_branch: None,
+            work_mode: None,
+            workflow: None,
+            settings: Some(json!({ "author": { "name": "Forge demo", "email": "demo@forge.invalid" } })),
+        })
+        .await?;
+    for task in forge_demo::scenario::tasks() {
+        let new = NewTask {
+            title: task.title.to_owned(),
+            description: task.description.to_owned(),
+            review_config: Some(ReviewConfig {
+                ci_steps: Some(task.checks.iter().map(|check| (*check).to_owned()).collect()),
+                ..ReviewConfig::default()
+            }),
+            roles: [("coder".to_owned(), Some(holder(agent.id.as_str())))].into(),
+            ..NewTask::default()
+        };
+        engine.create_task(&project.id, new).await?;
+    }
+    Ok(project)
+}
+
+fn demo_agent(api: &Api) -> NewAgent {
+    NewAgent {
+        name: Some(DEMO_AGENT.to_owned()),
+        adapter: Some(AdapterKind::Shell),
+        config: Some(json!({
+            "command": api.self_program().to_string_lossy(),
+            "args": ["scripted-agent", "--prompt-file", "{prompt_file}"],
+        })),
+        model: None,
+        max_concurrent: Some(2),
+        paused: None,
+    }
+}

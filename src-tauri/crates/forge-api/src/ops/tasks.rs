@@ -1,0 +1,346 @@
+//! Tasks.
+
+use std::collections::BTreeMap;
+
+use forge_engine::{ActionRequest, MoveRequest, NewTask, Place, TaskEdit};
+use forge_model::actor::Via;
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::offer::Verb;
+use forge_model::review::ReviewConfig;
+use forge_model::settings::MergeConfig;
+use forge_model::task::{Task, TaskStateConfig};
+use forge_model::transition::Transition;
+
+use super::{Done, Page, TaskAndReview, TaskPath, Wait, answer, holder, input, limit, person, settled};
+use crate::{Api, ApiError, input::nullable};
+
+input! {
+    /// A list of tasks to read.
+    pub struct ListTasks {
+        /// The project.
+        pub project_id: ProjectId,
+        /// Only those in one of these states.
+        #[serde(default)]
+        pub status: Option<Vec<String>>,
+        /// Only those whose title, description or number has this.
+        #[serde(default)]
+        pub q: Option<String>,
+        /// How many, 1 to 200; 50 when absent.
+        #[serde(default)]
+        pub limit: Option<u32>,
+        /// Where to go on, from `next_cursor`.
+        #[serde(default)]
+        pub cursor: Option<String>,
+    }
+
+    /// A task to make.
+    pub struct CreateTask {
+        /// The project.
+        pub project_id: ProjectId,
+        /// One line.
+        pub title: String,
+        /// Markdown.
+        #[serde(default)]
+        pub description: Option<String>,
+        /// Higher goes first.
+        #[serde(default)]
+        pub priority: Option<i32>,
+        /// Checks on top of the project's.
+        #[serde(default)]
+        pub review_config: Option<ReviewConfig>,
+        /// Merging on top of the project's.
+        #[serde(default)]
+        pub merge_config: Option<MergeConfig>,
+        /// Its own limits.
+        #[serde(default)]
+        pub task_state_config: Option<TaskStateConfig>,
+        /// Who holds which role: an agent's id or `"user"`.
+        #[serde(default)]
+        pub roles: Option<BTreeMap<String, Option<String>>>,
+        /// What must be done before it.
+        #[serde(default)]
+        pub depends_on: Option<Vec<TaskId>>,
+    }
+
+    /// A task by its number.
+    pub struct FindTask {
+        /// The project.
+        pub project_id: ProjectId,
+        /// The number.
+        pub number: u32,
+    }
+
+    /// What is to change of a task.
+    pub struct UpdateTask {
+        /// The task.
+        pub task_id: TaskId,
+        /// The version that was read.
+        pub version: u32,
+        /// One line.
+        #[serde(default)]
+        pub title: Option<String>,
+        /// Markdown.
+        #[serde(default)]
+        pub description: Option<String>,
+        /// Higher goes first.
+        #[serde(default)]
+        pub priority: Option<i32>,
+        /// Checks; null leaves them to the project.
+        #[serde(default, deserialize_with = "nullable")]
+        #[specta(type = Option<ReviewConfig>)]
+        #[schemars(with = "Option<ReviewConfig>")]
+        pub review_config: Option<Option<ReviewConfig>>,
+        /// Merging; null leaves it to the project.
+        #[serde(default, deserialize_with = "nullable")]
+        #[specta(type = Option<MergeConfig>)]
+        #[schemars(with = "Option<MergeConfig>")]
+        pub merge_config: Option<Option<MergeConfig>>,
+        /// Its own limits; null leaves them to the workflow.
+        #[serde(default, deserialize_with = "nullable")]
+        #[specta(type = Option<TaskStateConfig>)]
+        #[schemars(with = "Option<TaskStateConfig>")]
+        pub task_state_config: Option<Option<TaskStateConfig>>,
+    }
+
+    /// A task to remove.
+    pub struct DeleteTask {
+        /// The task.
+        pub task_id: TaskId,
+        /// The version that was read.
+        #[serde(default)]
+        pub version: Option<u32>,
+    }
+
+    /// A task to claim.
+    pub struct ClaimTask {
+        /// The task.
+        pub task_id: TaskId,
+        /// An agent's id, or `"user"`.
+        pub agent_id: String,
+        /// The version that was read.
+        pub version: u32,
+        /// Whether to wait for a busy agent; yes when absent.
+        #[serde(default)]
+        pub queue: Option<bool>,
+    }
+
+    /// A task to move to another state.
+    pub struct TransitionTask {
+        /// The task.
+        pub task_id: TaskId,
+        /// The state.
+        pub to: String,
+        /// The version that was read.
+        pub version: u32,
+        /// Why.
+        #[serde(default)]
+        pub reason: Option<String>,
+        /// Whether the answer waits for what follows.
+        #[serde(default)]
+        pub wait: Option<Wait>,
+    }
+
+    /// A card to move.
+    pub struct MoveTask {
+        /// The task.
+        pub task_id: TaskId,
+        /// The state; its own to change only the place.
+        pub to: String,
+        /// Above this task.
+        #[serde(default)]
+        pub before_id: Option<TaskId>,
+        /// Below this task.
+        #[serde(default)]
+        pub after_id: Option<TaskId>,
+        /// The version that was read.
+        pub version: u32,
+        /// Why.
+        #[serde(default)]
+        pub reason: Option<String>,
+        /// Whether the answer waits for what follows.
+        #[serde(default)]
+        pub wait: Option<Wait>,
+    }
+
+    /// An offer to take.
+    pub struct TakeOffer {
+        /// The task.
+        pub task_id: TaskId,
+        /// Which.
+        pub verb: Verb,
+        /// The version that was read.
+        pub version: u32,
+        /// Why, for those that ask.
+        #[serde(default)]
+        pub reason: Option<String>,
+        /// What to tell the agent, for those that ask.
+        #[serde(default)]
+        pub message: Option<String>,
+        /// Whether the answer waits for what follows.
+        #[serde(default)]
+        pub wait: Option<Wait>,
+    }
+
+    /// A role to give.
+    pub struct AssignRole {
+        /// The task.
+        pub task_id: TaskId,
+        /// The role.
+        pub role: String,
+        /// An agent's id, `"user"`, or null for nobody.
+        pub holder: Option<String>,
+        /// The version that was read.
+        #[serde(default)]
+        pub version: Option<u32>,
+    }
+
+    /// A dependency.
+    pub struct Dependency {
+        /// The task that waits.
+        pub task_id: TaskId,
+        /// The task it waits for.
+        pub depends_on: TaskId,
+    }
+
+    /// How much of a list to read.
+    pub struct Limited {
+        /// How many, 1 to 200; 50 when absent.
+        #[serde(default)]
+        pub limit: Option<u32>,
+    }
+}
+
+answer! {
+    /// A prompt.
+    pub struct Prompt {
+        /// The text.
+        pub text: String,
+    }
+}
+
+pub(crate) async fn list(api: Api, _: Via, list: ListTasks) -> Result<Page<Task>, ApiError> {
+    let limit = limit(list.limit)?;
+    let text = list.q.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let page = api
+        .engine()
+        .tasks(&list.project_id, list.status.unwrap_or_default(), text, list.cursor.as_deref(), limit)
+        .await?;
+    Ok(Page { items: page.items, next_cursor: page.next_cursor })
+}
+
+pub(crate) async fn create(api: Api, _: Via, new: CreateTask) -> Result<Task, ApiError> {
+    let roles = new
+        .roles
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(role, id)| (role, id.as_deref().map(holder)))
+        .collect();
+    let task = NewTask {
+        title: new.title,
+        description: new.description.unwrap_or_default(),
+        priority: new.priority.unwrap_or_default(),
+        review_config: new.review_config,
+        merge_config: new.merge_config,
+        task_state_config: new.task_state_config,
+        roles,
+        depends_on: new.depends_on.unwrap_or_default(),
+    };
+    Ok(api.engine().create_task(&new.project_id, task).await?)
+}
+
+pub(crate) async fn find(api: Api, _: Via, find: FindTask) -> Result<Task, ApiError> {
+    Ok(api.engine().task_by_number(&find.project_id, find.number).await?)
+}
+
+pub(crate) async fn get(api: Api, _: Via, path: TaskPath) -> Result<Task, ApiError> {
+    Ok(api.engine().task(&path.task_id).await?)
+}
+
+pub(crate) async fn update(api: Api, _: Via, change: UpdateTask) -> Result<Task, ApiError> {
+    let edit = TaskEdit {
+        title: change.title,
+        description: change.description,
+        priority: change.priority,
+        review_config: change.review_config,
+        merge_config: change.merge_config,
+        task_state_config: change.task_state_config,
+    };
+    Ok(api.engine().update_task(&change.task_id, change.version, edit).await?)
+}
+
+pub(crate) async fn delete(api: Api, _: Via, task: DeleteTask) -> Result<Done, ApiError> {
+    api.engine().delete_task(&task.task_id, task.version).await?;
+    Ok(Done::yes())
+}
+
+pub(crate) async fn claim(api: Api, via: Via, claim: ClaimTask) -> Result<Task, ApiError> {
+    let queue = claim.queue.unwrap_or(true);
+    api.engine()
+        .claim(person(via), &claim.task_id, Some(claim.version), holder(&claim.agent_id), queue)
+        .await?;
+    Ok(api.engine().task(&claim.task_id).await?)
+}
+
+pub(crate) async fn transition(
+    api: Api,
+    via: Via,
+    transition: TransitionTask,
+) -> Result<TaskAndReview, ApiError> {
+    let request = MoveRequest {
+        to: transition.to,
+        version: Some(transition.version),
+        reason: transition.reason,
+        place: None,
+    };
+    api.engine().move_task(person(via), &transition.task_id, request).await?;
+    settled(&api, &transition.task_id, transition.wait).await
+}
+
+pub(crate) async fn move_card(api: Api, via: Via, card: MoveTask) -> Result<TaskAndReview, ApiError> {
+    let place = Place { before: card.before_id, after: card.after_id };
+    let request =
+        MoveRequest { to: card.to, version: Some(card.version), reason: card.reason, place: Some(place) };
+    api.engine().move_task(person(via), &card.task_id, request).await?;
+    settled(&api, &card.task_id, card.wait).await
+}
+
+pub(crate) async fn undo(api: Api, via: Via, path: TaskPath) -> Result<Task, ApiError> {
+    api.engine().undo_move(person(via), &path.task_id).await?;
+    Ok(api.engine().task(&path.task_id).await?)
+}
+
+pub(crate) async fn action(api: Api, via: Via, offer: TakeOffer) -> Result<TaskAndReview, ApiError> {
+    let request = ActionRequest {
+        verb: offer.verb,
+        version: Some(offer.version),
+        reason: offer.reason,
+        message: offer.message,
+    };
+    api.engine().act_on(person(via), &offer.task_id, request).await?;
+    settled(&api, &offer.task_id, offer.wait).await
+}
+
+pub(crate) async fn assign(api: Api, _: Via, role: AssignRole) -> Result<Task, ApiError> {
+    let who = role.holder.as_deref().map(holder);
+    Ok(api.engine().assign(&role.task_id, role.version, &role.role, who).await?)
+}
+
+pub(crate) async fn add_dependency(api: Api, _: Via, dependency: Dependency) -> Result<Task, ApiError> {
+    Ok(api.engine().add_dependency(&dependency.task_id, &dependency.depends_on).await?)
+}
+
+pub(crate) async fn remove_dependency(api: Api, _: Via, dependency: Dependency) -> Result<Task, ApiError> {
+    Ok(api.engine().remove_dependency(&dependency.task_id, &dependency.depends_on).await?)
+}
+
+pub(crate) async fn transitions(api: Api, _: Via, path: TaskPath) -> Result<Page<Transition>, ApiError> {
+    Ok(Page::whole(api.engine().transitions(&path.task_id).await?))
+}
+
+pub(crate) async fn prompt_preview(api: Api, _: Via, path: TaskPath) -> Result<Prompt, ApiError> {
+    Ok(Prompt { text: api.engine().prompt_preview(&path.task_id).await? })
+}
+
+pub(crate) async fn attention(api: Api, _: Via, list: Limited) -> Result<Page<Task>, ApiError> {
+    Ok(Page::whole(api.engine().attention(limit(list.limit)?).await?))
+}

@@ -1,0 +1,125 @@
+//! Worktrees, backups and diffs.
+
+use forge_engine::{DiffPage, DiffRequest};
+use forge_model::actor::Via;
+use forge_model::diff::{DiffSummary, FileDiff};
+use forge_model::ids::TaskId;
+use forge_model::workspace::{Workspace, WorkspaceBackup};
+
+use super::{Done, Empty, Page, TaskPath, input, person};
+use crate::{Api, ApiError};
+
+/// Rows of a file's diff that one page has unless asked otherwise, and at most.
+const DEFAULT_ROWS: u32 = 2_000;
+const MAX_ROWS: u32 = 20_000;
+/// Unchanged lines around a change, unless asked otherwise.
+const CONTEXT: u32 = 3;
+
+/// Which part of a task's changes is looked at.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, specta::Type, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Everything since it left the target, committed or not.
+    #[default]
+    Task,
+    /// What is not committed.
+    Uncommitted,
+    /// What the latest run did.
+    Turn,
+    /// What changed since the last review.
+    SinceReview,
+}
+
+impl From<Scope> for DiffRequest {
+    fn from(scope: Scope) -> Self {
+        match scope {
+            Scope::Task => Self::Task,
+            Scope::Uncommitted => Self::Uncommitted,
+            Scope::Turn => Self::Turn,
+            Scope::SinceReview => Self::SinceReview,
+        }
+    }
+}
+
+input! {
+    /// A backup to put back.
+    pub struct RestoreBackup {
+        /// The task.
+        pub task_id: TaskId,
+        /// The backup's commit.
+        pub commit: String,
+    }
+
+    /// Changes to list.
+    pub struct ReadDiff {
+        /// The task.
+        pub task_id: TaskId,
+        /// Which part; everything when absent.
+        #[serde(default)]
+        pub scope: Option<Scope>,
+    }
+
+    /// A page of one file's changes to read.
+    pub struct ReadFileDiff {
+        /// The task.
+        pub task_id: TaskId,
+        /// Which part; everything when absent.
+        #[serde(default)]
+        pub scope: Option<Scope>,
+        /// The file.
+        pub path: String,
+        /// The first row; 0 when absent.
+        #[serde(default)]
+        pub start: Option<u32>,
+        /// How many rows; 2000 when absent.
+        #[serde(default)]
+        pub limit: Option<u32>,
+        /// Unchanged lines around a change; 3 when absent.
+        #[serde(default)]
+        pub context: Option<u32>,
+        /// Whether a very large file is shown all the same.
+        #[serde(default)]
+        pub force: Option<bool>,
+    }
+}
+
+pub(crate) async fn list(api: Api, _: Via, _: Empty) -> Result<Page<Workspace>, ApiError> {
+    Ok(Page::whole(api.engine().workspaces().await?))
+}
+
+pub(crate) async fn get(api: Api, _: Via, path: TaskPath) -> Result<Workspace, ApiError> {
+    Ok(api.engine().workspace(&path.task_id).await?)
+}
+
+pub(crate) async fn reset(api: Api, via: Via, path: TaskPath) -> Result<Workspace, ApiError> {
+    Ok(api.engine().reset_workspace(person(via), &path.task_id).await?)
+}
+
+pub(crate) async fn backups(api: Api, _: Via, path: TaskPath) -> Result<Page<WorkspaceBackup>, ApiError> {
+    Ok(Page::whole(api.engine().backups(&path.task_id).await?))
+}
+
+pub(crate) async fn restore(api: Api, _: Via, backup: RestoreBackup) -> Result<Done, ApiError> {
+    api.engine().restore_backup(&backup.task_id, &backup.commit).await?;
+    Ok(Done::yes())
+}
+
+pub(crate) async fn diff(api: Api, _: Via, read: ReadDiff) -> Result<DiffSummary, ApiError> {
+    Ok(api.engine().diff(&read.task_id, read.scope.unwrap_or_default().into()).await?)
+}
+
+pub(crate) async fn diff_file(api: Api, _: Via, read: ReadFileDiff) -> Result<FileDiff, ApiError> {
+    let limit = read.limit.unwrap_or(DEFAULT_ROWS);
+    if !(1..=MAX_ROWS).contains(&limit) {
+        return Err(ApiError::invalid("limit", "must be 1 to 20000"));
+    }
+    let page = DiffPage {
+        start_line: read.start.unwrap_or(0),
+        limit,
+        context: read.context.unwrap_or(CONTEXT),
+        force: read.force.unwrap_or(false),
+    };
+    Ok(api.engine().diff_file(&read.task_id, read.scope.unwrap_or_default().into(), &read.path, page).await?)
+}

@@ -1,0 +1,72 @@
+//! Which cached answers an event makes stale. Declared here, so that no window guesses.
+
+use forge_model::event::{Event, EventType};
+
+/// The tags of an event.
+pub(crate) fn of(event: &Event) -> Vec<String> {
+    let mut tags = Vec::new();
+    if let Some(task) = &event.task_id {
+        tags.push(format!("task:{task}"));
+    }
+    if let Some(project) = &event.project_id
+        && event.task_id.is_some()
+    {
+        tags.push(format!("board:{project}"));
+        tags.push("attention".to_owned());
+    }
+    use EventType as E;
+    let more: &[&str] = match event.kind {
+        E::AgentChanged => &["agents"],
+        E::ProjectChanged => &["projects", "attention"],
+        E::NotificationCreated => &["notifications"],
+        E::ExecutionStarted | E::ExecutionFinished | E::ExecutionWaiting => &["agents", "executions"],
+        E::WorkspaceCreated | E::WorkspaceCleaned | E::WorkspaceError | E::WorkspaceRecovered => {
+            &["workspaces"]
+        }
+        E::TaskCreated
+        | E::TaskUpdated
+        | E::TaskStatusChanged
+        | E::TaskMoved
+        | E::TaskAssigned
+        | E::TaskBlocked
+        | E::TaskUnblocked
+        | E::TaskAwaitingHuman
+        | E::TaskDependencySatisfied
+        | E::TaskDeleted
+        | E::ExecutionLog
+        | E::ReviewStarted
+        | E::ReviewStep
+        | E::ReviewPassed
+        | E::ReviewFailed
+        | E::ReviewAwaitingHuman
+        | E::MergeStarted
+        | E::MergeSucceeded
+        | E::MergeConflict
+        | E::TransitionGuardRejected
+        | E::TransitionEffectFailed
+        | E::EventsResync => &[],
+    };
+    tags.extend(more.iter().map(|tag| (*tag).to_owned()));
+    if changes_files(event.kind)
+        && let Some(task) = &event.task_id
+    {
+        tags.push(format!("diff:{task}"));
+    }
+    tags
+}
+
+const fn changes_files(kind: EventType) -> bool {
+    use EventType as E;
+    matches!(
+        kind,
+        E::ExecutionStarted
+            | E::ExecutionFinished
+            | E::ReviewStep
+            | E::MergeSucceeded
+            | E::WorkspaceCreated
+            | E::WorkspaceCleaned
+            | E::WorkspaceRecovered
+            | E::TaskStatusChanged
+            | E::TaskUpdated
+    )
+}
