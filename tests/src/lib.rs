@@ -1,1 +1,10 @@
-//! Shared support for the tests in this folder.
+//! Shared support for the tests in this folder: a private screen, and the built window on it.
+//!
+//! Whatever a test starts dies with the test, and what it writes is below a folder of its own.
+
+pub mod children;
+pub mod display;
+pub mod notifications;
+pub mod patience;
+pub mod webdriver;
+pub mod window;

@@ -1,0 +1,3 @@
+//! The built window, driven as a person would.
+
+mod opens;

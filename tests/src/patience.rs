@@ -1,0 +1,31 @@
+//! Waiting for what happens elsewhere: looked for again and again until it is there.
+
+use std::{future::Future, time::Duration};
+
+use anyhow::{Result, bail};
+use tokio::time::{Instant, sleep};
+
+/// Far more than anything here takes; reached only when something is broken.
+const LIMIT: Duration = Duration::from_secs(30);
+const EVERY: Duration = Duration::from_millis(40);
+
+/// Looks until there is something, and gives it.
+///
+/// # Errors
+/// When looking itself fails, or nothing has appeared in the end.
+pub async fn until<T, Look, Found>(what: &str, mut look: Look) -> Result<T>
+where
+    Look: FnMut() -> Found,
+    Found: Future<Output = Result<Option<T>>>,
+{
+    let end = Instant::now() + LIMIT;
+    loop {
+        if let Some(found) = look().await? {
+            return Ok(found);
+        }
+        if Instant::now() > end {
+            bail!("waited {} s in vain for {what}", LIMIT.as_secs());
+        }
+        sleep(EVERY).await;
+    }
+}

@@ -1,0 +1,275 @@
+//! A small W3C WebDriver client for WebKitWebDriver, which drives the real window without anything between.
+//!
+//! <https://www.w3.org/TR/webdriver2/>; only what the tests use.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::patience::until;
+
+/// What WebDriver calls the key of an element's reference.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// Keys that have no character of their own.
+pub mod keys {
+    /// Escape.
+    pub const ESCAPE: &str = "\u{e00c}";
+    /// Enter.
+    pub const ENTER: &str = "\u{e007}";
+    /// Tab.
+    pub const TAB: &str = "\u{e004}";
+    /// Space.
+    pub const SPACE: &str = "\u{e00d}";
+    /// Control; held until the end of the keys sent.
+    pub const CONTROL: &str = "\u{e009}";
+    /// Shift; held until the end of the keys sent.
+    pub const SHIFT: &str = "\u{e008}";
+    /// Arrow left.
+    pub const LEFT: &str = "\u{e012}";
+    /// Arrow up.
+    pub const UP: &str = "\u{e013}";
+    /// Arrow right.
+    pub const RIGHT: &str = "\u{e014}";
+    /// Arrow down.
+    pub const DOWN: &str = "\u{e015}";
+}
+
+/// A session: one running window.
+pub struct Session {
+    http: reqwest::Client,
+    address: String,
+}
+
+/// An element of the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Element(String);
+
+/// Where an element is in the window, in CSS pixels.
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
+pub struct Rect {
+    /// From the left.
+    pub x: f64,
+    /// From the top.
+    pub y: f64,
+    /// Its width.
+    pub width: f64,
+    /// Its height.
+    pub height: f64,
+}
+
+impl Rect {
+    /// Its middle.
+    pub fn centre(&self) -> (f64, f64) {
+        (self.x + self.width / 2.0, self.y + self.height / 2.0)
+    }
+}
+
+impl Session {
+    /// Starts the program through a driver that listens at `driver`.
+    ///
+    /// # Errors
+    /// When the driver does not answer or the program does not start.
+    pub async fn open(driver: &str, binary: &Path, arguments: &[&str]) -> Result<Self> {
+        let http = reqwest::Client::builder().no_proxy().build()?;
+        until("the WebDriver", async || {
+            Ok(http.get(format!("{driver}/status")).send().await.is_ok().then_some(()))
+        })
+        .await?;
+        let options = json!({ "binary": binary, "args": arguments });
+        let wanted = json!({ "capabilities": { "alwaysMatch": { "webkitgtk:browserOptions": options } } });
+        let answer = send(&http, Method::POST, &format!("{driver}/session"), Some(&wanted)).await?;
+        let id = answer["sessionId"].as_str().context("failed to read the session's id")?;
+        Ok(Self { address: format!("{driver}/session/{id}"), http })
+    }
+
+    async fn get(&self, path: &str) -> Result<Value> {
+        send(&self.http, Method::GET, &format!("{}{path}", self.address), None).await
+    }
+
+    async fn post(&self, path: &str, body: Value) -> Result<Value> {
+        send(&self.http, Method::POST, &format!("{}{path}", self.address), Some(&body)).await
+    }
+
+    /// The elements that match a CSS selector now.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn find_all(&self, selector: &str) -> Result<Vec<Element>> {
+        let found = self.post("/elements", json!({ "using": "css selector", "value": selector })).await?;
+        let found = found.as_array().context("failed to read the elements")?;
+        Ok(found
+            .iter()
+            .filter_map(|element| element[ELEMENT].as_str())
+            .map(|id| Element(id.to_owned()))
+            .collect())
+    }
+
+    /// The first element that matches, once there is one.
+    ///
+    /// # Errors
+    /// When none appears.
+    pub async fn find(&self, selector: &str) -> Result<Element> {
+        until(selector, async || Ok(self.find_all(selector).await?.into_iter().next())).await
+    }
+
+    /// The first element that matches and whose text holds `text`, once there is one.
+    ///
+    /// # Errors
+    /// When none appears.
+    pub async fn find_with_text(&self, selector: &str, text: &str) -> Result<Element> {
+        until(&format!("{selector} with the text {text:?}"), async || {
+            for element in self.find_all(selector).await? {
+                // It may have gone in the meantime; then it is not the one.
+                if self.text(&element).await.is_ok_and(|shown| shown.contains(text)) {
+                    return Ok(Some(element));
+                }
+            }
+            Ok(None)
+        })
+        .await
+    }
+
+    /// Waits until nothing matches.
+    ///
+    /// # Errors
+    /// When something stays.
+    pub async fn wait_gone(&self, selector: &str) -> Result<()> {
+        until(&format!("the end of {selector}"), async || {
+            Ok(self.find_all(selector).await?.is_empty().then_some(()))
+        })
+        .await
+    }
+
+    /// Clicks an element in its middle, as a person would.
+    ///
+    /// # Errors
+    /// When it cannot be clicked: covered, out of sight, gone.
+    pub async fn click(&self, element: &Element) -> Result<()> {
+        self.post(&format!("/element/{}/click", element.0), json!({})).await.map(drop)
+    }
+
+    /// Types into an element.
+    ///
+    /// # Errors
+    /// When it takes no keys.
+    pub async fn type_into(&self, element: &Element, text: &str) -> Result<()> {
+        self.post(&format!("/element/{}/value", element.0), json!({ "text": text })).await.map(drop)
+    }
+
+    /// What a person reads in it.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub async fn text(&self, element: &Element) -> Result<String> {
+        let text = self.get(&format!("/element/{}/text", element.0)).await?;
+        text.as_str().map(str::to_owned).context("failed to read a text")
+    }
+
+    /// An attribute as the page's source has it.
+    ///
+    /// # Errors
+    /// When the element is gone.
+    pub async fn attribute(&self, element: &Element, name: &str) -> Result<Option<String>> {
+        Ok(self.get(&format!("/element/{}/attribute/{name}", element.0)).await?.as_str().map(str::to_owned))
+    }
+
+    /// Where it is.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub async fn rect(&self, element: &Element) -> Result<Rect> {
+        Ok(serde_json::from_value(self.get(&format!("/element/{}/rect", element.0)).await?)?)
+    }
+
+    /// Presses keys wherever the focus is, held together: `press(&[CONTROL, "k"])`.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn press(&self, combination: &[&str]) -> Result<()> {
+        let down = combination.iter().map(|key| json!({ "type": "keyDown", "value": key }));
+        let up = combination.iter().rev().map(|key| json!({ "type": "keyUp", "value": key }));
+        let actions: Vec<Value> = down.chain(up).collect();
+        self.act(json!([{ "type": "key", "id": "keyboard", "actions": actions }])).await
+    }
+
+    /// Drags with the pointer in small steps, as drag libraries want it.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn drag(&self, from: (f64, f64), to: (f64, f64)) -> Result<()> {
+        const STEPS: u32 = 8;
+        let at = |share: f64| {
+            let between = |a: f64, b: f64| (a + (b - a) * share).round();
+            json!({ "type": "pointerMove", "duration": 20, "x": between(from.0, to.0), "y": between(from.1, to.1) })
+        };
+        let mut actions = vec![at(0.0), json!({ "type": "pointerDown", "button": 0 })];
+        actions.extend((1..=STEPS).map(|step| at(f64::from(step) / f64::from(STEPS))));
+        actions.push(json!({ "type": "pause", "duration": 50 }));
+        actions.push(json!({ "type": "pointerUp", "button": 0 }));
+        let pointer = json!({ "pointerType": "mouse" });
+        self.act(json!([{ "type": "pointer", "id": "mouse", "parameters": pointer, "actions": actions }]))
+            .await
+    }
+
+    async fn act(&self, sources: Value) -> Result<()> {
+        self.post("/actions", json!({ "actions": sources })).await.map(drop)
+    }
+
+    /// Runs the body of a function in the page and gives what it returns.
+    ///
+    /// # Errors
+    /// When it throws.
+    pub async fn execute(&self, script: &str, arguments: &[Value]) -> Result<Value> {
+        self.post("/execute/sync", json!({ "script": script, "args": arguments })).await
+    }
+
+    /// The same for a function that calls its last argument with the answer.
+    ///
+    /// # Errors
+    /// When it throws or never answers.
+    pub async fn execute_async(&self, script: &str, arguments: &[Value]) -> Result<Value> {
+        self.post("/execute/async", json!({ "script": script, "args": arguments })).await
+    }
+
+    /// The page as a PNG picture.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn screenshot(&self) -> Result<Vec<u8>> {
+        let picture = self.get("/screenshot").await?;
+        let picture = picture.as_str().context("failed to read the picture")?;
+        BASE64_STANDARD.decode(picture).context("failed to decode the picture")
+    }
+
+    /// Ends the session and with it the program.
+    ///
+    /// # Errors
+    /// When the driver does not answer.
+    pub async fn close(self) -> Result<()> {
+        send(&self.http, Method::DELETE, &self.address, None).await.map(drop)
+    }
+}
+
+async fn send(http: &reqwest::Client, method: Method, address: &str, body: Option<&Value>) -> Result<Value> {
+    let mut request = http.request(method.clone(), address);
+    if let Some(body) = body {
+        request = request.json(body);
+    }
+    let response = request
+        .send()
+        .await
+        .with_context(|| format!("failed to reach the WebDriver for {method} {address}"))?;
+    let status = response.status();
+    let answer: Value =
+        response.json().await.with_context(|| format!("failed to read the answer to {method} {address}"))?;
+    let value = answer["value"].clone();
+    if !status.is_success() {
+        let (error, message) = (&value["error"], &value["message"]);
+        bail!("{method} {address} was refused: {error} {message}");
+    }
+    Ok(value)
+}
