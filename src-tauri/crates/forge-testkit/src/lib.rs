@@ -1,1 +1,14 @@
-//! Hermetic sandboxes and scripted agents.
+//! Hermetic sandboxes for tests that cross rooms.
+//!
+//! A [`Sandbox`] is a temporary folder with a git repository and an engine on it: real git, real SQLite,
+//! real processes, a scripted agent. Nothing of the user's configuration reaches it. [`fault`] ends the
+//! process at a named boundary of the machine, for tests of what a kill leaves behind.
+
+pub mod fault;
+mod programs;
+mod repository;
+mod sandbox;
+
+pub use programs::program;
+pub use repository::Repository;
+pub use sandbox::{Sandbox, script};

@@ -1,0 +1,216 @@
+//! An engine in a temporary folder.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::{Context as _, Result, bail};
+use forge_api::{Api, ApiError};
+use forge_engine::{Engine, EngineConfig};
+use forge_model::actor::Via;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    program,
+    repository::{HERMETIC_GIT, Repository},
+};
+
+/// How long a test waits for something that is bound to happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A repository, an engine on it, an agent that does what its task's script says.
+pub struct Sandbox {
+    /// The folder of everything.
+    pub dir: TempDir,
+    /// The contract.
+    pub api: Api,
+    /// The user's repository.
+    pub repo: Repository,
+    /// The project.
+    pub project: String,
+    /// The scripted agent.
+    pub agent: String,
+}
+
+/// A description whose script the agent follows.
+#[must_use]
+pub fn script(lines: &[&str]) -> String {
+    format!("```forge-script\n{}\n```", lines.join("\n"))
+}
+
+impl Sandbox {
+    /// With these project settings on top of the defaults.
+    ///
+    /// # Errors
+    /// When anything of it cannot be made.
+    pub async fn new(settings: Value) -> Result<Self> {
+        Self::with_config(settings, |_| {}).await
+    }
+
+    /// The same, with changes to the engine's configuration.
+    ///
+    /// # Errors
+    /// When anything of it cannot be made.
+    pub async fn with_config(settings: Value, change: impl FnOnce(&mut EngineConfig)) -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n"), ("src/a.txt", "one\ntwo\nthree\n")])?;
+        let api = start(dir.path(), change).await?;
+        let mut sandbox = Self { dir, api, repo, project: String::new(), agent: String::new() };
+        let agent = sandbox
+            .call("agent_create", json!({
+                "name": "scripted", "adapter": "shell", "max_concurrent": 8,
+                "config": {
+                    "command": program("forge-scripted-agent")?.to_string_lossy(),
+                    "args": ["--prompt-file", "{prompt_file}"],
+                    "env": HERMETIC_GIT.iter().copied().collect::<std::collections::BTreeMap<_, _>>(),
+                },
+            }))
+            .await?;
+        sandbox.agent = text(&agent, "id")?;
+        let path = sandbox.repo.path().to_string_lossy().into_owned();
+        let project = sandbox.call("project_create", json!({ "name": "sample", "repo_path": path, "settings": settings })).await?;
+        sandbox.project = text(&project, "id")?;
+        Ok(sandbox)
+    }
+
+    /// Does an operation as a person would through HTTP.
+    ///
+    /// # Errors
+    /// What the operation refuses.
+    pub async fn call(&self, op: &str, input: Value) -> Result<Value, ApiError> {
+        self.api.call(Via::Api, op, input).await
+    }
+
+    /// Makes a task for the scripted agent; `extra` is merged into the request.
+    ///
+    /// # Errors
+    /// What the operation refuses.
+    pub async fn task(&self, title: &str, lines: &[&str], extra: Value) -> Result<Value> {
+        self.described(title, &script(lines), extra).await
+    }
+
+    /// Makes a task with this description.
+    ///
+    /// # Errors
+    /// What the operation refuses.
+    pub async fn described(&self, title: &str, description: &str, extra: Value) -> Result<Value> {
+        let mut request = json!({
+            "project_id": self.project, "title": title, "description": description, "roles": { "coder": self.agent },
+        });
+        if let (Some(request), Value::Object(extra)) = (request.as_object_mut(), extra) {
+            request.extend(extra);
+        }
+        Ok(self.call("task_create", request).await?)
+    }
+
+    /// Starts the task's agent.
+    ///
+    /// # Errors
+    /// What the operation refuses.
+    pub async fn claim(&self, task: &Value) -> Result<Value> {
+        let id = text(task, "id")?;
+        Ok(self.call("task_claim", json!({ "task_id": id, "agent_id": self.agent, "version": task["version"] })).await?)
+    }
+
+    /// The task as it is now.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn get(&self, task: &Value) -> Result<Value> {
+        Ok(self.call("task_get", json!({ "task_id": text(task, "id")? })).await?)
+    }
+
+    /// Waits until the task is as `wanted`; the error says how it is instead.
+    ///
+    /// # Errors
+    /// When it does not become so.
+    pub async fn wait(&self, task: &Value, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+        let mut events = self.api.engine().store().events();
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            events.borrow_and_update();
+            let now = self.get(task).await?;
+            if wanted(&now) {
+                return Ok(now);
+            }
+            // What an agent does in its worktree has no event; a look now and then sees it.
+            let next = tokio::time::Instant::now() + LOOK_EVERY;
+            if tokio::time::timeout_at(next, events.changed()).await.is_err() && next > deadline {
+                let history = self.call("task_transitions", json!({ "task_id": text(task, "id")? })).await?;
+                bail!("the task is not {what}: {now:#}\nhistory: {history:#}");
+            }
+        }
+    }
+
+    /// Waits until the task is in a state and nothing is pending for it.
+    ///
+    /// # Errors
+    /// When it does not get there.
+    pub async fn reach(&self, task: &Value, state: &str) -> Result<Value> {
+        let there = self.wait(task, state, |now| now["status"] == state).await?;
+        let id = forge_model::ids::TaskId(text(task, "id")?);
+        self.api.engine().settle(&id).await?;
+        let now = self.get(task).await?;
+        if now["status"] != there["status"] {
+            bail!("the task did not stay in {state}: {now:#}");
+        }
+        Ok(now)
+    }
+
+    /// The moves of a task as `from>to` with the trigger.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn moves(&self, task: &Value) -> Result<Vec<String>> {
+        let page = self.call("task_transitions", json!({ "task_id": text(task, "id")? })).await?;
+        let items = page["items"].as_array().context("no items")?;
+        let one = |item: &Value, field: &str| item[field].as_str().unwrap_or_default().to_owned();
+        Ok(items.iter().map(|item| format!("{} {}>{}", one(item, "trigger"), one(item, "from"), one(item, "to"))).collect())
+    }
+
+    /// Stops the engine and starts it again on the same data.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub async fn restart(&mut self) -> Result<()> {
+        self.api.engine().stop().await;
+        self.api = start(self.dir.path(), |_| {}).await?;
+        Ok(())
+    }
+
+    /// Every process that carries a mark of this sandbox's tasks, by its command line.
+    ///
+    /// # Errors
+    /// When /proc cannot be read.
+    pub fn processes(&self) -> Result<Vec<String>> {
+        let needle = self.dir.path().to_string_lossy().into_owned();
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc")?.flatten() {
+            let pid = entry.file_name().to_string_lossy().into_owned();
+            if pid.parse::<u32>().is_err() || pid == std::process::id().to_string() {
+                continue;
+            }
+            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            let environment = String::from_utf8_lossy(&environment);
+            if environment.contains("FORGE_PROCESS=") && environment.contains(&needle) {
+                let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                found.push(format!("{pid} {}", String::from_utf8_lossy(&line).replace('\0', " ")));
+            }
+        }
+        Ok(found)
+    }
+}
+
+async fn start(dir: &Path, change: impl FnOnce(&mut EngineConfig)) -> Result<Api> {
+    let mut config = EngineConfig::new(dir.join("data"));
+    config.git_env = HERMETIC_GIT.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    config.undo_window = Duration::from_millis(200);
+    change(&mut config);
+    let engine = Engine::start(config).await?;
+    Ok(Api::new(engine, program("forge-scripted-agent")?))
+}
+
+fn text(value: &Value, field: &str) -> Result<String> {
+    Ok(value[field].as_str().with_context(|| format!("no {field} in {value}"))?.to_owned())
+}

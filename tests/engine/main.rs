@@ -1,0 +1,5 @@
+//! The engine through the contract: real git, real SQLite, real processes.
+
+mod checkout;
+mod paths;
+mod refusals;
