@@ -1,1 +1,113 @@
 //! HTTP and server-sent events over the contract.
+//!
+//! The routes are made from `forge_api::operations()` ([`routes`]); nothing about tasks is decided here.
+//! What this room does decide is who may speak to the engine ([`gate`]): programs of this machine that hold
+//! the token and address the engine by its own name, never a page of another origin.
+//!
+//! Invariants: the socket is bound to loopback; every answer carries `X-Request-Id` and every refusal is
+//! JSON; a client that hangs up changes nothing, since what changes something runs in a task of its own.
+//! Deliberately absent: CORS, cookies, TLS, files.
+
+mod answer;
+mod body;
+mod events;
+mod gate;
+mod routes;
+mod token;
+
+use std::{net::Ipv4Addr, path::PathBuf, time::Duration};
+
+use axum::serve::ListenerExt as _;
+use forge_api::Api;
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+pub use token::{TokenError, read as read_token};
+
+/// How long [`Running::stop`] waits for answers that are under way before it cuts them off.
+const STOP_WITHIN: Duration = Duration::from_secs(4);
+
+/// How to serve.
+#[derive(Debug, Clone, Copy)]
+pub struct ServeOptions {
+    /// The port on 127.0.0.1; 0 takes any that is free.
+    pub port: u16,
+    /// Whether requests must carry the token.
+    pub auth: bool,
+}
+
+/// Why nothing is served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The port cannot be had.
+    #[error("failed to listen on 127.0.0.1:{port}: {source}")]
+    Bind {
+        /// Which.
+        port: u16,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// There is no token.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// Other programs cannot be told where the engine is.
+    #[error("failed to announce the engine's address: {0}")]
+    Announce(#[source] std::io::Error),
+}
+
+/// A server that runs. Dropped without [`Running::stop`], it goes on until the process ends.
+#[derive(Debug)]
+pub struct Running {
+    /// Where it is, without a slash at the end: `http://127.0.0.1:4780`.
+    pub url: String,
+    /// The file with the token; none when none is asked for.
+    pub token_file: Option<PathBuf>,
+    stopping: CancellationToken,
+    server: JoinHandle<()>,
+}
+
+/// Serves the contract on loopback, and tells other programs where ([`forge_engine::Engine::announce`]).
+///
+/// # Errors
+/// When the port cannot be had, or the token or the address cannot be written.
+pub async fn serve(api: Api, options: ServeOptions) -> Result<Running, ServeError> {
+    let bind = |source| ServeError::Bind { port: options.port, source };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await.map_err(bind)?;
+    let port = listener.local_addr().map_err(bind)?.port();
+    let (token, token_file) = if options.auth {
+        let (token, file) = token::load_or_create(api.engine().data_dir())?;
+        (Some(token), Some(file))
+    } else {
+        tracing::warn!("anyone on this machine can use the engine: no token is asked for");
+        (None, None)
+    };
+    let url = format!("http://127.0.0.1:{port}");
+    api.engine().announce(&url).map_err(ServeError::Announce)?;
+    let stopping = CancellationToken::new();
+    let router = routes::router(api, gate::Gate::new(port, token), stopping.clone());
+    let until = stopping.clone().cancelled_owned();
+    let listener = listener.tap_io(|stream| {
+        // Without this, small answers on a kept connection wait for the other side's acknowledgement.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "failed to send small answers at once");
+        }
+    });
+    let server = tokio::spawn(async move {
+        if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(until).await {
+            tracing::error!(%error, "the HTTP server ended");
+        }
+    });
+    Ok(Running { url, token_file, stopping, server })
+}
+
+impl Running {
+    /// Takes no new requests, ends the event streams, answers those who wait for a task to settle, and
+    /// returns when all answers are out, or after a few seconds. What was begun for a client goes on.
+    pub async fn stop(mut self) {
+        self.stopping.cancel();
+        if tokio::time::timeout(STOP_WITHIN, &mut self.server).await.is_err() {
+            tracing::warn!("some clients did not take their answers in time");
+            self.server.abort();
+        }
+    }
+}

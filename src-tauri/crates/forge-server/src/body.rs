@@ -1,0 +1,97 @@
+//! What a request says: its path, its query and its body, merged into one object.
+
+use std::error::Error;
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, StatusCode, Uri, header},
+};
+use forge_api::{ApiError, Operation};
+use futures::StreamExt as _;
+use serde_json::{Map, Value};
+
+use crate::answer::Refusal;
+
+/// The largest body.
+pub(crate) const MAX_BODY: usize = 2 * 1024 * 1024;
+/// How much more is read, and thrown away, so that a client that still writes can read the refusal.
+const MAX_DRAINED: usize = 64 * 1024 * 1024;
+
+/// The whole input of an operation.
+pub(crate) async fn input(
+    operation: &Operation,
+    path: &[(String, String)],
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Value, Refusal> {
+    let mut input = Map::new();
+    for (name, text) in path {
+        put(&mut input, name, operation.coerce(name, text))?;
+    }
+    let query = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri)
+        .map_err(|error| ApiError::invalid("", &format!("the query string is not valid: {error}")))?;
+    for (name, text) in &query.0 {
+        put(&mut input, name, operation.coerce(name, text))?;
+    }
+    for (name, value) in object(headers, &read(body).await?)? {
+        put(&mut input, &name, value)?;
+    }
+    Ok(Value::Object(input))
+}
+
+fn put(input: &mut Map<String, Value>, name: &str, value: Value) -> Result<(), ApiError> {
+    match input.get(name) {
+        Some(there) if *there != value => {
+            Err(ApiError::invalid(name, "is given more than once, with different values"))
+        }
+        Some(_) => Ok(()),
+        None => {
+            input.insert(name.to_owned(), value);
+            Ok(())
+        }
+    }
+}
+
+async fn read(body: Body) -> Result<Vec<u8>, Refusal> {
+    let mut stream = body.into_data_stream();
+    let (mut bytes, mut seen) = (Vec::new(), 0);
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|error| {
+            let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            ApiError::invalid("", &format!("the body ended too soon: {why}"))
+        })?;
+        seen += chunk.len();
+        if seen <= MAX_BODY {
+            bytes.extend_from_slice(&chunk);
+        } else if seen > MAX_DRAINED {
+            break;
+        }
+    }
+    if seen > MAX_BODY {
+        let message = format!("the body is larger than {MAX_BODY} bytes");
+        return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
+    }
+    Ok(bytes)
+}
+
+fn object(headers: &HeaderMap, bytes: &[u8]) -> Result<Map<String, Value>, Refusal> {
+    if bytes.is_empty() {
+        return Ok(Map::new());
+    }
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        let message = "the body must be JSON, with `Content-Type: application/json`";
+        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message));
+    }
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(ApiError::invalid("", "the body must be a JSON object").into()),
+        Err(error) => Err(Refusal::new(
+            StatusCode::BAD_REQUEST,
+            "malformed_json",
+            format!("the body is not JSON: {error}"),
+        )),
+    }
+}

@@ -1,0 +1,132 @@
+//! Routes, made from the contract's table.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use axum::{
+    Json, Router,
+    extract::{RawPathParams, Request, State},
+    http::{HeaderMap, StatusCode},
+    middleware,
+    response::{IntoResponse, Response},
+    routing::{MethodFilter, MethodRouter, get},
+};
+use forge_api::{Api, ApiError, Method, Operation, openapi_document, operations};
+use forge_model::actor::Via;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    answer::{self, Refusal},
+    body, events,
+    gate::{self, Gate},
+};
+
+const BASE: &str = "/api/v1";
+/// The `forge` program says with this header that it is the one who asks.
+const CLIENT_HEADER: &str = "x-forge-client";
+/// How long an answer that is under way may still take once the server stops.
+const LAST_CALL: Duration = Duration::from_secs(2);
+
+/// What handlers share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) api: Api,
+    pub(crate) stopping: CancellationToken,
+}
+
+/// Everything that is served.
+pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken) -> Router {
+    let mut paths: BTreeMap<&str, MethodRouter<Shared>> = BTreeMap::new();
+    for operation in operations() {
+        let methods = paths.remove(operation.path).unwrap_or_default();
+        paths.insert(operation.path, add(methods, operation));
+    }
+    let mut router = Router::new()
+        .route(gate::HEALTH, get(async || Json(json!({ "status": "ok" }))))
+        .route(&format!("{BASE}/openapi.json"), get(async || Json(openapi_document())))
+        .route(&format!("{BASE}/events"), get(events::stream));
+    for (path, methods) in paths {
+        router = router.route(&format!("{BASE}{path}"), methods);
+    }
+    router
+        .fallback(async |request: Request| {
+            let message = format!("there is nothing at {}", request.uri().path());
+            Refusal::new(StatusCode::NOT_FOUND, "not_found", message)
+        })
+        .method_not_allowed_fallback(async |request: Request| {
+            let message = format!("{} cannot be used at {}", request.method(), request.uri().path());
+            Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
+        })
+        .layer(middleware::from_fn_with_state(gate, gate::ask))
+        .layer(middleware::from_fn(answer::finish))
+        .with_state(Shared { api, stopping })
+}
+
+const fn filter(method: Method) -> MethodFilter {
+    match method {
+        Method::Get => MethodFilter::GET,
+        Method::Post => MethodFilter::POST,
+        Method::Patch => MethodFilter::PATCH,
+        Method::Put => MethodFilter::PUT,
+        Method::Delete => MethodFilter::DELETE,
+    }
+}
+
+fn add(methods: MethodRouter<Shared>, operation: &'static Operation) -> MethodRouter<Shared> {
+    methods.on(
+        filter(operation.method),
+        async move |State(shared): State<Shared>, path: RawPathParams, request: Request| {
+            answer(operation, shared, &path, request).await
+        },
+    )
+}
+
+async fn answer(
+    operation: &'static Operation,
+    shared: Shared,
+    path: &RawPathParams,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let path: Vec<(String, String)> =
+        path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let (head, content) = request.into_parts();
+    let input = body::input(operation, &path, &head.uri, &head.headers, content).await?;
+    let run = operation.run(shared.api.clone(), via(&head.headers), input);
+    let answer = if operation.method == Method::Get {
+        // Nothing is lost when a reader goes away, so its work may go with it.
+        until_stopped(&shared.stopping, run).await?
+    } else {
+        let run = tokio::spawn(run);
+        until_stopped(&shared.stopping, async {
+            run.await.unwrap_or_else(|error| {
+                let message = format!("the operation ended badly: {error}");
+                Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message).0)
+            })
+        })
+        .await?
+    };
+    let status = StatusCode::from_u16(operation.status).unwrap_or(StatusCode::OK);
+    Ok((status, Json(answer)).into_response())
+}
+
+/// The answer, unless the server stops: then whoever waits for a task to settle would keep it from ending.
+async fn until_stopped(
+    stopping: &CancellationToken,
+    run: impl Future<Output = Result<Value, ApiError>>,
+) -> Result<Value, Refusal> {
+    let last_call = async {
+        stopping.cancelled().await;
+        tokio::time::sleep(LAST_CALL).await;
+    };
+    tokio::select! {
+        answer = run => Ok(answer?),
+        () = last_call => {
+            let message = "Forge is stopping; what was begun goes on when it is started again";
+            Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", message))
+        }
+    }
+}
+
+fn via(headers: &HeaderMap) -> Via {
+    if headers.get(CLIENT_HEADER).is_some_and(|name| name == "cli") { Via::Cli } else { Via::Api }
+}
