@@ -9,6 +9,7 @@
 mod error;
 mod feed;
 mod input;
+mod notices;
 mod openapi;
 mod operation;
 mod operations;
@@ -19,7 +20,7 @@ pub mod typescript;
 use std::{path::PathBuf, sync::Arc};
 
 use forge_engine::Engine;
-use forge_model::actor::Via;
+use forge_model::{actor::Via, notification::Notification};
 use serde_json::Value;
 
 pub use error::ApiError;
@@ -67,6 +68,11 @@ impl Api {
             .find(|operation| operation.name == op)
             .ok_or_else(|| ApiError::not_found(format!("no operation `{op}`")))?;
         operation.run(self.clone(), via, input).await
+    }
+
+    /// Notifications from now on that the project's settings want raised natively.
+    pub fn notifications(&self) -> impl futures::Stream<Item = Notification> + Send + use<> {
+        notices::stream(self.engine().clone())
     }
 
     /// What changes from now on, coalesced, for a window.

@@ -25,6 +25,8 @@ mod read;
 mod recovery;
 mod steps;
 mod transition;
+#[cfg(test)]
+mod transition_tests;
 mod view;
 mod watch;
 mod workers;
@@ -40,8 +42,8 @@ pub use command::{
 };
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock};
 pub use engine::{Engine, LogGrowth, StartError};
-pub use forge_git::{DiffPage, GitError};
 pub use error::{ConflictCode, EngineError};
+pub use forge_git::{DiffPage, GitError};
 pub use instance::{EngineAddress, InstanceError};
 pub use read::DiffRequest;
 pub use view::TaskPage;

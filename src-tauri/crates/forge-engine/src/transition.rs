@@ -361,7 +361,7 @@ pub(crate) fn entry_steps(
             if hook.applies_to != Audience::All && hook.applies_to != row.audience {
                 step.status = StepStatus::Done;
                 step.outcome = Some(StepOutcome::Skipped);
-                step.reason = Some(format!("for {} only", hook.applies_to));
+                step.reason = Some(format!("answers to {} moves", hook.applies_to));
                 step.finished_at = Some(row.at);
             }
             list.push(step);

@@ -23,7 +23,8 @@ impl KillAt {
     #[must_use]
     pub fn from_env() -> Self {
         let wanted = std::env::var(FAULT_VARIABLE).ok();
-        let (point, times) = match wanted.as_deref().map(|text| text.rsplit_once('#').unwrap_or((text, "1"))) {
+        let (point, times) = match wanted.as_deref().map(|text| text.rsplit_once('#').unwrap_or((text, "1")))
+        {
             Some((point, times)) => (Some(point.to_owned()), times.parse().unwrap_or(1)),
             None => (None, 0),
         };

@@ -10,5 +10,5 @@ mod repository;
 mod sandbox;
 
 pub use programs::program;
-pub use repository::Repository;
+pub use repository::{HERMETIC_GIT, Repository};
 pub use sandbox::{Sandbox, script};

@@ -50,7 +50,12 @@ impl Repository {
     /// # Errors
     /// When git fails, with what it said.
     pub fn git(&self, args: &[&str]) -> Result<String> {
-        let output = Command::new("git").args(args).current_dir(&self.path).envs(HERMETIC_GIT).output().context("no git")?;
+        let output = Command::new("git")
+            .args(args)
+            .current_dir(&self.path)
+            .envs(HERMETIC_GIT)
+            .output()
+            .context("no git")?;
         ensure!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
     }

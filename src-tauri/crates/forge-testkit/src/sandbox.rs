@@ -54,22 +54,30 @@ impl Sandbox {
     /// When anything of it cannot be made.
     pub async fn with_config(settings: Value, change: impl FnOnce(&mut EngineConfig)) -> Result<Self> {
         let dir = tempfile::tempdir()?;
-        let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n"), ("src/a.txt", "one\ntwo\nthree\n")])?;
+        let repo = Repository::create(
+            &dir.path().join("repo"),
+            &[("README.md", "# Sample\n"), ("src/a.txt", "one\ntwo\nthree\n")],
+        )?;
         let api = start(dir.path(), change).await?;
         let mut sandbox = Self { dir, api, repo, project: String::new(), agent: String::new() };
         let agent = sandbox
-            .call("agent_create", json!({
-                "name": "scripted", "adapter": "shell", "max_concurrent": 8,
-                "config": {
-                    "command": program("forge-scripted-agent")?.to_string_lossy(),
-                    "args": ["--prompt-file", "{prompt_file}"],
-                    "env": HERMETIC_GIT.iter().copied().collect::<std::collections::BTreeMap<_, _>>(),
-                },
-            }))
+            .call(
+                "agent_create",
+                json!({
+                    "name": "scripted", "adapter": "shell", "max_concurrent": 8,
+                    "config": {
+                        "command": program("forge-scripted-agent")?.to_string_lossy(),
+                        "args": ["--prompt-file", "{prompt_file}"],
+                        "env": HERMETIC_GIT.iter().copied().collect::<std::collections::BTreeMap<_, _>>(),
+                    },
+                }),
+            )
             .await?;
         sandbox.agent = text(&agent, "id")?;
         let path = sandbox.repo.path().to_string_lossy().into_owned();
-        let project = sandbox.call("project_create", json!({ "name": "sample", "repo_path": path, "settings": settings })).await?;
+        let project = sandbox
+            .call("project_create", json!({ "name": "sample", "repo_path": path, "settings": settings }))
+            .await?;
         sandbox.project = text(&project, "id")?;
         Ok(sandbox)
     }
@@ -110,7 +118,9 @@ impl Sandbox {
     /// What the operation refuses.
     pub async fn claim(&self, task: &Value) -> Result<Value> {
         let id = text(task, "id")?;
-        Ok(self.call("task_claim", json!({ "task_id": id, "agent_id": self.agent, "version": task["version"] })).await?)
+        Ok(self
+            .call("task_claim", json!({ "task_id": id, "agent_id": self.agent, "version": task["version"] }))
+            .await?)
     }
 
     /// The task as it is now.
@@ -166,7 +176,10 @@ impl Sandbox {
         let page = self.call("task_transitions", json!({ "task_id": text(task, "id")? })).await?;
         let items = page["items"].as_array().context("no items")?;
         let one = |item: &Value, field: &str| item[field].as_str().unwrap_or_default().to_owned();
-        Ok(items.iter().map(|item| format!("{} {}>{}", one(item, "trigger"), one(item, "from"), one(item, "to"))).collect())
+        Ok(items
+            .iter()
+            .map(|item| format!("{} {}>{}", one(item, "trigger"), one(item, "from"), one(item, "to")))
+            .collect())
     }
 
     /// Stops the engine and starts it again on the same data.
@@ -204,7 +217,8 @@ impl Sandbox {
 
 async fn start(dir: &Path, change: impl FnOnce(&mut EngineConfig)) -> Result<Api> {
     let mut config = EngineConfig::new(dir.join("data"));
-    config.git_env = HERMETIC_GIT.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    config.git_env =
+        HERMETIC_GIT.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     config.undo_window = Duration::from_millis(200);
     change(&mut config);
     let engine = Engine::start(config).await?;

@@ -49,7 +49,7 @@ impl Engine {
             Decision::Approve => self.approve(&mut tx, &context, &mut task, review, actor, reason).await?,
             Decision::Reject => {
                 self.reject_by_hand(&mut tx, &context, &mut task, review, actor, reason.unwrap_or_default())
-                    .await?
+                    .await?;
             }
         }
         tx.commit().await?;

@@ -1,0 +1,180 @@
+//! The state table walked: every edge of the default workflow is written once, with its row, its version,
+//! its events and its steps; the coverage is printed.
+
+use std::sync::Arc;
+
+use forge_model::actor::{Actor, Cause, Via};
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::task::{AnnotationType, ExecutionMode};
+use forge_model::workflow::{Edge, StateKind, default_workflow};
+use forge_store::Tx;
+use forge_store::table::{
+    events, projects, projects::ProjectRow, reviews, steps, tasks, tasks::TaskRow, transitions,
+};
+use serde_json::json;
+
+use crate::{
+    Engine, EngineConfig,
+    context::ProjectContext,
+    transition::{MAX_CASCADES, Move, Trouble, is_reviewed},
+};
+
+struct Bench {
+    engine: Engine,
+    context: Arc<ProjectContext>,
+    _dir: tempfile::TempDir,
+}
+
+async fn bench() -> Bench {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = Engine::start(EngineConfig::new(dir.path().to_owned())).await.unwrap();
+    let now = engine.now();
+    let row = ProjectRow {
+        project: forge_model::project::Project {
+            id: ProjectId::from("p"),
+            name: "p".into(),
+            repo_path: "/nowhere".into(),
+            default_branch: "main".into(),
+            work_mode: forge_model::project::WorkMode::DirectCommit,
+            paused: false,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        },
+        settings: json!({}),
+        workflow: serde_json::to_string(default_workflow()).unwrap(),
+    };
+    let mut tx = engine.store().write().await.unwrap();
+    projects::insert(&mut tx, &row).await.unwrap();
+    let context = engine.context(&mut tx, &row.project.id).await.unwrap();
+    tx.commit().await.unwrap();
+    Bench { engine, context, _dir: dir }
+}
+
+impl Bench {
+    /// A task in a state, as if it had been moved there.
+    async fn task_in(&self, tx: &mut Tx, state: &str) -> TaskRow {
+        let now = self.engine.now();
+        let project = self.context.project.id.clone();
+        let row = TaskRow {
+            id: self.engine.new_id::<TaskId>(),
+            number: projects::take_task_number(tx, &project).await.unwrap(),
+            project_id: project,
+            title: "t".into(),
+            description: String::new(),
+            status: state.into(),
+            priority: 0,
+            position: 1.0,
+            version: 1,
+            parent_id: None,
+            execution_mode: ExecutionMode::Independent,
+            subtask_order: None,
+            review_config: None,
+            merge_config: None,
+            task_state_config: None,
+            review_passed_at: None,
+            entry_barrier: None,
+            error_annotation: None,
+            waiting: None,
+            held: false,
+            budget_boundary: 0,
+            diff_stat: None,
+            status_since: now,
+            created_at: now,
+            updated_at: now,
+        };
+        tasks::insert(tx, &row).await.unwrap();
+        row
+    }
+
+    async fn walk(&self, edge: &Edge) {
+        let engine = &self.engine;
+        let mut tx = engine.store().write().await.unwrap();
+        let mut task = self.task_in(&mut tx, &edge.from).await;
+        let before = events::last_seq(&mut tx).await.unwrap();
+        let actor = Actor::System { cause: Cause::Workflow };
+        self.context.workflow.check_edge(&edge.from, &edge.to, &actor).unwrap();
+        let mut mv = Move::by_engine(&edge.to, "walk", actor);
+        let target = self.context.workflow.state(&edge.to).unwrap();
+        if target.kind == StateKind::Blocked {
+            mv.annotation =
+                Some(Trouble::new(AnnotationType::Manual, "walked").annotation(&edge.from, engine.now()));
+        }
+        engine.apply(&mut tx, &self.context, &mut task, mv).await.unwrap();
+
+        let stored = tasks::get(&mut tx, &task.id).await.unwrap().unwrap();
+        assert_eq!((stored.status.as_str(), stored.version), (edge.to.as_str(), 2), "{edge:?}");
+        let last = transitions::last(&mut tx, &task.id).await.unwrap().unwrap();
+        assert_eq!((last.from.as_str(), last.to.as_str()), (edge.from.as_str(), edge.to.as_str()));
+        let told = events::after(&mut tx, before, 100).await.unwrap();
+        assert!(told.iter().any(|event| event.data["to"] == edge.to.as_str()), "{edge:?}: {told:?}");
+        let queued = steps::of_transition(&mut tx, last.seq).await.unwrap();
+        let hooks: usize = [&target.hooks.before_enter, &target.hooks.on_enter, &target.hooks.after_enter]
+            .iter()
+            .map(|h| h.len())
+            .sum();
+        assert!(queued.len() >= hooks, "{edge:?}: every hook of the entered state is queued");
+        let review = reviews::last(&mut tx, &task.id).await.unwrap();
+        assert_eq!(review.is_some(), is_reviewed(target), "{edge:?}");
+        tx.commit().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn every_edge_of_the_default_workflow_is_walked() {
+    let bench = bench().await;
+    let edges = bench.context.workflow.edges();
+    for edge in &edges {
+        bench.walk(edge).await;
+    }
+    println!(
+        "edge coverage: {} of {} edges of the default workflow",
+        edges.len(),
+        default_workflow().edges().len()
+    );
+    assert_eq!(edges, default_workflow().edges());
+    bench.engine.stop().await;
+}
+
+#[tokio::test]
+async fn the_fourth_cascade_in_a_row_blocks_the_task() {
+    let bench = bench().await;
+    let mut tx = bench.engine.store().write().await.unwrap();
+    let mut task = bench.task_in(&mut tx, "in_progress").await;
+    let person = Actor::User { via: Via::Api };
+    let mut last = bench
+        .engine
+        .apply(&mut tx, &bench.context, &mut task, Move::by_user("review", "move", person))
+        .await
+        .unwrap();
+    for (n, to) in ["merging", "review", "merging", "review"].into_iter().enumerate() {
+        let mv = Move::cascade(to, "cascade", Cause::Workflow, &last);
+        last = bench.engine.cascade(&mut tx, &bench.context, &mut task, mv).await.unwrap();
+        let expected = if n < MAX_CASCADES as usize { to } else { "blocked" };
+        assert_eq!(last.to, expected);
+    }
+    assert_eq!(task.error_annotation.as_ref().unwrap().kind, AnnotationType::CascadeLimit);
+    tx.commit().await.unwrap();
+    bench.engine.stop().await;
+}
+
+#[tokio::test]
+async fn a_hook_for_others_is_recorded_as_skipped() {
+    let mut workflow = default_workflow().clone();
+    let review = workflow.states.iter_mut().find(|state| state.name == "review").unwrap();
+    review.hooks.before_enter[0].applies_to = forge_model::workflow::Audience::AgentOnly;
+    let bench = bench().await;
+    let context = ProjectContext {
+        project: bench.context.project.clone(),
+        settings: bench.context.settings.clone(),
+        workflow,
+    };
+    let mut tx = bench.engine.store().write().await.unwrap();
+    let mut task = bench.task_in(&mut tx, "todo").await;
+    let mv = Move::by_user("review", "move", Actor::User { via: Via::Board });
+    let row = bench.engine.apply(&mut tx, &context, &mut task, mv).await.unwrap();
+    let queued = steps::of_transition(&mut tx, row.seq).await.unwrap();
+    assert_eq!(queued[0].reason.as_deref(), Some("answers to agent_only moves"));
+    tx.commit().await.unwrap();
+    bench.engine.stop().await;
+}

@@ -1,0 +1,56 @@
+//! What Forge costs beside doing the same by hand, measured in one run on one machine.
+//!
+//! Absolute times differ between machines, so the promise is a ratio: each row has its yardstick, measured
+//! in the same rounds, taking turns. Prints a table; `--json FILE` writes the figures too.
+
+mod measure;
+mod repository;
+mod task;
+mod workspace;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::{Context as _, Result};
+use measure::Row;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(kept) if kept => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("failed to measure: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<bool> {
+    let mut args = std::env::args_os().skip(1);
+    let mut json: Option<PathBuf> = None;
+    let mut rounds = 7;
+    while let Some(arg) = args.next() {
+        match arg.to_str() {
+            Some("--json") => json = Some(args.next().context("--json needs a file")?.into()),
+            Some("--rounds") => {
+                rounds =
+                    args.next().and_then(|n| n.to_str()?.parse().ok()).context("--rounds needs a number")?
+            }
+            _ => anyhow::bail!("usage: forge-perf [--rounds N] [--json FILE]"),
+        }
+    }
+    // In memory where there is such a folder: a disk's own moods are not what is measured.
+    let memory = PathBuf::from("/dev/shm");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory)? } else { tempfile::tempdir()? };
+    let mut rows: Vec<Row> = Vec::new();
+    for files in [5_000, 20_000] {
+        rows.push(task::measure(folder.path(), files, rounds).await?);
+    }
+    rows.push(workspace::measure(folder.path(), 20_000, rounds).await?);
+    print!("{}", measure::table(&rows));
+    if let Some(path) = json {
+        std::fs::write(&path, serde_json::to_vec_pretty(&rows)?)?;
+        println!("written to {}", path.display());
+    }
+    Ok(rows.iter().all(Row::kept))
+}

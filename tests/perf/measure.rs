@@ -1,0 +1,74 @@
+//! A row: what was measured, beside what, and what is promised.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+/// One measured promise.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    /// What Forge did.
+    pub work: String,
+    /// What it is compared with.
+    pub yardstick: String,
+    /// Median of Forge's times in milliseconds.
+    pub forge_ms: f64,
+    /// Median of the yardstick's times in milliseconds.
+    pub yardstick_ms: f64,
+    /// Forge's time over the yardstick's.
+    pub ratio: f64,
+    /// The largest ratio that keeps the promise.
+    pub promise: f64,
+    /// How often each was done.
+    pub rounds: usize,
+}
+
+impl Row {
+    /// A row from the times of both sides.
+    pub fn new(
+        work: String,
+        yardstick: &str,
+        promise: f64,
+        mut forge: Vec<f64>,
+        mut other: Vec<f64>,
+    ) -> Self {
+        let (forge_ms, yardstick_ms) = (median(&mut forge), median(&mut other));
+        let yardstick = yardstick.to_owned();
+        Self {
+            work,
+            yardstick,
+            forge_ms,
+            yardstick_ms,
+            ratio: forge_ms / yardstick_ms,
+            promise,
+            rounds: forge.len(),
+        }
+    }
+
+    /// Whether the promise is kept.
+    pub fn kept(&self) -> bool {
+        self.ratio <= self.promise
+    }
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    let middle = times.len() / 2;
+    if times.len() % 2 == 1 { times[middle] } else { f64::midpoint(times[middle - 1], times[middle]) }
+}
+
+/// The rows as a table for people.
+pub fn table(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "| work | yardstick | Forge ms | yardstick ms | ratio | promise | |\n|---|---|---|---|---|---|---|\n",
+    );
+    for row in rows {
+        let verdict = if row.kept() { "kept" } else { "MISSED" };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {:.0} | {:.0} | {:.2} | {:.2} | {verdict} |",
+            row.work, row.yardstick, row.forge_ms, row.yardstick_ms, row.ratio, row.promise
+        );
+    }
+    text
+}
