@@ -1,4 +1,142 @@
-//! The thin Tauri shell.
+//! The thin Tauri shell: one window on the engine, which runs in the same process.
+//!
+//! It decides nothing about tasks. What the page asks goes to `forge-api` ([`host`]); what happens comes back
+//! as change batches ([`events`]), native notifications ([`notify`]) and a number in the tray ([`tray`]).
+//! Deliberately absent: any rule, any state of the product, any way for the page to reach a plugin.
 
-/// Opens the window.
-pub fn run() {}
+mod counts;
+mod events;
+mod host;
+mod lifecycle;
+mod links;
+mod locale;
+mod menu;
+mod notify;
+mod outside;
+mod tray;
+mod windows;
+
+use std::{
+    env,
+    error::Error,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use tauri::{App, AppHandle, Builder, RunEvent, Runtime, WindowEvent, Wry};
+use tracing_subscriber::EnvFilter;
+
+/// Says which log lines are wanted, as `tracing` directives.
+const LOG_VARIABLE: &str = "FORGE_LOG";
+const LOG_DEFAULT: &str = "warn,forge=info,forge_desktop=info,forge_engine=info";
+
+/// Opens the window, or is the scripted agent of the demo when started as one.
+#[must_use]
+pub fn run() -> ExitCode {
+    let mut arguments = env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == "scripted-agent") {
+        return forge_demo::scripted::main(arguments);
+    }
+    match open() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("forge-desktop: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn open() -> Result<(), Box<dyn Error>> {
+    let has_display = ["WAYLAND_DISPLAY", "DISPLAY"]
+        .iter()
+        .any(|name| env::var_os(name).is_some_and(|value| !value.is_empty()));
+    if !has_display {
+        return Err(
+            "failed to open the window: there is no display (neither WAYLAND_DISPLAY nor DISPLAY is set).\n\
+                    `forge serve` and `forge demo` work without one."
+                .into(),
+        );
+    }
+    locale::ensure().map_err(|error| format!("failed to start with a language set: {error}"))?;
+    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(LOG_DEFAULT));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+
+    let app = build().map_err(|error| format!("failed to open the window: {error}"))?;
+    app.run(|app, event| follow(app, &event));
+    Ok(())
+}
+
+fn build() -> tauri::Result<App<Wry>> {
+    // First of all: a second start must be noticed before anything else is set up.
+    Builder::default()
+        .plugin(single_instance())
+        .plugin(tauri_plugin_dialog::init())
+        .plugin(tauri_plugin_notification::init())
+        .plugin(tauri_plugin_shell::init())
+        .plugin(tauri_plugin_window_state::Builder::new().with_state_flags(windows::remembered()).build())
+        .manage(host::Host::default())
+        .manage(lifecycle::Doors::default())
+        .manage(links::Pending::default())
+        .manage(windows::Visibility::default())
+        .menu(menu::build)
+        .on_menu_event(|app, event| menu::perform(app, &event))
+        .invoke_handler(tauri::generate_handler![
+            host::api_call,
+            host::shell_pick_folder,
+            host::shell_open,
+            host::ui_ready
+        ])
+        .setup(|app| set_up(app.handle()))
+        .build(tauri::generate_context!())
+}
+
+fn set_up<R: Runtime>(app: &AppHandle<R>) -> Result<(), Box<dyn Error>> {
+    notify::prepare(app)?;
+    tray::install(app)?;
+    // The engine starts while the page loads; what the page asks waits for it.
+    tauri::async_runtime::spawn(lifecycle::launch(app.clone()));
+    tauri::async_runtime::spawn(lifecycle::end_on_signal(app.clone()));
+    windows::open(app)?;
+    links::follow(app, &env::args().collect::<Vec<_>>());
+    Ok(())
+}
+
+fn follow<R: Runtime>(app: &AppHandle<R>, event: &RunEvent) {
+    match event {
+        RunEvent::WindowEvent { label, event: WindowEvent::CloseRequested { api, .. }, .. }
+            if label == windows::MAIN =>
+        {
+            api.prevent_close();
+            lifecycle::close(app);
+        }
+        // Without a code nobody has stopped the engine yet; with one, it is our own last step.
+        RunEvent::ExitRequested { code: None, api, .. } => {
+            api.prevent_exit();
+            let app = app.clone();
+            tauri::async_runtime::spawn(async move { lifecycle::end(&app).await });
+        }
+        _ => {}
+    }
+}
+
+/// One window per data folder: a second start brings the first one forward.
+fn single_instance<R: Runtime>() -> tauri::plugin::TauriPlugin<R> {
+    let mut builder = tauri_plugin_single_instance::Builder::new().callback(|app, arguments, _| {
+        windows::show(app);
+        links::follow(app, &arguments);
+    });
+    if let Some(folder) = chosen_data_dir() {
+        let mut hasher = DefaultHasher::new();
+        folder.hash(&mut hasher);
+        builder = builder.dbus_id(format!("dev.forge.desktop.d{:x}", hasher.finish()));
+    }
+    builder.build()
+}
+
+/// The data folder, when somebody chose one.
+fn chosen_data_dir() -> Option<PathBuf> {
+    let folder = env::var_os("FORGE_DATA_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from)?;
+    // Its full path, since engines and windows are told apart by it.
+    Some(std::path::absolute(&folder).unwrap_or(folder))
+}

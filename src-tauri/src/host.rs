@@ -1,0 +1,88 @@
+//! What the page may ask of its host: operations of the contract, and the few things only a desktop can do.
+
+use std::path::PathBuf;
+
+use forge_api::{Api, ApiError};
+use forge_model::actor::Via;
+use serde::Deserialize;
+use serde_json::Value;
+use tauri::{AppHandle, State};
+use tauri_plugin_dialog::DialogExt as _;
+use tokio::sync::{SetOnce, oneshot};
+
+use crate::{
+    links::{OpenTask, Pending},
+    outside::{self, OutsideError},
+};
+
+/// The engine's door. The window opens while the engine starts, so what the page asks may have to wait.
+#[derive(Default)]
+pub struct Host {
+    api: SetOnce<Api>,
+}
+
+impl Host {
+    /// The engine is there; whoever waits goes on. There is one engine in the life of the program.
+    pub fn ready(&self, api: Api) {
+        if self.api.set(api).is_err() {
+            tracing::error!("the engine was started twice");
+        }
+    }
+
+    /// The door, if it is open yet.
+    pub fn api_now(&self) -> Option<&Api> {
+        self.api.get()
+    }
+
+    /// The door, once it is open. An engine that cannot start ends the program, and with it the wait.
+    pub async fn api(&self) -> &Api {
+        self.api.wait().await
+    }
+}
+
+/// Runs one operation of the contract for the person at the window.
+#[tauri::command]
+pub async fn api_call(host: State<'_, Host>, op: String, input: Value) -> Result<Value, ApiError> {
+    host.api().await.call(Via::Board, &op, input).await
+}
+
+/// Asks for a folder; none when the person changed their mind.
+#[tauri::command]
+pub async fn shell_pick_folder(app: AppHandle) -> Option<PathBuf> {
+    let (answer, answered) = oneshot::channel();
+    app.dialog().file().set_title("Choose a repository").pick_folder(move |folder| {
+        // The page may be gone by now; then nobody waits.
+        let _ = answer.send(folder);
+    });
+    answered.await.ok().flatten().and_then(|folder| folder.into_path().ok())
+}
+
+/// What a place is opened with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpenKind {
+    /// A file or folder, by what the desktop has for it.
+    Path,
+    /// A link, in the browser.
+    External,
+    /// A folder, in a terminal.
+    Terminal,
+    /// A file or folder, in the person's editor.
+    Editor,
+}
+
+/// Opens a place outside the window.
+#[tauri::command]
+pub async fn shell_open(app: AppHandle, target: String, kind: OpenKind) -> Result<(), OutsideError> {
+    outside::open(&app, &target, kind).await
+}
+
+/// The first screen is painted and the page listens.
+#[expect(clippy::needless_pass_by_value, reason = "Tauri hands its commands their arguments by value")]
+#[tauri::command]
+pub fn ui_ready(app: AppHandle, pending: State<'_, Pending>) {
+    tracing::info!("the first screen is painted");
+    if let Some(task) = pending.page_listens() {
+        OpenTask::send(&task, &app);
+    }
+}

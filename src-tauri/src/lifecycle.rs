@@ -1,0 +1,243 @@
+//! Starting and ending: the engine and its doors behind the window, what closing means, and the way out.
+
+use std::{
+    env, io,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use forge_api::Api;
+use forge_engine::{Engine, EngineConfig, InstanceError, StartError};
+use forge_server::{Running, ServeError, ServeOptions};
+use tauri::{AppHandle, Manager as _, Runtime};
+use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKind};
+use tokio::sync::Notify;
+
+use crate::{
+    counts, events,
+    host::Host,
+    notify, tray,
+    windows::{self, Visibility},
+};
+
+/// Where other programs find Forge, unless somebody else is there.
+const PORT: u16 = 4780;
+
+const NO_FOLDER: &str = "See to it that the folder can be written, or set FORGE_DATA_DIR to another one.";
+
+/// Why Forge cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// There is no place for its data.
+    #[error("failed to find a place for Forge's data: {0}")]
+    DataDir(#[source] tauri::Error),
+    /// It does not know its own program, which the demo's agents run.
+    #[error("failed to find Forge's own program: {0}")]
+    OwnProgram(#[source] io::Error),
+    /// The engine does not start.
+    #[error("failed to start the engine on {}: {source}", data_dir.display())]
+    Engine {
+        /// Its data folder.
+        data_dir: PathBuf,
+        /// Why.
+        source: Box<StartError>,
+    },
+}
+
+impl LaunchError {
+    /// What the person can do.
+    fn remedy(&self) -> &'static str {
+        let source = match self {
+            Self::DataDir(_) => return NO_FOLDER,
+            Self::OwnProgram(_) => {
+                return "Start Forge again; its program was moved or replaced while it started.";
+            }
+            Self::Engine { source, .. } => source.as_ref(),
+        };
+        match source {
+            StartError::Instance(InstanceError::Taken(_)) => {
+                "Close the other Forge (or end `forge serve`), or set FORGE_DATA_DIR to another folder."
+            }
+            StartError::Instance(InstanceError::Io { .. }) => NO_FOLDER,
+            StartError::Git(_) => "Install git 2.38 or later, and start Forge again.",
+            StartError::Open(_) | StartError::Recovery(_) => {
+                "The folder `backups` in the data folder holds earlier states of the database."
+            }
+        }
+    }
+}
+
+/// The doors that are open, for closing them again.
+#[derive(Default)]
+pub struct Doors {
+    open: Mutex<Option<(Engine, Option<Running>)>>,
+    closing: AtomicBool,
+    said_hidden: AtomicBool,
+}
+
+/// Starts the engine while the window loads; says what is wrong and ends the program when it cannot.
+pub async fn launch<R: Runtime>(app: AppHandle<R>) {
+    match start(&app).await {
+        Ok(api) => {
+            let changed = Arc::new(Notify::new());
+            tauri::async_runtime::spawn(notify::raise_all(app.clone(), api.clone()));
+            tauri::async_runtime::spawn(tray::follow(app.clone(), api.clone(), Arc::clone(&changed)));
+            let visible = app.state::<Visibility>().follow();
+            tauri::async_runtime::spawn(events::pump(app.clone(), api.clone(), visible, changed));
+            app.state::<Host>().ready(api);
+        }
+        Err(error) => refuse(&app, &error),
+    }
+}
+
+async fn start<R: Runtime>(app: &AppHandle<R>) -> Result<Api, LaunchError> {
+    let data_dir = data_dir(app)?;
+    let own_program = env::current_exe().map_err(LaunchError::OwnProgram)?;
+    let engine = Engine::start(EngineConfig::new(data_dir.clone()))
+        .await
+        .map_err(|source| LaunchError::Engine { data_dir, source: Box::new(source) })?;
+    let api = Api::new(engine.clone(), own_program);
+    let server = serve(&api).await;
+    *app.state::<Doors>().open.lock().unwrap_or_else(PoisonError::into_inner) = Some((engine, server));
+    Ok(api)
+}
+
+/// Opens the door for other programs; the window is of use without it.
+async fn serve(api: &Api) -> Option<Running> {
+    let at = |port| forge_server::serve(api.clone(), ServeOptions { port, auth: true });
+    let running = match at(PORT).await {
+        Err(ServeError::Bind { .. }) => {
+            tracing::info!("port {PORT} is taken; any other will do");
+            at(0).await
+        }
+        outcome => outcome,
+    };
+    match running {
+        Ok(running) => {
+            tracing::info!(url = %running.url, "other programs can reach the engine");
+            Some(running)
+        }
+        Err(error) => {
+            tracing::warn!(%error, "other programs cannot reach the engine");
+            None
+        }
+    }
+}
+
+fn data_dir<R: Runtime>(app: &AppHandle<R>) -> Result<PathBuf, LaunchError> {
+    match crate::chosen_data_dir() {
+        Some(folder) => Ok(folder),
+        None => Ok(app.path().data_dir().map_err(LaunchError::DataDir)?.join("forge")),
+    }
+}
+
+/// Tells the person, in the terminal and in a dialog, and ends.
+fn refuse<R: Runtime>(app: &AppHandle<R>, error: &LaunchError) {
+    eprintln!("forge-desktop: {error}\n{}", error.remedy());
+    let text = format!("{error}\n\n{}", error.remedy());
+    let handle = app.clone();
+    app.dialog()
+        .message(text)
+        .title("Forge cannot start")
+        .kind(MessageDialogKind::Error)
+        .buttons(MessageDialogButtons::OkCustom("Quit".to_owned()))
+        .show(move |_| handle.exit(1));
+}
+
+/// The window is to close: hidden while agents run, else the end.
+pub fn close<R: Runtime>(app: &AppHandle<R>) {
+    let app = app.clone();
+    tauri::async_runtime::spawn(async move {
+        let agents = running_agents(&app).await;
+        if agents == 0 {
+            return end(&app).await;
+        }
+        if !tray::is_there(&app) {
+            return ask_to_quit(&app, agents);
+        }
+        windows::hide(&app);
+        if !app.state::<Doors>().said_hidden.swap(true, Ordering::Relaxed) {
+            notify::say_hidden(&app, agents);
+        }
+    });
+}
+
+/// The person wants to leave: asked what to do with agents that run.
+pub fn quit<R: Runtime>(app: &AppHandle<R>) {
+    let app = app.clone();
+    tauri::async_runtime::spawn(async move {
+        match running_agents(&app).await {
+            0 => end(&app).await,
+            agents => ask_to_quit(&app, agents),
+        }
+    });
+}
+
+fn ask_to_quit<R: Runtime>(app: &AppHandle<R>, agents: usize) {
+    let who = if agents == 1 { "1 agent is".to_owned() } else { format!("{agents} agents are") };
+    let handle = app.clone();
+    app.dialog()
+        .message(format!(
+            "{who} at work. On quitting they are interrupted, and go on when Forge is started again."
+        ))
+        .title("Quit Forge?")
+        .kind(MessageDialogKind::Warning)
+        .buttons(MessageDialogButtons::OkCancelCustom("Quit".to_owned(), "Keep working".to_owned()))
+        .show(move |quit| {
+            if quit {
+                tauri::async_runtime::spawn(async move { end(&handle).await });
+            }
+        });
+}
+
+async fn running_agents<R: Runtime>(app: &AppHandle<R>) -> usize {
+    let host = app.state::<Host>();
+    let Some(api) = host.api_now() else { return 0 };
+    match counts::running_agents(api).await {
+        Ok(count) => count,
+        Err(error) => {
+            tracing::warn!(%error, "failed to count the agents that run");
+            0
+        }
+    }
+}
+
+/// Closes the doors, stops the engine, and ends the program. A second call does nothing.
+pub async fn end<R: Runtime>(app: &AppHandle<R>) {
+    let doors = app.state::<Doors>();
+    if doors.closing.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    // Off the screen at once: what is left to do is nobody's wait.
+    windows::hide(app);
+    let open = doors.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some((engine, server)) = open {
+        if let Some(server) = server {
+            server.stop().await;
+        }
+        engine.stop().await;
+    }
+    app.exit(0);
+}
+
+/// Ends in good order when the session or a terminal asks for it.
+pub async fn end_on_signal<R: Runtime>(app: AppHandle<R>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let signals = signal(SignalKind::terminate()).and_then(|terminate| {
+        Ok((terminate, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?))
+    });
+    match signals {
+        Ok((mut terminate, mut interrupt, mut hangup)) => {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+                _ = hangup.recv() => {}
+            }
+            end(&app).await;
+        }
+        Err(error) => tracing::warn!(%error, "failed to listen for signals"),
+    }
+}

@@ -1,0 +1,267 @@
+//! Opening places outside the window: browser, file manager, terminal, editor.
+//!
+//! Invariants: a link is http or https and nothing else; a path is absolute and there; no shell reads any of
+//! it. Agents never run through here.
+
+use std::{
+    env,
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::{Serialize, Serializer, ser::SerializeStruct as _};
+use tauri::{AppHandle, Runtime, Url};
+use tauri_plugin_shell::{
+    ShellExt as _,
+    process::{Command, CommandEvent},
+};
+
+use crate::host::OpenKind;
+
+/// Names the editor that the person wants, before those that are looked for.
+const EDITOR_VARIABLE: &str = "FORGE_EDITOR";
+/// The same for the terminal.
+const TERMINAL_VARIABLE: &str = "FORGE_TERMINAL";
+
+const EDITORS: &[&str] = &[
+    "code",
+    "cursor",
+    "codium",
+    "zed",
+    "zeditor",
+    "subl",
+    "idea",
+    "gnome-text-editor",
+    "kate",
+    "gedit",
+    "mousepad",
+];
+const TERMINALS: &[&str] = &[
+    "x-terminal-emulator",
+    "gnome-terminal",
+    "konsole",
+    "ghostty",
+    "kitty",
+    "alacritty",
+    "wezterm",
+    "foot",
+    "xfce4-terminal",
+    "xterm",
+];
+const OPENER: &str = "xdg-open";
+
+/// A program that cannot open something says so quickly; one that still runs by then has opened it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Why a place is not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OutsideError {
+    /// Not a link to the web.
+    #[error("failed to open the link: only http and https links are opened")]
+    Link,
+    /// Not a full path.
+    #[error("failed to open {}: it is not a full path", .0.display())]
+    Relative(PathBuf),
+    /// Nothing is there.
+    #[error("failed to open {}: there is no such file or folder", .0.display())]
+    Missing(PathBuf),
+    /// No program for it.
+    #[error("failed to find {what}")]
+    NoProgram {
+        /// What was looked for.
+        what: &'static str,
+        /// The variable that names one.
+        variable: &'static str,
+    },
+    /// The program did not start.
+    #[error("failed to start {program}: {source}")]
+    Start {
+        /// The program.
+        program: String,
+        /// Why.
+        source: tauri_plugin_shell::Error,
+    },
+    /// The program gave up.
+    #[error("failed to open it: {program} ended with {code}: {output}")]
+    Ended {
+        /// The program.
+        program: String,
+        /// Its exit code.
+        code: i32,
+        /// What it said last.
+        output: String,
+    },
+}
+
+impl OutsideError {
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NoProgram { what, variable } => {
+                vec![format!("install {what}, or name a program in the environment variable {variable}")]
+            }
+            Self::Start { program, .. } if program == OPENER => {
+                vec!["install the package xdg-utils".to_owned()]
+            }
+            Self::Link | Self::Relative(_) | Self::Missing(_) | Self::Start { .. } | Self::Ended { .. } => {
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// The page sees the same shape as from any operation.
+impl Serialize for OutsideError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut error = serializer.serialize_struct("OutsideError", 4)?;
+        error.serialize_field("code", "open_failed")?;
+        error.serialize_field("message", &self.to_string())?;
+        error.serialize_field("hints", &self.hints())?;
+        error.serialize_field("details", &())?;
+        error.end()
+    }
+}
+
+/// Opens a place, and waits a moment for the program's refusal.
+///
+/// # Errors
+/// When the target is not allowed or not there, no program is found, or the program refuses.
+pub async fn open<R: Runtime>(app: &AppHandle<R>, target: &str, kind: OpenKind) -> Result<(), OutsideError> {
+    let start = |program: &OsStr| app.shell().command(program);
+    match kind {
+        OpenKind::External => {
+            let url = web_link(target)?;
+            run(OPENER, start(OPENER.as_ref()).arg(url.as_str())).await
+        }
+        OpenKind::Path => {
+            let path = existing(target)?;
+            run(OPENER, start(OPENER.as_ref()).arg(path)).await
+        }
+        OpenKind::Terminal => {
+            let folder = folder_of(existing(target)?);
+            let program = choose("a terminal", TERMINAL_VARIABLE, TERMINALS)?;
+            run(&program.display().to_string(), start(program.as_os_str()).current_dir(folder)).await
+        }
+        OpenKind::Editor => {
+            let path = existing(target)?;
+            let program = choose("an editor", EDITOR_VARIABLE, EDITORS)?;
+            run(&program.display().to_string(), start(program.as_os_str()).arg(path)).await
+        }
+    }
+}
+
+async fn run(program: &str, command: Command) -> Result<(), OutsideError> {
+    // A group of its own: what was opened outlives Forge, and an interrupt in Forge's terminal.
+    let (mut events, _child) = command
+        .set_process_group(true)
+        .spawn()
+        .map_err(|source| OutsideError::Start { program: program.to_owned(), source })?;
+    let refusal = async {
+        let mut output = String::new();
+        while let Some(event) = events.recv().await {
+            match event {
+                CommandEvent::Stderr(line) => output = String::from_utf8_lossy(&line).trim().to_owned(),
+                CommandEvent::Terminated(ended) => {
+                    return ended.code.filter(|code| *code != 0).map(|code| (code, output));
+                }
+                _ => {}
+            }
+        }
+        None
+    };
+    match tokio::time::timeout(PATIENCE, refusal).await {
+        Ok(Some((code, output))) => Err(OutsideError::Ended { program: program.to_owned(), code, output }),
+        Ok(None) | Err(_) => Ok(()),
+    }
+}
+
+fn web_link(target: &str) -> Result<Url, OutsideError> {
+    let url: Url = target.parse().map_err(|_| OutsideError::Link)?;
+    if matches!(url.scheme(), "http" | "https") { Ok(url) } else { Err(OutsideError::Link) }
+}
+
+fn existing(target: &str) -> Result<PathBuf, OutsideError> {
+    let path = PathBuf::from(target);
+    if !path.is_absolute() {
+        return Err(OutsideError::Relative(path));
+    }
+    if !path.exists() {
+        return Err(OutsideError::Missing(path));
+    }
+    Ok(path)
+}
+
+fn folder_of(path: PathBuf) -> PathBuf {
+    if path.is_dir() { path } else { path.parent().map(Path::to_owned).unwrap_or(path) }
+}
+
+/// The program that the variable names, else the first of the known ones on the path.
+fn choose(what: &'static str, variable: &'static str, known: &[&str]) -> Result<PathBuf, OutsideError> {
+    let named = env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folders: Vec<PathBuf> =
+        env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
+    named.or_else(|| first_in(&folders, known)).ok_or(OutsideError::NoProgram { what, variable })
+}
+
+fn first_in(folders: &[PathBuf], known: &[&str]) -> Option<PathBuf> {
+    known.iter().find_map(|name| folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn only_web_links_are_opened() {
+        for (target, allowed) in [
+            ("https://example.com/a?b#c", true),
+            ("http://127.0.0.1:4780/", true),
+            ("file:///etc/passwd", false),
+            ("javascript:alert(1)", false),
+            ("/etc/passwd", false),
+            ("--help", false),
+        ] {
+            assert_eq!(web_link(target).is_ok(), allowed, "{target}");
+        }
+    }
+
+    #[test]
+    fn only_full_paths_that_are_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a file");
+        fs::write(&file, "").unwrap();
+        assert_eq!(folder_of(existing(file.to_str().unwrap()).unwrap()), folder.path());
+        assert!(matches!(existing("-rf"), Err(OutsideError::Relative(_))));
+        assert!(matches!(existing("../etc"), Err(OutsideError::Relative(_))));
+        assert!(matches!(
+            existing(folder.path().join("no").to_str().unwrap()),
+            Err(OutsideError::Missing(_))
+        ));
+    }
+
+    #[test]
+    fn the_first_known_program_wins_over_the_first_folder() {
+        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(one.path().join("xterm"), "").unwrap();
+        fs::write(two.path().join("kitty"), "").unwrap();
+        let folders = [one.path().to_owned(), two.path().to_owned()];
+        assert_eq!(first_in(&folders, &["kitty", "xterm"]), Some(two.path().join("kitty")));
+        assert_eq!(first_in(&folders, &["konsole"]), None);
+    }
+
+    #[test]
+    fn a_refusal_has_the_contracts_shape() {
+        let error = OutsideError::NoProgram { what: "an editor", variable: EDITOR_VARIABLE };
+        assert_eq!(
+            serde_json::to_value(&error).unwrap(),
+            serde_json::json!({
+                "code": "open_failed",
+                "message": "failed to find an editor",
+                "hints": ["install an editor, or name a program in the environment variable FORGE_EDITOR"],
+                "details": null,
+            })
+        );
+    }
+}
