@@ -30,7 +30,9 @@ async fn changes_in_the_way_hold_the_merge_until_they_are_gone() -> Result<()> {
     let before = sandbox.repo.git(&["rev-parse", "main"])?;
     let task = sandbox.task("In the way", &["append src/a.txt <<< \"four\\n\""], json!({})).await?;
     sandbox.claim(&task).await?;
-    let held = sandbox.wait(&task, "waiting", |task| task["waiting"].is_object() && task["status"] == "merging").await?;
+    let held = sandbox
+        .wait(&task, "waiting", |task| task["waiting"].is_object() && task["status"] == "merging")
+        .await?;
     assert_eq!(held["waiting"]["reason"], "target_checkout_dirty");
     assert_eq!(held["waiting"]["files"], json!(["src/a.txt"]));
     assert_eq!(sandbox.repo.git(&["rev-parse", "main"])?, before, "nothing moved");

@@ -6,16 +6,28 @@ use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_goes_from_todo_to_done() -> Result<()> {
-    let sandbox = Sandbox::new(json!({ "auto_approve": true, "review_config": { "ci_steps": ["test -f hello.txt"] } })).await?;
-    let task = sandbox.task("Say hello", &["say working", "edit hello.txt <<< \"hello\\n\""], json!({})).await?;
+    let sandbox =
+        Sandbox::new(json!({ "auto_approve": true, "review_config": { "ci_steps": ["test -f hello.txt"] } }))
+            .await?;
+    let task =
+        sandbox.task("Say hello", &["say working", "edit hello.txt <<< \"hello\\n\""], json!({})).await?;
     sandbox.claim(&task).await?;
     let done = sandbox.reach(&task, "done").await?;
     assert_eq!(
         sandbox.moves(&task).await?,
-        ["claim todo>in_progress", "accept in_progress>review", "accept review>merging", "accept merging>done"]
+        [
+            "claim todo>in_progress",
+            "accept in_progress>review",
+            "accept review>merging",
+            "accept merging>done"
+        ]
     );
     assert_eq!(sandbox.repo.show("main", "hello.txt").as_deref(), Some("hello"));
-    assert_eq!(std::fs::read_to_string(sandbox.repo.path().join("hello.txt"))?, "hello\n", "the clean checkout follows");
+    assert_eq!(
+        std::fs::read_to_string(sandbox.repo.path().join("hello.txt"))?,
+        "hello\n",
+        "the clean checkout follows"
+    );
     assert_eq!(done["workspace"]["status"], "cleaned");
     assert_eq!(done["diff_stat"], json!({ "files": 1, "added": 1, "removed": 0 }));
     assert!(!std::path::Path::new(done["workspace"]["path"].as_str().unwrap()).exists());
@@ -25,12 +37,18 @@ async fn a_task_goes_from_todo_to_done() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failing_check_goes_back_to_the_agent_with_its_output() -> Result<()> {
-    let sandbox = Sandbox::new(json!({ "auto_approve": true, "review_config": { "ci_steps": ["echo looked; grep -q good a.txt"] } })).await?;
+    let sandbox = Sandbox::new(
+        json!({ "auto_approve": true, "review_config": { "ci_steps": ["echo looked; grep -q good a.txt"] } }),
+    )
+    .await?;
     let description = "```forge-script\nedit a.txt <<< \"bad\\n\"\n```\n```forge-script attempt=2\nedit a.txt <<< \"good\\n\"\n```";
     let task = sandbox.described("Be good", description, json!({})).await?;
     sandbox.claim(&task).await?;
     let done = sandbox.reach(&task, "done").await?;
-    assert_eq!(sandbox.moves(&task).await?[1..4], ["accept in_progress>review", "reject review>in_progress", "accept in_progress>review"]);
+    assert_eq!(
+        sandbox.moves(&task).await?[1..4],
+        ["accept in_progress>review", "reject review>in_progress", "accept in_progress>review"]
+    );
     let reviews = sandbox.call("task_reviews", json!({ "task_id": task["id"] })).await?;
     assert_eq!(reviews["items"][0]["status"], "failed");
     assert_eq!(reviews["items"][0]["steps"][0]["exit_code"], 1);
@@ -54,7 +72,8 @@ async fn two_retries_then_blocked_with_offers() -> Result<()> {
     assert_eq!(blocked["error_annotation"]["evidence"]["exit_code"], 1);
     assert_eq!(blocked["error_annotation"]["evidence"]["output"], "no");
     assert_eq!(blocked["budgets"]["review"], json!({ "used": 2, "limit": 2 }));
-    let verbs: Vec<_> = blocked["offers"].as_array().unwrap().iter().map(|offer| offer["verb"].as_str().unwrap()).collect();
+    let verbs: Vec<_> =
+        blocked["offers"].as_array().unwrap().iter().map(|offer| offer["verb"].as_str().unwrap()).collect();
     assert_eq!(verbs, ["send_back", "reset_budget", "approve", "restart", "hold", "cancel"]);
     let told = sandbox.call("notification_list", json!({})).await?;
     assert_eq!(told["items"][0]["kind"], "blocked");
@@ -73,7 +92,8 @@ async fn a_person_approves_or_sends_back() -> Result<()> {
     let description = "```forge-script\nedit a.txt <<< \"one\\n\"\n```\n```forge-script attempt=2\nedit a.txt <<< \"two\\n\"\n```";
     let task = sandbox.described("Ask me", description, json!({})).await?;
     sandbox.claim(&task).await?;
-    let waiting = sandbox.wait(&task, "awaiting", |task| task["review"]["status"] == "awaiting_human").await?;
+    let waiting =
+        sandbox.wait(&task, "awaiting", |task| task["review"]["status"] == "awaiting_human").await?;
     assert_eq!(waiting["status"], "review");
     let reviews = sandbox.call("task_reviews", json!({ "task_id": task["id"] })).await?;
     assert_eq!(reviews["items"][0]["note"], "no checks configured");
@@ -82,7 +102,11 @@ async fn a_person_approves_or_sends_back() -> Result<()> {
     let refused = sandbox.call("review_reject", json!({ "task_id": task["id"] })).await.unwrap_err();
     assert_eq!((refused.status, refused.details["findings"][0]["path"].as_str()), (400, Some("reason")));
     sandbox.call("review_reject", json!({ "task_id": task["id"], "reason": "say two" })).await?;
-    sandbox.wait(&task, "reviewed again", |task| task["review"]["attempt_number"] == 2 && task["review"]["status"] == "awaiting_human").await?;
+    sandbox
+        .wait(&task, "reviewed again", |task| {
+            task["review"]["attempt_number"] == 2 && task["review"]["status"] == "awaiting_human"
+        })
+        .await?;
     assert_eq!(sandbox.get(&task).await?["budgets"]["review"]["used"], 1);
     let answer = sandbox.call("review_approve", json!({ "task_id": task["id"], "reason": "good" })).await?;
     assert_eq!(answer["task"]["status"], "done", "the answer waits until the merge and the cleanup are done");
@@ -115,7 +139,9 @@ async fn a_missing_program_blocks_at_once() -> Result<()> {
         .call("agent_create", json!({ "name": "nobody", "adapter": "shell", "config": { "command": "/no/such/program", "args": ["x"] } }))
         .await?;
     let task = sandbox.task("Nobody home", &[], json!({ "roles": { "coder": agent["id"] } })).await?;
-    sandbox.call("task_claim", json!({ "task_id": task["id"], "agent_id": agent["id"], "version": 1 })).await?;
+    sandbox
+        .call("task_claim", json!({ "task_id": task["id"], "agent_id": agent["id"], "version": 1 }))
+        .await?;
     let blocked = sandbox.reach(&task, "blocked").await?;
     assert_eq!(blocked["error_annotation"]["type"], "executor_unavailable");
     assert_eq!(blocked["budgets"]["execution"]["used"], 0);
@@ -137,7 +163,10 @@ async fn an_agent_that_changes_nothing_is_asked_once() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conflict_goes_back_to_the_agent_and_lands() -> Result<()> {
-    let sandbox = Sandbox::new(json!({ "auto_approve": true, "author": { "name": "F", "email": "f@example.invalid" } })).await?;
+    let sandbox = Sandbox::new(
+        json!({ "auto_approve": true, "author": { "name": "F", "email": "f@example.invalid" } }),
+    )
+    .await?;
     let gate = sandbox.dir.path().join("go");
     let wait = format!("wait-for {}", gate.display());
     let description = format!(
@@ -171,7 +200,13 @@ async fn a_second_conflict_stays_with_a_person() -> Result<()> {
     let sandbox = Sandbox::new(json!({ "auto_approve": true })).await?;
     let gate = sandbox.dir.path().join("go");
     let wait = format!("wait-for {}", gate.display());
-    let task = sandbox.task("Conflict", &["edit src/a.txt <<< \"task\\n\"", &wait, "append src/a.txt <<< \"more\\n\""], json!({})).await?;
+    let task = sandbox
+        .task(
+            "Conflict",
+            &["edit src/a.txt <<< \"task\\n\"", &wait, "append src/a.txt <<< \"more\\n\""],
+            json!({}),
+        )
+        .await?;
     sandbox.claim(&task).await?;
     sandbox.wait(&task, "running", |task| task["live"].is_object()).await?;
     sandbox.repo.write("src/a.txt", "main\n")?;

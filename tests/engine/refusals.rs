@@ -16,14 +16,21 @@ async fn each_refusal_has_its_status_and_changes_nothing() -> Result<()> {
     let illegal = refuse("task_transition", json!({ "task_id": id, "version": 1, "to": "nowhere" })).await;
     assert_eq!((illegal.status, illegal.code.as_str()), (422, "illegal_transition"));
     assert!(illegal.details["allowed"].as_array().unwrap().contains(&json!("in_progress")));
-    let unknown = refuse("task_create", json!({ "project_id": sandbox.project, "title": "x", "colour": "red" })).await;
+    let unknown =
+        refuse("task_create", json!({ "project_id": sandbox.project, "title": "x", "colour": "red" })).await;
     assert_eq!((unknown.status, unknown.details["findings"][0]["path"].as_str()), (400, Some("colour")));
-    let nested = refuse("task_create", json!({ "project_id": sandbox.project, "title": "x", "review_config": { "ci_steps": ["ok", " "] } })).await;
+    let nested = refuse(
+        "task_create",
+        json!({ "project_id": sandbox.project, "title": "x", "review_config": { "ci_steps": ["ok", " "] } }),
+    )
+    .await;
     assert_eq!(nested.details["findings"][0]["path"], "review_config.ci_steps[1]");
     let offered = refuse("task_action", json!({ "task_id": id, "version": 1, "verb": "retry" })).await;
     assert_eq!((offered.status, offered.code.as_str()), (409, "not_offered"));
     assert_eq!(offered.details["offers"].as_array().unwrap().len(), 2);
-    let settings = refuse("project_settings_update", json!({ "project_id": sandbox.project, "max_concurrent": 0 })).await;
+    let settings =
+        refuse("project_settings_update", json!({ "project_id": sandbox.project, "max_concurrent": 0 }))
+            .await;
     assert_eq!(settings.details["findings"][0]["path"], "max_concurrent");
     let nothing = refuse("project_create", json!({ "repo_path": sandbox.dir.path() })).await;
     assert_eq!((nothing.status, nothing.details["findings"][0]["path"].as_str()), (400, Some("repo_path")));
@@ -35,10 +42,18 @@ async fn each_refusal_has_its_status_and_changes_nothing() -> Result<()> {
 async fn dependencies_hold_agents_and_refuse_cycles() -> Result<()> {
     let sandbox = Sandbox::new(json!({ "auto_approve": true })).await?;
     let first = sandbox.task("First", &["edit one.txt <<< \"1\\n\""], json!({})).await?;
-    let second = sandbox.task("Second", &["edit two.txt <<< \"2\\n\""], json!({ "depends_on": [first["id"]] })).await?;
-    let cycle = sandbox.call("task_dependency_add", json!({ "task_id": first["id"], "depends_on": second["id"] })).await.unwrap_err();
+    let second = sandbox
+        .task("Second", &["edit two.txt <<< \"2\\n\""], json!({ "depends_on": [first["id"]] }))
+        .await?;
+    let cycle = sandbox
+        .call("task_dependency_add", json!({ "task_id": first["id"], "depends_on": second["id"] }))
+        .await
+        .unwrap_err();
     assert_eq!((cycle.status, cycle.code.as_str()), (409, "dependency_cycle"));
-    let open = sandbox.call("task_claim", json!({ "task_id": second["id"], "agent_id": sandbox.agent, "version": 1 })).await.unwrap_err();
+    let open = sandbox
+        .call("task_claim", json!({ "task_id": second["id"], "agent_id": sandbox.agent, "version": 1 }))
+        .await
+        .unwrap_err();
     assert_eq!((open.status, open.code.as_str()), (409, "dependency_open"));
     sandbox.claim(&first).await?;
     sandbox.reach(&first, "done").await?;
@@ -58,11 +73,16 @@ async fn nobody_passes_the_cap() -> Result<()> {
     sandbox.claim(&first).await?;
     sandbox.wait(&first, "running", |task| task["live"].is_object()).await?;
     let refused = sandbox
-        .call("task_claim", json!({ "task_id": second["id"], "agent_id": sandbox.agent, "version": 1, "queue": false }))
+        .call(
+            "task_claim",
+            json!({ "task_id": second["id"], "agent_id": sandbox.agent, "version": 1, "queue": false }),
+        )
         .await
         .unwrap_err();
     assert_eq!((refused.status, refused.code.as_str()), (409, "agent_busy"));
-    sandbox.call("task_transition", json!({ "task_id": second["id"], "to": "in_progress", "version": 1 })).await?;
+    sandbox
+        .call("task_transition", json!({ "task_id": second["id"], "to": "in_progress", "version": 1 }))
+        .await?;
     let queued = sandbox.get(&second).await?;
     assert_eq!(queued["waiting"]["reason"], "project_busy", "a drag queues like everything else");
     sandbox.claim(&urgent).await?;
@@ -82,18 +102,28 @@ async fn nobody_passes_the_cap() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn moving_a_card_stops_its_agent_and_keeps_its_work() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
-    let task = sandbox.task("Long", &["edit half.txt <<< \"half\\n\"", "ignore-sigterm", "fork", "hang"], json!({})).await?;
+    let task = sandbox
+        .task("Long", &["edit half.txt <<< \"half\\n\"", "ignore-sigterm", "fork", "hang"], json!({}))
+        .await?;
     sandbox.claim(&task).await?;
     let running = sandbox.wait(&task, "at work", |task| {
         let path = task["workspace"]["path"].as_str().unwrap_or_default();
         task["live"].is_object() && std::path::Path::new(path).join("half.txt").exists()
     });
     let running = running.await?;
-    sandbox.call("task_transition", json!({ "task_id": task["id"], "to": "todo", "version": running["version"] })).await?;
+    sandbox
+        .call(
+            "task_transition",
+            json!({ "task_id": task["id"], "to": "todo", "version": running["version"] }),
+        )
+        .await?;
     let back = sandbox.reach(&task, "todo").await?;
     assert!(back["live"].is_null());
     assert_eq!(sandbox.processes()?, Vec::<String>::new());
-    assert!(std::path::Path::new(back["workspace"]["path"].as_str().unwrap()).join("half.txt").exists(), "leftovers stay");
+    assert!(
+        std::path::Path::new(back["workspace"]["path"].as_str().unwrap()).join("half.txt").exists(),
+        "leftovers stay"
+    );
     let runs = sandbox.call("task_executions", json!({ "task_id": task["id"] })).await?;
     assert_eq!(runs["items"][0]["status"], "cancelled");
     Ok(())
@@ -101,7 +131,8 @@ async fn moving_a_card_stops_its_agent_and_keeps_its_work() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelled_work_is_in_a_backup_when_its_worktree_goes() -> Result<()> {
-    let sandbox = Sandbox::with_config(json!({}), |config| config.cleanup_delay = std::time::Duration::ZERO).await?;
+    let sandbox =
+        Sandbox::with_config(json!({}), |config| config.cleanup_delay = std::time::Duration::ZERO).await?;
     let task = sandbox.task("Given up", &["edit half.txt <<< \"half\\n\"", "hang"], json!({})).await?;
     sandbox.claim(&task).await?;
     let running = sandbox
@@ -110,7 +141,12 @@ async fn cancelled_work_is_in_a_backup_when_its_worktree_goes() -> Result<()> {
             std::path::Path::new(path).join("half.txt").exists()
         })
         .await?;
-    sandbox.call("task_action", json!({ "task_id": task["id"], "verb": "cancel", "version": running["version"] })).await?;
+    sandbox
+        .call(
+            "task_action",
+            json!({ "task_id": task["id"], "verb": "cancel", "version": running["version"] }),
+        )
+        .await?;
     sandbox.wait(&task, "cleaned", |task| task["workspace"]["status"] == "cleaned").await?;
     let backups = sandbox.call("task_backups", json!({ "task_id": task["id"] })).await?;
     let commit = backups["items"][0]["commit"].as_str().unwrap();
