@@ -1,3 +1,6 @@
 //! The built window, driven as a person would.
 
+mod ends;
+mod notices;
 mod opens;
+mod work;

@@ -1,7 +1,9 @@
-//! The window opens, and shows what it has.
+//! The window opens, shows what it has, and is one window however often it is started.
 
 use anyhow::Result;
-use forge_tests::window::Window;
+use forge_tests::{patience::until, window::Window};
+
+use crate::work::{Work, text};
 
 #[tokio::test]
 async fn an_empty_data_folder_shows_the_empty_state() -> Result<()> {
@@ -13,5 +15,47 @@ async fn an_empty_data_folder_shows_the_empty_state() -> Result<()> {
     assert!(window.data_dir().join("engine.lock").is_file(), "the engine runs in the window's process");
     // Under LANG=C, WebKit would answer "C" here, at which Intl throws.
     assert_eq!(window.page.execute("return navigator.language", &[]).await?, "en-US");
+    window.page.close().await
+}
+
+#[tokio::test]
+async fn the_page_reaches_the_contract_and_nothing_else() -> Result<()> {
+    let window = Window::open().await?;
+    let meta = window.call("meta", serde_json::json!({})).await?;
+    assert_eq!(text(&meta, "data_dir")?, window.data_dir().display().to_string());
+
+    let refused = window.call("no_such_operation", serde_json::json!({})).await.unwrap_err().to_string();
+    assert!(refused.contains(r#""code":"not_found""#), "{refused}");
+
+    const INVOKE: &str = "const [command, input, done] = arguments;
+        window.__TAURI_INTERNALS__.invoke(command, input).then(() => done('allowed'), (e) => done(String(e)));";
+    for command in
+        ["plugin:shell|execute", "plugin:dialog|open", "plugin:window|close", "plugin:notification|notify"]
+    {
+        let answer = window.page.execute_async(INVOKE, &[command.into(), serde_json::json!({})]).await?;
+        assert!(answer.as_str().is_some_and(|text| text.contains("not allowed")), "{command}: {answer}");
+    }
+    window.page.close().await
+}
+
+#[tokio::test]
+async fn a_second_start_brings_the_task_of_its_link_forward() -> Result<()> {
+    let window = Window::open().await?;
+    let work = Work::prepare(&window, "true", &[]).await?;
+    window.page.find("main").await?;
+    work.task(&window, "First").await?;
+    let task = work.task(&window, "Second").await?;
+
+    let link = format!("forge://task/{}", text(&task, "id")?);
+    let second = window.another_start()?.arg(link).output().await?;
+    assert_eq!(second.status.code(), Some(0), "{}", String::from_utf8_lossy(&second.stderr));
+
+    until("the task's page", async || {
+        let address = window.page.execute("return location.hash", &[]).await?;
+        let shows = |part: &str| address.as_str().is_some_and(|address| address.contains(part));
+        Ok((shows(&work.project_id) && shows("2")).then_some(()))
+    })
+    .await?;
+    assert_eq!(window.display.windows_titled("Forge").await?.len(), 1);
     window.page.close().await
 }

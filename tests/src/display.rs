@@ -81,6 +81,42 @@ impl Display {
         Ok(String::from_utf8_lossy(&found.stdout).lines().map(str::to_owned).collect())
     }
 
+    /// Presses keys on whatever window has the focus, as `xdotool` names them: `alt+F4`.
+    ///
+    /// # Errors
+    /// When the screen cannot be asked.
+    pub async fn press(&self, keys: &str) -> Result<()> {
+        let done = self.program("xdotool").args(["key", keys]).status().await?;
+        if !done.success() {
+            bail!("failed to press {keys}");
+        }
+        Ok(())
+    }
+
+    /// Waits until so many windows with this title are to be seen.
+    ///
+    /// # Errors
+    /// When that never happens.
+    pub async fn wait_for_windows(&self, title: &str, count: usize) -> Result<Vec<String>> {
+        until(&format!("{count} windows titled {title:?}"), async || {
+            let windows = self.windows_titled(title).await?;
+            Ok((windows.len() == count).then_some(windows))
+        })
+        .await
+    }
+
+    /// Gives a window the focus.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub async fn focus(&self, window: &str) -> Result<()> {
+        let done = self.program("xdotool").args(["windowactivate", "--sync", window]).status().await?;
+        if !done.success() {
+            bail!("failed to focus the window {window}");
+        }
+        Ok(())
+    }
+
     /// Where homes and logs are.
     pub fn folder(&self) -> &Path {
         &self.folder

@@ -6,5 +6,6 @@ pub mod children;
 pub mod display;
 pub mod notifications;
 pub mod patience;
+pub mod serve;
 pub mod webdriver;
 pub mod window;

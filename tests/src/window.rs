@@ -1,17 +1,21 @@
 //! The built window, driven: the program that `cargo build --workspace` leaves, on a screen of its own.
 
 use std::{
-    env, fs,
+    fs,
     net::TcpListener,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
 use tempfile::TempDir;
-use tokio::process::Child;
+use tokio::process::{Child, Command};
 
 use crate::{children::start, display::Display, webdriver::Session};
+
+/// The program under test.
+const PROGRAM: &str = "forge-desktop";
 
 /// Pictures that people may look at afterwards; not in git.
 const ARTEFACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/desktop/artefacts");
@@ -35,9 +39,40 @@ impl Window {
     pub async fn open() -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let display = Display::start(folder.path()).await?;
+        Self::open_on(display, folder).await
+    }
+
+    /// The same on a screen that is already there, on which other programs may wait for it.
+    ///
+    /// # Errors
+    /// When the program is not built, or the driver or the window does not come up.
+    pub async fn open_on(display: Display, folder: TempDir) -> Result<Self> {
         let data_dir = folder.path().join("forge");
         let (driver, page) = drive(&display, &data_dir).await?;
         Ok(Self { page, display, data_dir, _driver: driver, _folder: folder })
+    }
+
+    /// Asks the host as the page does.
+    ///
+    /// # Errors
+    /// When the operation is refused.
+    pub async fn call(&self, op: &str, input: Value) -> Result<Value> {
+        const SCRIPT: &str = "const [op, input, done] = arguments;
+            window.__TAURI_INTERNALS__.invoke('api_call', { op, input }).then(
+                (answer) => done({ answer }), (error) => done({ error }));";
+        let mut outcome = self.page.execute_async(SCRIPT, &[op.into(), input]).await?;
+        match outcome.get("error") {
+            Some(error) => bail!("{op} was refused: {error}"),
+            None => Ok(outcome["answer"].take()),
+        }
+    }
+
+    /// The program as a person would start it, with this window's data folder.
+    ///
+    /// # Errors
+    /// When it is not built.
+    pub fn another_start(&self) -> Result<Command> {
+        on_data(&self.display, &self.data_dir)
     }
 
     /// The engine's data folder.
@@ -57,21 +92,15 @@ impl Window {
     }
 }
 
-/// The program under test, beside the test's own in the target folder.
+/// The program without a driver.
 ///
 /// # Errors
-/// When it has not been built.
-pub fn program() -> Result<PathBuf> {
-    let test = env::current_exe()?;
-    let folder = test.ancestors().nth(2).context("failed to find the target folder")?;
-    let program = folder.join("forge-desktop");
-    if !program.is_file() {
-        bail!(
-            "{} is not there: run `cargo build --workspace` first, as `cargo xtask test` does",
-            program.display()
-        );
-    }
-    Ok(program)
+/// When it is not built.
+pub fn on_data(display: &Display, data_dir: &Path) -> Result<Command> {
+    let path = forge_testkit::program(PROGRAM)?;
+    let mut command = display.program(&path.to_string_lossy());
+    command.env("FORGE_DATA_DIR", data_dir);
+    Ok(command)
 }
 
 /// Starts the driver and, through it, the program.
@@ -94,7 +123,8 @@ async fn drive(display: &Display, data_dir: &Path) -> Result<(Child, Session)> {
 /// The driver leaves the program alone when it is killed, so the program is started by one that ties them.
 fn tied_to_the_driver(folder: &Path) -> Result<PathBuf> {
     let path = folder.join("forge-desktop");
-    let script = format!("#!/bin/sh\nexec setpriv --pdeathsig KILL -- '{}' \"$@\"\n", program()?.display());
+    let program = forge_testkit::program(PROGRAM)?;
+    let script = format!("#!/bin/sh\nexec setpriv --pdeathsig KILL -- '{}' \"$@\"\n", program.display());
     fs::write(&path, script)?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     Ok(path)

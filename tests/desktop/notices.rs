@@ -1,0 +1,32 @@
+//! What the person is told outside the window.
+
+use anyhow::Result;
+use forge_tests::{display::Display, notifications::NotificationService, patience::until, window::Window};
+
+use crate::work::Work;
+
+#[tokio::test]
+async fn a_blocked_task_is_told_and_a_click_opens_it() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let display = Display::start(folder.path()).await?;
+    let mut service = NotificationService::start(&display).await?;
+    let window = Window::open_on(display, folder).await?;
+    window.page.find("main").await?;
+
+    let work = Work::prepare(&window, "/nonexistent/agent", &[]).await?;
+    let task = work.task(&window, "Sharpen the axe").await?;
+    work.claim(&window, &task).await?;
+
+    let told = service.next().await?;
+    assert_eq!(told.summary, "#1 Sharpen the axe");
+    assert!(told.body.contains("/nonexistent/agent"), "the reason is in the text: {}", told.body);
+    assert!(told.actions.iter().any(|label| label == "Open task"), "{:?}", told.actions);
+
+    service.click(told.id, "open").await?;
+    until("the task's page", async || {
+        let address = window.page.execute("return location.hash", &[]).await?;
+        Ok(address.as_str().is_some_and(|address| address.contains(&work.project_id)).then_some(()))
+    })
+    .await?;
+    window.page.close().await
+}

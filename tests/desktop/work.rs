@@ -1,0 +1,43 @@
+//! Work for the window under test: a repository, an agent, a task.
+
+use anyhow::{Context as _, Result};
+use forge_testkit::Repository;
+use forge_tests::window::Window;
+use serde_json::{Value, json};
+
+/// A project with one agent that runs `command`.
+pub struct Work {
+    /// The project's id.
+    pub project_id: String,
+    agent_id: String,
+}
+
+impl Work {
+    /// Makes the repository, the agent and the project.
+    pub async fn prepare(window: &Window, command: &str, arguments: &[&str]) -> Result<Self> {
+        let path = window.display.folder().join("repository");
+        Repository::create(&path, &[("README.md", "# Sample\n")])?;
+        let config = json!({ "command": command, "args": arguments });
+        let agent = json!({ "name": "agent", "adapter": "shell", "config": config });
+        let agent_id = text(&window.call("agent_create", agent).await?, "id")?;
+        let project = json!({ "name": "sample", "repo_path": path });
+        let project_id = text(&window.call("project_create", project).await?, "id")?;
+        Ok(Self { project_id, agent_id })
+    }
+
+    /// Makes a task, without starting it.
+    pub async fn task(&self, window: &Window, title: &str) -> Result<Value> {
+        window.call("task_create", json!({ "project_id": self.project_id, "title": title })).await
+    }
+
+    /// Gives a task to the agent.
+    pub async fn claim(&self, window: &Window, task: &Value) -> Result<()> {
+        let claim = json!({ "task_id": task["id"], "agent_id": self.agent_id, "version": task["version"] });
+        window.call("task_claim", claim).await.map(drop)
+    }
+}
+
+/// A field that holds text.
+pub fn text(value: &Value, field: &str) -> Result<String> {
+    value[field].as_str().map(str::to_owned).with_context(|| format!("failed to read {field} of {value}"))
+}

@@ -1,0 +1,173 @@
+//! A running `forge serve` and a client of it.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use forge_testkit::{HERMETIC_GIT, program};
+use serde_json::{Value, json};
+
+/// How long a test waits for something that is bound to happen.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A `forge serve` process on a data folder, and its address.
+pub struct Served {
+    child: Child,
+    url: String,
+    token: String,
+    client: reqwest::Client,
+}
+
+/// How to start one.
+pub struct Serve<'a> {
+    /// The program: `forge`, or the one that can be ended at a boundary.
+    pub program: &'a str,
+    /// Its data folder.
+    pub data: PathBuf,
+    /// Environment on top of the hermetic one.
+    pub env: Vec<(String, String)>,
+}
+
+impl Serve<'_> {
+    /// Starts it and waits until it says where it is.
+    ///
+    /// # Errors
+    /// When it ends before that.
+    pub fn start(self) -> Result<Served> {
+        let mut command = Command::new(program(self.program)?);
+        command.args(["serve", "--port", "0", "--data-dir"]).arg(&self.data);
+        command.envs(HERMETIC_GIT).envs(self.env).env("SHELL", "/bin/sh").env("FORGE_UNDO_WINDOW_MS", "0");
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.data.with_extension("log"))?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+        let mut child = command.spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("no stdout")?).read_line(&mut line)?;
+        if line.is_empty() {
+            let status = child.wait()?;
+            bail!("forge serve ended: {status}");
+        }
+        let said: Value = serde_json::from_str(&line)?;
+        let url = said["url"].as_str().context("no url")?.to_owned();
+        let token = std::fs::read_to_string(said["token_file"].as_str().context("no token file")?)?.trim().to_owned();
+        Ok(Served { child, url, token, client: reqwest::Client::new() })
+    }
+}
+
+impl Served {
+    /// Calls a route below `/api/v1`; the error is what the server answered, or that it is gone.
+    ///
+    /// # Errors
+    /// When it is refused, or the server is gone.
+    pub async fn call(&self, method: reqwest::Method, path: &str, body: Option<Value>) -> Result<Value> {
+        let mut request = self.client.request(method, format!("{}/api/v1{path}", self.url)).bearer_auth(&self.token);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let answer = request.send().await?;
+        let status = answer.status();
+        let value: Value = answer.json().await?;
+        ensure!(status.is_success(), "{status}: {value}");
+        Ok(value)
+    }
+
+    /// Reads a route.
+    ///
+    /// # Errors
+    /// When it is refused, or the server is gone.
+    pub async fn get(&self, path: &str) -> Result<Value> {
+        self.call(reqwest::Method::GET, path, None).await
+    }
+
+    /// Posts to a route.
+    ///
+    /// # Errors
+    /// When it is refused, or the server is gone.
+    pub async fn post(&self, path: &str, body: Value) -> Result<Value> {
+        self.call(reqwest::Method::POST, path, Some(body)).await
+    }
+
+    /// Waits until a task is as wanted.
+    ///
+    /// # Errors
+    /// When it does not become so, or the server is gone.
+    pub async fn wait(&self, task: &str, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let now = self.get(&format!("/tasks/{task}")).await?;
+            if wanted(&now) {
+                return Ok(now);
+            }
+            if tokio::time::Instant::now() > deadline {
+                let history = self.get(&format!("/tasks/{task}/transitions")).await?;
+                bail!("the task is not {what}: {now:#}\nhistory: {history:#}");
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether the process has ended.
+    ///
+    /// # Errors
+    /// When that cannot be known.
+    pub fn is_gone(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
+    /// Ends it at once, as a power cut would, and waits for it.
+    ///
+    /// # Errors
+    /// When it cannot be waited for.
+    pub fn kill(&mut self) -> Result<()> {
+        // It may have ended by itself just before; that is what is wanted.
+        let _ = self.child.kill();
+        self.child.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // A test that failed leaves nothing behind.
+        let _ = self.kill();
+    }
+}
+
+/// A shell agent for the scripted program.
+///
+/// # Errors
+/// When the program is not built.
+pub fn scripted_agent(name: &str) -> Result<Value> {
+    let program = program("forge-scripted-agent")?;
+    Ok(json!({
+        "name": name, "adapter": "shell", "max_concurrent": 4,
+        "config": { "command": program.to_string_lossy(), "args": ["--prompt-file", "{prompt_file}"] },
+    }))
+}
+
+/// Every process whose environment carries a mark of ours and a path below `dir`.
+///
+/// # Errors
+/// When /proc cannot be read.
+pub fn marked_processes(dir: &Path) -> Result<Vec<String>> {
+    let needle = dir.to_string_lossy().into_owned();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        let environment = String::from_utf8_lossy(&environment);
+        if environment.contains("FORGE_PROCESS=") && environment.contains(&needle) {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            found.push(String::from_utf8_lossy(&line).replace('\0', " "));
+        }
+    }
+    Ok(found)
+}
