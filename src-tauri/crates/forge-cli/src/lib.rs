@@ -1,1 +1,116 @@
-//! The forge program.
+//! The `forge` program: the engine without a window, and its contract on the command line.
+//!
+//! Every command is an operation of `forge-api`, asked of the engine that runs on the data folder, or of one
+//! of its own when none runs ([`door`]). Standard output carries answers, standard error everything else.
+//! Exit codes: 0 ok, 1 the operation failed, 2 usage, 3 not found, 4 conflict or refused by a guard.
+//! Deliberately absent: rules about tasks.
+
+mod args;
+mod changes;
+mod command;
+mod demo;
+mod door;
+mod error;
+mod place;
+mod remote;
+mod story;
+
+use std::{ffi::OsString, io::Write as _, process::ExitCode, sync::Arc, time::Duration};
+
+use clap::Parser as _;
+use forge_engine::Observer;
+use serde_json::Value;
+use tracing_subscriber::EnvFilter;
+
+use crate::{args::Cli, error::CliError};
+
+/// Says which log lines are wanted, as `tracing` directives.
+const LOG_VARIABLE: &str = "FORGE_LOG";
+/// How long the program waits for threads that will not end.
+const LAST_THREADS: Duration = Duration::from_secs(1);
+
+/// An answer of a command.
+pub(crate) struct Answer {
+    /// For programs.
+    pub(crate) json: Value,
+    /// For people, without the last line break.
+    pub(crate) text: String,
+    /// Whether what was asked about is as it should be.
+    pub(crate) good: bool,
+}
+
+impl Answer {
+    pub(crate) const fn new(json: Value, text: String) -> Self {
+        Self { json, text, good: true }
+    }
+}
+
+/// Runs the program. `arguments` begin with its name; `observer` is told every boundary the engine passes
+/// (tests end the process there).
+pub fn run(arguments: impl IntoIterator<Item = OsString>, observer: Option<Arc<dyn Observer>>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.get(1).is_some_and(|first| first == "scripted-agent") {
+        return forge_demo::scripted::main(arguments.into_iter().skip(2));
+    }
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) if !error.use_stderr() => {
+            // Help and version; a reader that went away needs neither.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            let text = error.render().to_string();
+            say(&format!("usage: {}", text.strip_prefix("error: ").unwrap_or(&text).trim_end()));
+            return ExitCode::from(error::USAGE);
+        }
+    };
+    log_to_stderr(cli.command.serves());
+    let json = cli.common.json;
+    match start(cli, observer) {
+        Ok(answer) => print(&answer, json),
+        Err(error) => {
+            say(&format!("{}: {error}", error.code()));
+            for hint in error.hints() {
+                say(&format!("hint: {hint}"));
+            }
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn start(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result<Option<Answer>, CliError> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(CliError::Runtime)?;
+    let result = runtime.block_on(Box::pin(command::run(cli, observer)));
+    runtime.shutdown_timeout(LAST_THREADS);
+    result
+}
+
+fn log_to_stderr(serves: bool) {
+    let default = if serves { "warn,forge_engine=info,forge_server=info,forge_cli=info" } else { "error" };
+    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(default));
+    // Somebody who runs this program inside another one may have set a log up already; then that is used.
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}
+
+fn print(answer: &Option<Answer>, json: bool) -> ExitCode {
+    let Some(answer) = answer else { return ExitCode::SUCCESS };
+    let text = if json { answer.json.to_string() } else { answer.text.clone() };
+    if text.is_empty() || put(&text) {
+        ExitCode::from(u8::from(!answer.good))
+    } else {
+        ExitCode::from(error::FAILED)
+    }
+}
+
+/// Writes a line to standard output; false when nobody reads it.
+pub(crate) fn put(text: &str) -> bool {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
+}
+
+/// Writes a line to standard error. There is nobody left to tell when this fails.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}

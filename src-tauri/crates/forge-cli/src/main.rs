@@ -1,1 +1,7 @@
-fn main() {}
+//! The `forge` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    forge_cli::run(std::env::args_os(), None)
+}

@@ -1,0 +1,281 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Forge: a board for work done by AI coding agents, without its window.
+#[derive(Debug, Parser)]
+#[command(name = "forge", version, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command understands.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Where Forge keeps its data [else FORGE_DATA_DIR, else the platform's folder]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// The project, by its id or name; needed where there are several
+    #[arg(long, global = true, value_name = "ID|NAME")]
+    pub(crate) project: Option<String>,
+    /// Answer in JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the engine and serve it to programs of this machine
+    Serve(Serve),
+    /// Let scripted agents work on a sample repository, and tell what happens
+    Demo,
+    /// Repositories that Forge works on
+    #[command(subcommand)]
+    Project(Project),
+    /// Tasks
+    #[command(subcommand)]
+    Task(Task),
+    /// Agent profiles
+    #[command(subcommand)]
+    Agent(Agent),
+    /// Look whether everything is in order on this machine
+    Doctor,
+}
+
+impl Command {
+    /// Whether it runs until it is told to end.
+    pub(crate) const fn serves(&self) -> bool {
+        matches!(self, Self::Serve(_))
+    }
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Serve {
+    /// The port on 127.0.0.1; 0 takes any that is free
+    #[arg(long, default_value_t = 4780)]
+    pub(crate) port: u16,
+    /// Ask for no token: anyone on this machine can use the engine
+    #[arg(long)]
+    pub(crate) no_auth: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Project {
+    /// Add a git repository
+    Add {
+        /// The repository, or a folder in it
+        path: PathBuf,
+        /// What it is called; the folder's name when left out
+        #[arg(long)]
+        name: Option<String>,
+        /// Where work is merged; found out when left out
+        #[arg(long, value_name = "BRANCH")]
+        default_branch: Option<String>,
+    },
+    /// List the projects
+    List,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Task {
+    /// Make a task
+    Create(CreateTask),
+    /// List tasks in board order
+    List {
+        /// Only those in this state; may be given several times
+        #[arg(long, value_name = "STATE")]
+        status: Vec<String>,
+        /// Only those whose title, description or number has this
+        #[arg(long, short, value_name = "TEXT")]
+        query: Option<String>,
+        /// How many, 1 to 200
+        #[arg(long)]
+        limit: Option<u32>,
+        /// Where to go on, from `next_cursor`
+        #[arg(long)]
+        cursor: Option<String>,
+    },
+    /// Show a task
+    Show(TaskRef),
+    /// Give a task to an agent and start work
+    Start {
+        #[command(flatten)]
+        task: TaskRef,
+        /// The agent, by its id or name, or `user` for yourself; the task's own when left out
+        #[arg(long)]
+        agent: Option<String>,
+        /// Fail when the agent has no free place, instead of queueing
+        #[arg(long)]
+        no_queue: bool,
+        #[command(flatten)]
+        wait: Wait,
+    },
+    /// Move a task to another state
+    Move {
+        #[command(flatten)]
+        task: TaskRef,
+        /// The state
+        to: String,
+        /// Why
+        #[arg(long)]
+        reason: Option<String>,
+        #[command(flatten)]
+        wait: Wait,
+    },
+    /// Pass the review that waits for a person
+    Approve {
+        #[command(flatten)]
+        task: TaskRef,
+        /// Why
+        #[arg(long)]
+        reason: Option<String>,
+        #[command(flatten)]
+        wait: Wait,
+    },
+    /// Send the work back to the agent
+    Reject {
+        #[command(flatten)]
+        task: TaskRef,
+        /// Why; the agent reads it
+        #[arg(long)]
+        reason: String,
+        #[command(flatten)]
+        wait: Wait,
+    },
+    /// Give a task up
+    Cancel {
+        #[command(flatten)]
+        task: TaskRef,
+        /// Why
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Take an offer that a task makes (`task show` lists them)
+    Action {
+        #[command(flatten)]
+        task: TaskRef,
+        /// Which
+        verb: String,
+        /// Why, for those that ask
+        #[arg(long)]
+        reason: Option<String>,
+        /// What to tell the agent, for those that ask
+        #[arg(long)]
+        message: Option<String>,
+        #[command(flatten)]
+        wait: Wait,
+    },
+    /// Show the end of a log: the latest run's, or another of the task's
+    Log {
+        #[command(flatten)]
+        task: TaskRef,
+        /// Another log: a run's id, or the `log_id` of a check or step
+        #[arg(long, value_name = "ID")]
+        log: Option<String>,
+        /// Entries after this one, instead of the end
+        #[arg(long, value_name = "SEQ")]
+        after: Option<u64>,
+        /// How many entries, 1 to 200
+        #[arg(long)]
+        limit: Option<u32>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateTask {
+    /// One line
+    pub(crate) title: String,
+    /// What is to be done, in Markdown; `-` reads standard input
+    #[arg(long, short, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// Who does it: an agent's id or name, or `user` for yourself
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+    /// A shell command that must pass; may be given several times
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) check: Vec<String>,
+    /// Higher goes first
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) priority: Option<i32>,
+    /// A task that must be done before; may be given several times
+    #[arg(long, value_name = "TASK")]
+    pub(crate) depends_on: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TaskRef {
+    /// The task, by its id or number
+    #[arg(value_name = "ID|NUMBER")]
+    pub(crate) task: String,
+}
+
+/// Whether the answer waits for agents, too. Without an engine that runs elsewhere it does, since agents end
+/// with the program that runs them.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Wait {
+    /// Wait until the task is done, or needs a person
+    #[arg(long)]
+    wait: bool,
+    /// Do not wait: without a running engine, the agent starts with the next one
+    #[arg(long, conflicts_with = "wait")]
+    no_wait: bool,
+}
+
+impl Wait {
+    /// Whether to wait, where that is what one does unless told otherwise.
+    pub(crate) const fn decide(self, unless_told: bool) -> bool {
+        self.wait || (unless_told && !self.no_wait)
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Agent {
+    /// Add an agent that is driven by a command
+    Add {
+        /// What it is called
+        name: String,
+        /// A program (with arguments after `--`) or a shell line (without); `{prompt_file}` stands for the
+        /// prompt's path
+        #[arg(long)]
+        command: String,
+        /// Environment on top of yours
+        #[arg(long, value_name = "NAME=VALUE")]
+        env: Vec<String>,
+        /// The model it is asked to use
+        #[arg(long)]
+        model: Option<String>,
+        /// How many of its runs may go on at once
+        #[arg(long)]
+        max_concurrent: Option<u32>,
+        /// The program's arguments
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
+    /// List the agents
+    List,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn options_may_stand_anywhere() {
+        let cli = Cli::try_parse_from(["forge", "task", "--json", "show", "7", "--project", "x"]).unwrap();
+        assert!(cli.common.json);
+        assert_eq!(cli.common.project.as_deref(), Some("x"));
+        assert!(Cli::try_parse_from(["forge", "task", "start", "1", "--wait", "--no-wait"]).is_err());
+    }
+}

@@ -1,0 +1,43 @@
+//! `forge project`.
+
+use serde_json::{Value, json};
+
+use super::{At, items, string, table};
+use crate::{Answer, args::Project, error::CliError};
+
+pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
+    match command {
+        Project::Add { path, name, default_branch } => {
+            // The engine may run in another folder.
+            let path =
+                std::path::absolute(&path).map_err(CliError::io(format!("find {}", path.display())))?;
+            let mut input = json!({ "repo_path": path });
+            if let Some(name) = name {
+                input["name"] = Value::from(name);
+            }
+            if let Some(branch) = default_branch {
+                input["default_branch"] = Value::from(branch);
+            }
+            let project = at.call("project_create", input).await?;
+            let text = format!(
+                "Added {} ({}), merging to {}.",
+                string(&project, "name"),
+                string(&project, "id"),
+                string(&project, "default_branch")
+            );
+            Ok(Answer::new(project, text))
+        }
+        Project::List => {
+            let page = at.call("project_list", json!({})).await?;
+            let keys = ["id", "name", "default_branch", "repo_path"];
+            let rows: Vec<Vec<String>> =
+                items(&page).iter().map(|item| keys.map(|key| string(item, key)).to_vec()).collect();
+            let text = if rows.is_empty() {
+                "No project yet. Add one: forge project add PATH".to_owned()
+            } else {
+                table(&["ID", "NAME", "BRANCH", "REPOSITORY"], &rows)
+            };
+            Ok(Answer::new(page, text))
+        }
+    }
+}

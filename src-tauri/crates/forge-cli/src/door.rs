@@ -1,0 +1,93 @@
+//! The contract, wherever the engine is: in another process that has the data folder, or in this one.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use forge_api::Api;
+use forge_engine::{Engine, Observer, StartError};
+use forge_model::actor::Via;
+use serde_json::Value;
+
+use crate::{changes::Changes, error::CliError, place, remote::Remote};
+
+/// How long another process may take to say where it serves, or to be done. A command of this program
+/// without an engine holds the folder for a moment only.
+const HOLDER_PATIENCE: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A way to the contract.
+pub(crate) enum Door {
+    /// This process has the engine.
+    Own(Api),
+    /// Another one has it.
+    Remote(Remote),
+}
+
+/// Starts an engine in this process.
+pub(crate) async fn start_engine(
+    data_dir: PathBuf,
+    observer: Option<Arc<dyn Observer>>,
+) -> Result<Api, CliError> {
+    let own_program = std::env::current_exe().map_err(CliError::io("find this program"))?;
+    let config = place::engine_config(data_dir.clone(), observer)?;
+    let engine = Engine::start(config).await.map_err(|source| CliError::Start { data_dir, source })?;
+    Ok(Api::new(engine, own_program))
+}
+
+impl Door {
+    /// To the engine that runs on the folder, else to one of its own.
+    pub(crate) async fn open(
+        data_dir: PathBuf,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> Result<Self, CliError> {
+        let patience = tokio::time::Instant::now() + HOLDER_PATIENCE;
+        loop {
+            let holder = match Engine::holder_of(&data_dir) {
+                Some(holder) => holder,
+                None => match start_engine(data_dir.clone(), observer.clone()).await {
+                    Ok(api) => return Ok(Self::Own(api)),
+                    // Somebody was quicker.
+                    Err(CliError::Start {
+                        source: StartError::Instance(forge_engine::InstanceError::Taken(holder)),
+                        ..
+                    }) => holder,
+                    Err(error) => return Err(error),
+                },
+            };
+            if let Some(url) = holder.url.clone() {
+                return Ok(Self::Remote(Remote::new(&holder, url, &data_dir)?));
+            }
+            if tokio::time::Instant::now() > patience {
+                return Err(CliError::Busy { data_dir, holder });
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Whether the engine ends with this process.
+    pub(crate) const fn is_own(&self) -> bool {
+        matches!(self, Self::Own(_))
+    }
+
+    /// Does one operation.
+    pub(crate) async fn call(&self, op: &str, input: Value) -> Result<Value, CliError> {
+        match self {
+            Self::Own(api) => api.call(Via::Cli, op, input).await.map_err(CliError::Refused),
+            Self::Remote(remote) => remote.call(op, input).await,
+        }
+    }
+
+    /// What happens from now on.
+    pub(crate) async fn changes(&self) -> Result<Changes, CliError> {
+        match self {
+            Self::Own(api) => Ok(Changes::own(api.engine().clone())),
+            Self::Remote(remote) => Ok(Changes::remote(remote.events().await?)),
+        }
+    }
+
+    /// Stops the engine, if it is this process's own.
+    pub(crate) async fn close(&self) {
+        if let Self::Own(api) = self {
+            api.engine().stop().await;
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Where Forge keeps its data and how its engine is set up, from the command line and the environment.
+
+use std::{env, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+
+use forge_engine::{EngineConfig, Observer};
+
+use crate::error::CliError;
+
+const DATA_DIR: &str = "FORGE_DATA_DIR";
+const WORKSPACE_ROOT: &str = "FORGE_WORKSPACE_ROOT";
+const CLEANUP_DELAY: &str = "FORGE_WORKSPACE_CLEANUP_DELAY_SECONDS";
+
+/// A set variable; one that is empty counts as not set.
+fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The data folder: the one asked for, else the environment's, else the platform's.
+pub(crate) fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf, CliError> {
+    let chosen = asked.or_else(|| variable(DATA_DIR).map(PathBuf::from));
+    let folder = chosen.or_else(|| dirs::data_dir().map(|folder| folder.join("forge")));
+    let folder = folder.ok_or_else(|| CliError::Usage {
+        message: "this user has no folder for data".to_owned(),
+        hint: "Name one with --data-dir, or set FORGE_DATA_DIR.",
+    })?;
+    // Its full path, since engines are told apart by it and the current folder may be anywhere.
+    std::path::absolute(&folder).map_err(CliError::io(format!("find {}", folder.display())))
+}
+
+/// The configuration of an engine on `data_dir`.
+pub(crate) fn engine_config(
+    data_dir: PathBuf,
+    observer: Option<Arc<dyn Observer>>,
+) -> Result<EngineConfig, CliError> {
+    let mut config = EngineConfig::new(data_dir);
+    if let Some(root) = variable(WORKSPACE_ROOT) {
+        let root = PathBuf::from(root);
+        config.workspace_root =
+            std::path::absolute(&root).map_err(CliError::io(format!("find {}", root.display())))?;
+    }
+    if let Some(seconds) = variable(CLEANUP_DELAY) {
+        let seconds = seconds.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| CliError::Usage {
+            message: format!("{CLEANUP_DELAY} is not a number of seconds"),
+            hint: "Set it to a whole number, or do not set it.",
+        })?;
+        config.cleanup_delay = Duration::from_secs(seconds);
+    }
+    config.login_shell = variable("SHELL");
+    config.observer = observer;
+    Ok(config)
+}

@@ -1,0 +1,130 @@
+//! An engine in another process, over HTTP. Requests are made from the same table as its routes.
+
+use std::{path::Path, time::Duration};
+
+use forge_api::{ApiError, Method, operations};
+use forge_engine::EngineAddress;
+use forge_server::TokenError;
+use reqwest::{Client, RequestBuilder, Response, Url};
+use serde_json::{Map, Value};
+
+use crate::error::CliError;
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+
+/// The engine of another process.
+pub(crate) struct Remote {
+    client: Client,
+    pid: u32,
+    url: String,
+    token: Option<String>,
+}
+
+impl Remote {
+    /// The engine that announced itself at `url`.
+    pub(crate) fn new(holder: &EngineAddress, url: String, data_dir: &Path) -> Result<Self, CliError> {
+        let token = match forge_server::read_token(data_dir) {
+            Ok(token) => Some(token),
+            // An engine that asks for none has made none; one that does will refuse and say so.
+            Err(TokenError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(CliError::Token(error)),
+        };
+        let client = Client::builder().no_proxy().connect_timeout(CONNECT_WITHIN).build();
+        let unreachable = |source| CliError::Unreachable { pid: holder.pid, url: url.clone(), source };
+        Ok(Self { client: client.map_err(unreachable)?, pid: holder.pid, url, token })
+    }
+
+    /// Does one operation.
+    pub(crate) async fn call(&self, name: &str, input: Value) -> Result<Value, CliError> {
+        let operation = operations()
+            .iter()
+            .find(|operation| operation.name == name)
+            .ok_or_else(|| self.strange(format!("there is no operation {name}")))?;
+        let mut input = match input {
+            Value::Object(input) => input,
+            _ => Map::new(),
+        };
+        let mut url = self.at(operation.path, &mut input)?;
+        let reads = matches!(operation.method, Method::Get | Method::Delete);
+        if reads {
+            let given = input.iter().filter(|(_, value)| !value.is_null());
+            let pairs: Vec<(&String, String)> = given.map(|(name, value)| (name, text(value))).collect();
+            if !pairs.is_empty() {
+                url.query_pairs_mut().extend_pairs(pairs);
+            }
+        }
+        let method = match operation.method {
+            Method::Get => reqwest::Method::GET,
+            Method::Post => reqwest::Method::POST,
+            Method::Patch => reqwest::Method::PATCH,
+            Method::Put => reqwest::Method::PUT,
+            Method::Delete => reqwest::Method::DELETE,
+        };
+        let mut request = self.client.request(method, url);
+        if !reads {
+            request = request.json(&input);
+        }
+        let response = self.send(request).await?;
+        response.json().await.map_err(|source| self.unreachable(source))
+    }
+
+    /// The stream of events, from now on.
+    pub(crate) async fn events(&self) -> Result<Response, CliError> {
+        let url = self.at("/events", &mut Map::new())?;
+        self.send(self.client.get(url)).await
+    }
+
+    pub(crate) fn unreachable(&self, source: reqwest::Error) -> CliError {
+        CliError::Unreachable { pid: self.pid, url: self.url.clone(), source }
+    }
+
+    fn strange(&self, detail: String) -> CliError {
+        CliError::Strange { url: self.url.clone(), detail }
+    }
+
+    fn at(&self, path: &str, input: &mut Map<String, Value>) -> Result<Url, CliError> {
+        let mut url = Url::parse(&self.url).map_err(|error| self.strange(error.to_string()))?;
+        let parts = path.split('/').filter(|part| !part.is_empty()).map(|part| {
+            let field = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
+            field.map_or_else(|| part.to_owned(), |field| text(&input.remove(field).unwrap_or_default()))
+        });
+        url.path_segments_mut()
+            .map_err(|()| self.strange("its address has no path".to_owned()))?
+            .clear()
+            .extend(["api", "v1"])
+            .extend(parts);
+        Ok(url)
+    }
+
+    async fn send(&self, mut request: RequestBuilder) -> Result<Response, CliError> {
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        let response = request.header("X-Forge-Client", "cli").send().await;
+        let response = response.map_err(|source| self.unreachable(source))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let status = response.status().as_u16();
+        let body: Value = response.json().await.map_err(|source| self.unreachable(source))?;
+        match (body["code"].as_str(), body["message"].as_str()) {
+            (Some(code), Some(message)) => Err(CliError::Refused(ApiError {
+                code: code.to_owned(),
+                message: message.to_owned(),
+                hints: body["hints"].as_array().into_iter().flatten().map(text).collect(),
+                details: body["details"].clone(),
+                status,
+            })),
+            _ => Err(self.strange(format!("status {status} with {body}"))),
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(","),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
+    }
+}

@@ -1,0 +1,110 @@
+//! Events as sentences, for people who watch.
+
+use serde_json::Value;
+
+/// What an event tells, when it is worth telling.
+pub(crate) fn sentence(event: &Value) -> Option<String> {
+    let data = &event["data"];
+    let text = |key: &str| data[key].as_str().unwrap_or("?").to_owned();
+    Some(match event["type"].as_str()? {
+        "task.status_changed" => {
+            format!("{} -> {} ({}, by {})", text("from"), text("to"), text("trigger"), text("actor"))
+        }
+        "task.blocked" => match data["type"].as_str() {
+            Some(kind) => format!("needs a person: {kind}"),
+            None => "needs a person".to_owned(),
+        },
+        "workspace.created" => "its worktree is ready".to_owned(),
+        "workspace.recovered" => "its worktree was made again".to_owned(),
+        "workspace.cleaned" => "its worktree is gone".to_owned(),
+        "workspace.error" => format!("its worktree is in trouble: {}", text("reason")),
+        "execution.started" => format!("the agent starts, attempt {}", data["attempt"]),
+        "execution.finished" => match data["error"].as_str() {
+            Some(error) => format!("the agent is over: {} ({error})", text("status")),
+            None => format!("the agent is over: {}", text("status")),
+        },
+        "review.step" if data["finished"] == true => {
+            let number = data["index"].as_u64().unwrap_or_default() + 1;
+            match data["exit_code"].as_i64() {
+                Some(0) => format!("check {number} passes"),
+                Some(code) => format!("check {number} fails with exit code {code}"),
+                None => format!("check {number} fails"),
+            }
+        }
+        "review.awaiting_human" => "the checks are through; a person must decide".to_owned(),
+        "review.passed" => format!("review {} passed", data["attempt_number"]),
+        "review.failed" => format!("review {} failed", data["attempt_number"]),
+        "merge.conflict" => format!("{} conflicting file(s) with {}", data["paths"], text("target")),
+        "merge.succeeded" => format!("its work is on {}", text("target")),
+        "transition.effect_failed" => format!("{} failed: {}", text("action"), text("reason")),
+        _ => return None,
+    })
+}
+
+/// A task's end, as far as the engine can bring it alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// It is closed.
+    Closed,
+    /// A person must decide at a gate.
+    Decide,
+    /// It is in trouble.
+    Trouble,
+    /// It waits for something outside.
+    Waiting,
+    /// Nothing is pending.
+    Idle,
+}
+
+/// Where a task came to rest; none while something runs or is pending.
+pub(crate) fn rest(task: &Value, transitions: &Value) -> Option<Rest> {
+    let offers = task["offers"].as_array();
+    if offers.is_some_and(Vec::is_empty) {
+        return Some(Rest::Closed);
+    }
+    if !task["live"].is_null() {
+        return None;
+    }
+    if !task["waiting"].is_null() {
+        return Some(Rest::Waiting);
+    }
+    let moves = transitions["items"].as_array().into_iter().flatten();
+    let pending = moves
+        .flat_map(|one| one["steps"].as_array().into_iter().flatten())
+        .any(|step| step["status"] != "done");
+    if pending {
+        return None;
+    }
+    if !task["error_annotation"].is_null() {
+        return Some(Rest::Trouble);
+    }
+    Some(if task["review"]["status"] == "awaiting_human" { Rest::Decide } else { Rest::Idle })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn where_a_task_rests() {
+        let done = json!({ "items": [{ "steps": [{ "status": "done" }] }] });
+        let pending = json!({ "items": [{ "steps": [{ "status": "done" }, { "status": "pending" }] }] });
+        let with = |changes: Value, moves: &Value| {
+            let mut task = json!({ "offers": [1], "live": null, "waiting": null, "error_annotation": null, "review": null });
+            for (key, value) in changes.as_object().unwrap() {
+                task[key] = value.clone();
+            }
+            rest(&task, moves)
+        };
+        assert_eq!(with(json!({}), &pending), None);
+        assert_eq!(with(json!({}), &done), Some(Rest::Idle));
+        assert_eq!(with(json!({ "live": {} }), &done), None);
+        assert_eq!(with(json!({ "offers": [] }), &pending), Some(Rest::Closed));
+        assert_eq!(with(json!({ "waiting": { "reason": "held" } }), &pending), Some(Rest::Waiting));
+        assert_eq!(with(json!({ "error_annotation": {} }), &done), Some(Rest::Trouble));
+        assert_eq!(with(json!({ "review": { "status": "awaiting_human" } }), &done), Some(Rest::Decide));
+        assert_eq!(with(json!({ "review": { "status": "passed" } }), &done), Some(Rest::Idle));
+    }
+}
