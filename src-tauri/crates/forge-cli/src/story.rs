@@ -8,7 +8,12 @@ pub(crate) fn sentence(event: &Value) -> Option<String> {
     let text = |key: &str| data[key].as_str().unwrap_or("?").to_owned();
     Some(match event["type"].as_str()? {
         "task.status_changed" => {
-            format!("{} -> {} ({}, by {})", text("from"), text("to"), text("trigger"), text("actor"))
+            let who = match text("actor").split_once(':') {
+                Some(("user", _)) => "a person",
+                Some(("agent", _)) => "its agent",
+                _ => "Forge",
+            };
+            format!("{} -> {} ({}, by {who})", text("from"), text("to"), text("trigger"))
         }
         "task.blocked" => match data["type"].as_str() {
             Some(kind) => format!("needs a person: {kind}"),

@@ -51,6 +51,9 @@ pub(super) fn task(task: &Value, review: Option<&Value>) -> String {
     if !note.is_empty() {
         lines.push(format!("now       {note}"));
     }
+    if task["review"]["status"] == "awaiting_human" {
+        lines.push("next      forge task approve, or forge task reject --reason WHY".to_owned());
+    }
     for key in ["error_annotation", "waiting"] {
         if let Some(message) = task[key]["message"].as_str() {
             lines.push(format!("why       {message}"));
@@ -98,7 +101,7 @@ fn entry(entry: &Value) -> String {
     let said = ["text", "text_head", "command", "path", "name", "summary", "output"];
     let text = said.iter().find_map(|key| body[*key].as_str());
     let text = text.map_or_else(|| body.to_string(), |text| text.trim_end().to_owned());
-    let mut line = format!("{:>6}  {:15} {text}", entry["seq"], string(entry, "kind"));
+    let mut line = format!("{:>6}  {:15} {text}", entry["seq"].to_string(), string(entry, "kind"));
     if let Some(code) = body["exit_code"].as_i64() {
         line.push_str(&format!(" (exit {code})"));
     }

@@ -1,0 +1,161 @@
+//! The ends that the stories must come to, in Forge's own records and in git.
+
+use std::{
+    path::Path,
+    process::{Output, Stdio},
+};
+
+use forge_demo::{sample_repo::BRANCH, scenario::Story};
+use serde_json::{Value, json};
+
+use super::stage::{Part, Stage};
+use crate::{
+    command::{items, string},
+    error::CliError,
+};
+
+/// What is on the main branch when a story has ended well: a file, and a text in it.
+const fn work(story: Story) -> Option<(&'static str, &'static str)> {
+    match story {
+        Story::Done => Some(("src/greetings/fr.txt", "Bonjour, NAME !")),
+        Story::FailThenFix => Some(("src/goodbye.sh", "usage: goodbye.sh NAME")),
+        Story::Lively => Some(("src/daytime.sh", "Good morning")),
+        Story::Conflict => Some(("README.md", "kept small, for good. Newcomers are welcome!")),
+        Story::ConflictFirst => Some(("README.md", "Newcomers are welcome!")),
+        Story::Blocked => None,
+    }
+}
+
+/// How a task's end differs from its story's.
+pub(super) async fn differences(stage: &Stage<'_>, part: &Part) -> Result<Vec<String>, CliError> {
+    let id = json!({ "task_id": part.id });
+    let task = stage.door.call("task_get", id.clone()).await?;
+    let reviews = stage.door.call("task_reviews", id.clone()).await?;
+    let runs = stage.door.call("task_executions", id).await?;
+    let mut found = in_records(part.story, &task, &reviews, &runs);
+    if part.took.is_none() {
+        found.push("it was neither closed nor stuck in time".to_owned());
+    }
+    found.extend(on_main(&stage.repo, part.story).await?);
+    Ok(found.into_iter().map(|text| format!("#{} {}: {text}", part.number, part.title)).collect())
+}
+
+/// What is wrong with the repository as a whole.
+pub(super) async fn repository(stage: &Stage<'_>) -> Result<Vec<String>, CliError> {
+    let status = git(&stage.repo, &["status", "--porcelain"]).await?;
+    let left = String::from_utf8_lossy(&status.stdout).trim().to_owned();
+    let clean = status.status.success() && left.is_empty();
+    Ok(if clean { Vec::new() } else { vec![format!("the repository's checkout is not clean:\n{left}")] })
+}
+
+fn in_records(story: Story, task: &Value, reviews: &Value, runs: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut must = |is_so: bool, otherwise: String| {
+        if !is_so {
+            found.push(otherwise);
+        }
+    };
+    let closed = task["offers"].as_array().is_some_and(Vec::is_empty);
+    let state = string(task, "status");
+    let verdicts: Vec<&str> = items(reviews).iter().filter_map(|review| review["verdict"].as_str()).collect();
+    let attempts = items(runs).len();
+    if story == Story::Blocked {
+        let kind = task["error_annotation"]["type"].as_str().unwrap_or("none");
+        must(
+            kind == "review_budget_exhausted",
+            format!("its trouble is {kind}, not review_budget_exhausted"),
+        );
+        must(!closed, format!("it is closed, in {state}"));
+        must(verdicts.iter().all(|verdict| *verdict == "fail"), "one of its reviews passed".to_owned());
+        return found;
+    }
+    must(closed && state != "cancelled", format!("it is in {state}, not done"));
+    if let Some(message) = task["error_annotation"]["message"].as_str() {
+        must(false, message.to_owned());
+    }
+    let last = verdicts.last().copied().unwrap_or("none");
+    must(last.starts_with("pass"), format!("its last review's verdict is {last}"));
+    match story {
+        Story::FailThenFix => {
+            must(verdicts.first() == Some(&"fail"), "its first attempt did not fail".to_owned());
+            must(attempts == 2, format!("its agent ran {attempts} times, not 2"));
+        }
+        Story::Conflict => {
+            let conflicted = items(runs).iter().any(|run| !run["conflict"].is_null());
+            must(conflicted, "its merge did not conflict".to_owned());
+            must(attempts == 2, format!("its agent ran {attempts} times, not 2"));
+        }
+        Story::Done | Story::Lively | Story::ConflictFirst => {
+            must(attempts == 1, format!("its agent ran {attempts} times, not once"));
+        }
+        Story::Blocked => {}
+    }
+    found
+}
+
+/// Asks git itself, since what Forge says is what is to be proved.
+async fn on_main(repo: &Path, story: Story) -> Result<Vec<String>, CliError> {
+    let Some((path, text)) = work(story) else {
+        let there =
+            git(repo, &["cat-file", "-e", &format!("{BRANCH}:src/letters.sh")]).await?.status.success();
+        return Ok(there.then(|| format!("its work is on {BRANCH}")).into_iter().collect());
+    };
+    let shown = git(repo, &["show", &format!("{BRANCH}:{path}")]).await?;
+    let there = shown.status.success() && String::from_utf8_lossy(&shown.stdout).contains(text);
+    Ok((!there).then(|| format!("{path} on {BRANCH} does not say `{text}`")).into_iter().collect())
+}
+
+async fn git(repo: &Path, args: &[&str]) -> Result<Output, CliError> {
+    let mut command = tokio::process::Command::new("git");
+    command.arg("-C").arg(repo).args(args).stdin(Stdio::null()).kill_on_drop(true);
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"] {
+        command.env_remove(name);
+    }
+    command.output().await.map_err(CliError::io("run git"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(story: Story, task: Value, verdicts: &[&str], runs: &[Value]) -> Vec<String> {
+        let reviews: Vec<Value> = verdicts.iter().map(|verdict| json!({ "verdict": verdict })).collect();
+        in_records(story, &task, &json!({ "items": reviews }), &json!({ "items": runs }))
+    }
+
+    fn done() -> Value {
+        json!({ "status": "done", "offers": [], "error_annotation": null })
+    }
+
+    #[test]
+    fn a_story_that_ends_as_it_should_differs_in_nothing() {
+        let run = json!({ "conflict": null });
+        let conflict = json!({ "conflict": { "paths": [] } });
+        let stuck = json!({ "status": "blocked", "offers": [1], "error_annotation": { "type": "review_budget_exhausted", "message": "x" } });
+        assert_eq!(check(Story::Done, done(), &["pass"], &[run.clone()]), [] as [String; 0]);
+        let twice = [run.clone(), run.clone()];
+        assert_eq!(check(Story::FailThenFix, done(), &["fail", "pass"], &twice), [] as [String; 0]);
+        assert_eq!(
+            check(Story::Conflict, done(), &["pass", "pass_ci_only"], &[conflict, run.clone()]),
+            [] as [String; 0]
+        );
+        assert_eq!(check(Story::Blocked, stuck, &["fail", "fail"], &[run]), [] as [String; 0]);
+    }
+
+    #[test]
+    fn every_other_end_is_told() {
+        let run = json!({ "conflict": null });
+        let twice = [run.clone(), run.clone()];
+        assert_eq!(check(Story::Done, done(), &["pass"], &twice), ["its agent ran 2 times, not once"]);
+        assert_eq!(check(Story::FailThenFix, done(), &["pass"], &twice), ["its first attempt did not fail"]);
+        assert_eq!(check(Story::Conflict, done(), &["pass"], &twice), ["its merge did not conflict"]);
+        assert_eq!(
+            check(Story::Blocked, done(), &["pass"], &[run]),
+            [
+                "its trouble is none, not review_budget_exhausted",
+                "it is closed, in done",
+                "one of its reviews passed"
+            ]
+        );
+    }
+}
