@@ -177,12 +177,20 @@ pub fn quit<R: Runtime>(app: &AppHandle<R>) {
 }
 
 fn ask_to_quit<R: Runtime>(app: &AppHandle<R>, agents: usize) {
-    let who = if agents == 1 { "1 agent is".to_owned() } else { format!("{agents} agents are") };
+    let text = match agents {
+        1 => "1 agent is at work. Quitting interrupts it; it goes on when Forge is started again.".to_owned(),
+        count => {
+            format!(
+                "{count} agents are at work. Quitting interrupts them; they go on when Forge is started again."
+            )
+        }
+    };
     let handle = app.clone();
-    app.dialog()
-        .message(format!(
-            "{who} at work. On quitting they are interrupted, and go on when Forge is started again."
-        ))
+    let mut dialog = app.dialog().message(text);
+    if let Some(window) = windows::on_screen(app) {
+        dialog = dialog.parent(&window);
+    }
+    dialog
         .title("Quit Forge?")
         .kind(MessageDialogKind::Warning)
         .buttons(MessageDialogButtons::OkCancelCustom("Quit".to_owned(), "Keep working".to_owned()))

@@ -1,8 +1,8 @@
 //! The one window: how it is made, shown and hidden, and whether somebody can see it.
 
 use tauri::{
-    AppHandle, EventTarget, Manager as _, Runtime, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
-    WindowEvent, utils::config::Color,
+    AppHandle, EventTarget, Manager as _, Runtime, Theme, Url, WebviewUrl, WebviewWindow,
+    WebviewWindowBuilder, WindowEvent, utils::config::Color,
 };
 use tauri_plugin_window_state::StateFlags;
 use tokio::sync::watch;
@@ -10,8 +10,9 @@ use tokio::sync::watch;
 /// Its label, which capabilities and events name.
 pub const MAIN: &str = "main";
 
-/// Before the page has painted: between the two themes' grounds, so that neither flashes hard.
-const GROUND: Color = Color(0x80, 0x80, 0x80, 0xff);
+/// What is seen before the page has painted: the page's own ground (`--surface-base`) in either theme.
+const LIGHT: Color = Color(0xfa, 0xfb, 0xfc, 0xff);
+const DARK: Color = Color(0x12, 0x14, 0x18, 0xff);
 
 /// Whether the window can be seen; what is not seen is not told.
 pub struct Visibility(watch::Sender<bool>);
@@ -53,9 +54,10 @@ pub fn open<R: Runtime>(app: &AppHandle<R>) -> tauri::Result<WebviewWindow<R>> {
         .title("Forge")
         .inner_size(1280.0, 820.0)
         .min_inner_size(900.0, 600.0)
-        .background_color(GROUND)
         .on_navigation(move |url| is_own(url, dev_url.as_ref()))
         .build()?;
+    let ground = if window.theme()? == Theme::Dark { DARK } else { LIGHT };
+    window.set_background_color(Some(ground))?;
     let app = app.clone();
     window.on_window_event(move |event| {
         // The system tells nobody that a window was minimised, but it loses the focus then, and gets it
@@ -85,6 +87,11 @@ pub fn show<R: Runtime>(app: &AppHandle<R>) {
             tracing::warn!(%error, "failed to bring the window forward");
         }
     }
+}
+
+/// The window, while it is on the screen.
+pub fn on_screen<R: Runtime>(app: &AppHandle<R>) -> Option<WebviewWindow<R>> {
+    app.get_webview_window(MAIN).filter(|window| window.is_visible().unwrap_or(false))
 }
 
 /// Takes the window off the screen; it lives on.

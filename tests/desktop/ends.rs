@@ -10,6 +10,8 @@ use forge_tests::{
     window::{self, Window},
 };
 
+use serde_json::json;
+
 use crate::work::Work;
 
 #[tokio::test]
@@ -30,26 +32,85 @@ async fn closing_without_agents_ends_everything() -> Result<()> {
 
 #[tokio::test]
 async fn closing_while_an_agent_works_hides_the_window_until_the_next_start() -> Result<()> {
-    let window = Window::open().await?;
-    let work = Work::prepare(&window, "sleep", &["600"]).await?;
-    let task = work.task(&window, "Wait").await?;
-    work.claim(&window, &task).await?;
-    until("the agent", async || {
-        let agents = window.call("agent_list", serde_json::json!({})).await?;
-        Ok((agents["items"][0]["running"] == 1).then_some(()))
-    })
-    .await?;
-
-    let windows = window.display.wait_for_windows("Forge", 1).await?;
-    window.display.focus(&windows[0]).await?;
-    window.display.press("alt+F4").await?;
-    window.display.wait_for_windows("Forge", 0).await?;
+    let window = at_work().await?;
+    close(&window).await?;
     assert!(Engine::holder_of(window.data_dir()).is_some(), "the engine goes on");
 
     let second = window.another_start()?.output().await?;
     assert_eq!(second.status.code(), Some(0));
     window.display.wait_for_windows("Forge", 1).await?;
     window.page.close().await
+}
+
+#[tokio::test]
+async fn a_hidden_page_is_told_nothing_and_reads_all_again_when_it_is_seen() -> Result<()> {
+    const LISTEN: &str = "const [done] = arguments, tauri = window.__TAURI_INTERNALS__;
+        window.heard = [];
+        const handler = tauri.transformCallback(({ payload }) => window.heard.push(payload));
+        tauri.invoke('plugin:event|listen', { event: 'changes', target: { kind: 'Any' }, handler }).then(() => done());";
+    let window = at_work().await?;
+    window.page.execute_async(LISTEN, &[]).await?;
+    let mark = |title: &str| json!({ "name": title, "adapter": "shell", "config": { "command": "true" } });
+    window.call("agent_create", mark("seen")).await?;
+    let heard = async || {
+        window
+            .page
+            .execute("return window.heard.flatMap((batch) => batch.changes.map((c) => c.type))", &[])
+            .await
+    };
+    until("the change", async || {
+        Ok(heard().await?.as_array().is_some_and(|all| all.contains(&json!("agent.changed"))).then_some(()))
+    })
+    .await?;
+
+    close(&window).await?;
+    window.page.execute("window.heard = []", &[]).await?;
+    window.call("agent_create", mark("hidden")).await?;
+    window.another_start()?.output().await?;
+    window.display.wait_for_windows("Forge", 1).await?;
+    until("the page to hear", async || Ok((heard().await? != json!([])).then_some(()))).await?;
+    assert_eq!(heard().await?, json!(["events.resync"]));
+    window.page.close().await
+}
+
+#[tokio::test]
+async fn quitting_while_an_agent_works_asks_first() -> Result<()> {
+    let window = at_work().await?;
+    let windows = window.display.wait_for_windows("Forge", 1).await?;
+    for (answer, stays) in [("Escape", true), ("Return", false)] {
+        window.display.focus(&windows[0]).await?;
+        window.display.press("ctrl+q").await?;
+        let dialogs = window.display.wait_for_windows("Quit Forge?", 1).await?;
+        window.display.focus(&dialogs[0]).await?;
+        window.display.press(answer).await?;
+        window.display.wait_for_windows("Quit Forge?", 0).await?;
+        if stays {
+            assert_eq!(window.display.windows_titled("Forge").await?.len(), 1);
+        }
+    }
+    until("the engine's end", async || Ok(Engine::holder_of(window.data_dir()).is_none().then_some(()))).await
+}
+
+/// A window with an agent that is at work and stays so.
+async fn at_work() -> Result<Window> {
+    let window = Window::open().await?;
+    let work = Work::prepare(&window, "sleep", &["600"]).await?;
+    let task = work.task(&window, "Wait").await?;
+    work.claim(&window, &task).await?;
+    until("the agent", async || {
+        let agents = window.call("agent_list", json!({})).await?;
+        Ok((agents["items"][0]["running"] == 1).then_some(()))
+    })
+    .await?;
+    Ok(window)
+}
+
+/// Closes the window as the window manager does, and waits until it is gone from the screen.
+async fn close(window: &Window) -> Result<()> {
+    let windows = window.display.wait_for_windows("Forge", 1).await?;
+    window.display.focus(&windows[0]).await?;
+    window.display.press("alt+F4").await?;
+    window.display.wait_for_windows("Forge", 0).await.map(drop)
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What the person is told outside the window.
 
 use anyhow::Result;
-use forge_tests::{display::Display, notifications::NotificationService, patience::until, window::Window};
+use forge_tests::{display::Display, notifications::NotificationService, window::Window};
 
 use crate::work::Work;
 
@@ -23,10 +23,6 @@ async fn a_blocked_task_is_told_and_a_click_opens_it() -> Result<()> {
     assert!(told.actions.iter().any(|label| label == "Open task"), "{:?}", told.actions);
 
     service.click(told.id, "open").await?;
-    until("the task's page", async || {
-        let address = window.page.execute("return location.hash", &[]).await?;
-        Ok(address.as_str().is_some_and(|address| address.contains(&work.project_id)).then_some(()))
-    })
-    .await?;
+    window.wait_for_address(&format!("#/task/{}/1", work.project_id)).await?;
     window.page.close().await
 }

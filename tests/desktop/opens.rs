@@ -1,7 +1,7 @@
 //! The window opens, shows what it has, and is one window however often it is started.
 
 use anyhow::Result;
-use forge_tests::{patience::until, window::Window};
+use forge_tests::window::Window;
 
 use crate::work::{Work, text};
 
@@ -50,12 +50,7 @@ async fn a_second_start_brings_the_task_of_its_link_forward() -> Result<()> {
     let second = window.another_start()?.arg(link).output().await?;
     assert_eq!(second.status.code(), Some(0), "{}", String::from_utf8_lossy(&second.stderr));
 
-    until("the task's page", async || {
-        let address = window.page.execute("return location.hash", &[]).await?;
-        let shows = |part: &str| address.as_str().is_some_and(|address| address.contains(part));
-        Ok((shows(&work.project_id) && shows("2")).then_some(()))
-    })
-    .await?;
+    window.wait_for_address(&format!("#/task/{}/2", work.project_id)).await?;
     assert_eq!(window.display.windows_titled("Forge").await?.len(), 1);
     window.page.close().await
 }

@@ -74,7 +74,12 @@ impl Display {
     /// # Errors
     /// When the screen cannot be asked.
     pub async fn windows_titled(&self, title: &str) -> Result<Vec<String>> {
-        let pattern = format!("^{title}$");
+        // A regular expression to xdotool; in brackets every character stands for itself.
+        let literal: String = title
+            .chars()
+            .map(|c| if c == ' ' || c.is_alphanumeric() { c.to_string() } else { format!("[{c}]") })
+            .collect();
+        let pattern = format!("^{literal}$");
         let found =
             self.program("xdotool").args(["search", "--onlyvisible", "--name", &pattern]).output().await?;
         // It ends with 1 when there is none.

@@ -41,7 +41,8 @@ impl Serve<'_> {
         let mut command = Command::new(program(self.program)?);
         command.args(["serve", "--port", "0", "--data-dir"]).arg(&self.data);
         command.envs(HERMETIC_GIT).envs(self.env).env("SHELL", "/bin/sh").env("FORGE_UNDO_WINDOW_MS", "0");
-        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.data.with_extension("log"))?;
+        let log =
+            std::fs::OpenOptions::new().create(true).append(true).open(self.data.with_extension("log"))?;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn()?;
         let mut line = String::new();
@@ -52,7 +53,8 @@ impl Serve<'_> {
         }
         let said: Value = serde_json::from_str(&line)?;
         let url = said["url"].as_str().context("no url")?.to_owned();
-        let token = std::fs::read_to_string(said["token_file"].as_str().context("no token file")?)?.trim().to_owned();
+        let token =
+            std::fs::read_to_string(said["token_file"].as_str().context("no token file")?)?.trim().to_owned();
         Ok(Served { child, url, token, client: reqwest::Client::new() })
     }
 }
@@ -63,7 +65,8 @@ impl Served {
     /// # Errors
     /// When it is refused, or the server is gone.
     pub async fn call(&self, method: reqwest::Method, path: &str, body: Option<Value>) -> Result<Value> {
-        let mut request = self.client.request(method, format!("{}/api/v1{path}", self.url)).bearer_auth(&self.token);
+        let mut request =
+            self.client.request(method, format!("{}/api/v1{path}", self.url)).bearer_auth(&self.token);
         if let Some(body) = body {
             request = request.json(&body);
         }

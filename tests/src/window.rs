@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
-use crate::{children::start, display::Display, webdriver::Session};
+use crate::{children::start, display::Display, patience::until, webdriver::Session};
 
 /// The program under test.
 const PROGRAM: &str = "forge-desktop";
@@ -65,6 +65,18 @@ impl Window {
             Some(error) => bail!("{op} was refused: {error}"),
             None => Ok(outcome["answer"].take()),
         }
+    }
+
+    /// Waits until the page is at an address: `#/task/...`.
+    ///
+    /// # Errors
+    /// When it never gets there.
+    pub async fn wait_for_address(&self, address: &str) -> Result<()> {
+        until(&format!("the address {address}"), async || {
+            let current = self.page.execute("return location.hash", &[]).await?;
+            Ok((current == address).then_some(()))
+        })
+        .await
     }
 
     /// The program as a person would start it, with this window's data folder.
