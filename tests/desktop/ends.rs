@@ -122,7 +122,8 @@ async fn a_signal_stops_the_engine_in_good_order() -> Result<()> {
     until("the engine", async || Ok(Engine::holder_of(&data_dir).and_then(|holder| holder.url))).await?;
 
     let id = forge.id().context("it has already ended")?.to_string();
-    display.program("kill").args(["-TERM", &id]).status().await?;
+    // The shell's own: the program of that name is not on every machine.
+    display.program("sh").args(["-c", r#"kill -TERM "$1""#, "sh", &id]).status().await?;
     assert_eq!(forge.wait().await?.code(), Some(0));
     assert_eq!(Engine::holder_of(&data_dir), None);
     Ok(())

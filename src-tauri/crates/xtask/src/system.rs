@@ -39,11 +39,10 @@ const TO_TEST: &[&str] = &[
 /// The same things under the names of other systems.
 const ELSEWHERE: &str = "\
   Fedora:   dnf install gcc pkgconf webkit2gtk4.1-devel libayatana-appindicator-gtk3
-            tests: xorg-x11-server-Xvfb webkit2gtk-driver dbus-daemon python3-dbus python3-gobject openbox xdotool xprop
   Arch:     pacman -S base-devel webkit2gtk-4.1 libayatana-appindicator
-            tests: xorg-server-xvfb dbus python-dbus python-gobject openbox xdotool xorg-xprop
   openSUSE: zypper install gcc pkg-config webkit2gtk3-devel libayatana-appindicator3-1
-            tests: xorg-x11-server-Xvfb webkit2gtk-4_1-injected-bundles dbus-1 python3-dbus-python python3-gobject openbox xdotool xprop";
+  and for the tests: Xvfb, WebKitWebDriver, dbus-daemon, openbox, xdotool, xprop, setpriv, and for /usr/bin/python3
+  its bindings to D-Bus and GObject";
 
 /// Sees to it that the machine has what the purpose needs.
 pub fn prepare(purpose: Purpose) -> Result<()> {
