@@ -1,5 +1,12 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useImperativeHandle, useRef, type ReactNode, type Ref } from "react";
+import {
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  type ReactNode,
+  type Ref,
+} from "react";
 import { cx } from "./cx.ts";
 import styles from "./VirtualList.module.css";
 
@@ -7,6 +14,8 @@ export interface VirtualListHandle {
   scrollToIndex(index: number, align?: "auto" | "start" | "center" | "end"): void;
   /** The index whose box holds this distance from the list's start. */
   indexAt(offset: number): number;
+  /** To the very end, past whatever is measured on the way. */
+  scrollToEnd(): void;
   readonly element: HTMLElement | null;
 }
 
@@ -25,11 +34,22 @@ export interface VirtualListProps<Item> {
   readonly role?: "list" | "listbox" | "log";
   /** Stays in the document though scrolled away, e.g. the card being dragged. */
   readonly keepMounted?: number | undefined;
+  /**
+   * The list is read from its end: it opens there, stays there while rows are added, and keeps
+   * what is in sight in its place when rows are added before it.
+   */
+  readonly fromEnd?: boolean;
   readonly onEndReached?: () => void;
+  readonly onStartReached?: (() => void) | undefined;
+  /** Whether the end is in sight. */
+  readonly onAtEnd?: (atEnd: boolean) => void;
   readonly className?: string;
   readonly handle?: Ref<VirtualListHandle>;
   readonly children: (item: Item, index: number) => ReactNode;
 }
+
+/** Pixels from the end that still count as being there. */
+const endThreshold = 40;
 
 /**
  * The one windowed list. Only here is TanStack Virtual called: the compiler must leave its caller
@@ -46,7 +66,10 @@ export function VirtualList<Item>({
   label,
   role = "list",
   keepMounted,
+  fromEnd = false,
   onEndReached,
+  onStartReached,
+  onAtEnd,
   className,
   handle,
   children,
@@ -62,6 +85,9 @@ export function VirtualList<Item>({
     paddingStart: padding,
     paddingEnd: padding,
     overscan,
+    ...(fromEnd
+      ? { anchorTo: "end" as const, followOnAppend: true, scrollEndThreshold: endThreshold }
+      : {}),
     rangeExtractor: (range) => {
       const first = Math.max(0, range.startIndex - range.overscan);
       const last = Math.min(range.count - 1, range.endIndex + range.overscan);
@@ -75,6 +101,7 @@ export function VirtualList<Item>({
 
   useImperativeHandle(handle, () => ({
     scrollToIndex: (index, align = "auto") => virtualizer.scrollToIndex(index, { align }),
+    scrollToEnd: () => virtualizer.scrollToIndex(items.length - 1, { align: "end" }),
     indexAt: (offset) => virtualizer.getVirtualItemForOffset(offset)?.index ?? 0,
     get element() {
       return scroller.current;
@@ -86,6 +113,20 @@ export function VirtualList<Item>({
   useEffect(() => {
     if (items.length > 0 && lastShown >= items.length - 1) onEndReached?.();
   }, [lastShown, items.length, onEndReached]);
+  const firstShown = rows[0]?.index ?? -1;
+  useEffect(() => {
+    if (firstShown === 0) onStartReached?.();
+  }, [firstShown, items.length, onStartReached]);
+
+  const opened = useRef(false);
+  useLayoutEffect(() => {
+    if (!fromEnd || opened.current || items.length === 0) return;
+    opened.current = true;
+    virtualizer.scrollToIndex(items.length - 1, { align: "end" });
+  }, [fromEnd, items.length, virtualizer]);
+
+  const atEnd = virtualizer.isAtEnd(endThreshold);
+  useEffect(() => onAtEnd?.(atEnd), [atEnd, onAtEnd]);
 
   return (
     <div

@@ -1,5 +1,31 @@
 /** One task, beside the board or on a page of its own: the same component. */
-import { useOp } from "#ui/api/client.ts";
+import { Play } from "lucide-react";
+import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { call, useOp } from "#ui/api/client.ts";
+import type { Task } from "#ui/api/generated.ts";
+import { useCommands, type Command } from "#ui/app/keys.ts";
+import { navigate, setQuery } from "#ui/app/router.ts";
+import { Button } from "#ui/components/Button.tsx";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
+import { Tabs, type Tab } from "#ui/components/Tabs.tsx";
+import { usePlatform } from "#ui/platform/PlatformContext.tsx";
+import { ActionError } from "./ActionError.tsx";
+import { NeedBanner } from "./banner/NeedBanner.tsx";
+import { Conversation } from "./conversation/Conversation.tsx";
+import { createUnfolded } from "./conversation/RowContext.ts";
+import { createLogStore } from "./conversation/logStore.ts";
+import { Details } from "./details/Details.tsx";
+import { Reviews } from "./review/Reviews.tsx";
+import { TaskHeader } from "./TaskHeader.tsx";
+import { Timeline } from "./timeline/Timeline.tsx";
+import { useAction } from "./useAction.ts";
+import { useTaskActions } from "./useTaskActions.tsx";
+import { WorkspaceTab } from "./workspace/WorkspaceTab.tsx";
+import styles from "./TaskPanel.module.css";
+
+const DiffTab = lazy(() => import("./diff/DiffTab.tsx"));
 
 export interface TaskPanelProps {
   readonly projectId: string;
@@ -9,7 +35,137 @@ export interface TaskPanelProps {
   readonly onClose?: () => void;
 }
 
-export function TaskPanel({ taskId }: TaskPanelProps) {
-  const task = useOp("task_get", { task_id: taskId });
-  return <article>{task.data?.title}</article>;
+const tabIds = ["conversation", "diff", "review", "timeline", "workspace"] as const;
+type TabId = (typeof tabIds)[number];
+
+/** Work has left no trace yet: what the task says is what there is to see. */
+const isUntouched = (task: Task): boolean => task.workspace === null && task.live === null;
+
+function LoadingPanel() {
+  return (
+    <div className={styles.loading} aria-busy>
+      <Skeleton width="30%" />
+      <Skeleton width="75%" height={20} />
+      <Skeleton width="55%" />
+      <SkeletonText lines={4} />
+    </div>
+  );
+}
+
+function useTabKeys(onTab: (tab: TabId) => void): void {
+  const { t } = useTranslation();
+  const commands = useMemo<Command[]>(
+    () =>
+      tabIds.map((id, index) => ({
+        id: `task.tab.${id}`,
+        label: t("task.showTab", { tab: t(`task.tab.${id}`) }),
+        group: t("nav.task"),
+        keys: [String(index + 1)],
+        run: () => onTab(id),
+      })),
+    [t, onTab],
+  );
+  useCommands(commands);
+}
+
+interface LoadedProps extends TaskPanelProps {
+  readonly task: Task;
+}
+
+function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
+  const { t } = useTranslation();
+  const platform = usePlatform();
+  const view = useOp("project_workflow_get", { project_id: projectId }).data;
+  const action = useAction();
+  const actions = useTaskActions(task, view, action);
+  const [tab, setTab] = useState<TabId>("conversation");
+  const [showDetails, setShowDetails] = useState<boolean | null>(null);
+  const [store] = useState(() =>
+    createLogStore((log, page) => call(platform, "execution_logs", { execution_id: log, ...page })),
+  );
+  const [unfolded] = useState(createUnfolded);
+  useTabKeys(setTab);
+
+  const close =
+    onClose ??
+    (() =>
+      mode === "panel" ? setQuery({ task: null }) : navigate("board", { project: projectId }));
+  const fullPage = () => navigate("task", { project: projectId, number: String(task.number) });
+  const { main } = actions;
+  const start =
+    main?.kind === "start" ? (
+      <Button icon={<Play />} busy={action.busy === "task_claim"} onClick={main.run}>
+        {t("task.start")}
+      </Button>
+    ) : undefined;
+
+  const panels: Readonly<Record<TabId, ReactNode>> = {
+    conversation: <Conversation task={task} store={store} unfolded={unfolded} start={start} />,
+    diff: (
+      <Suspense fallback={<LoadingPanel />}>
+        <DiffTab task={task} />
+      </Suspense>
+    ),
+    review: <Reviews task={task} />,
+    timeline: <Timeline task={task} view={view} />,
+    workspace: <WorkspaceTab task={task} />,
+  };
+  const tabs: Tab<TabId>[] = tabIds.map((id) => ({
+    id,
+    label: t(`task.tab.${id}`),
+    panel: panels[id],
+    ...(id === "diff" && task.diff_stat ? { count: task.diff_stat.files } : {}),
+  }));
+
+  return (
+    <article
+      className={styles.panel}
+      data-mode={mode}
+      aria-label={t("task.label", { number: task.number, title: task.title })}
+    >
+      <TaskHeader
+        task={task}
+        view={view}
+        action={action}
+        actions={actions}
+        onClose={close}
+        {...(mode === "panel" ? { onFullPage: fullPage } : {})}
+      />
+      <div className={styles.about}>
+        {action.error && (
+          <div className={styles.inset}>
+            <ActionError
+              title={t("task.actionFailed")}
+              error={action.error}
+              onDismiss={action.dismiss}
+            />
+          </div>
+        )}
+        <div className={styles.inset}>
+          <NeedBanner task={task} workflow={view?.workflow} />
+        </div>
+        <Details
+          task={task}
+          projectId={projectId}
+          open={showDetails ?? isUntouched(task)}
+          onToggle={() => setShowDetails(!(showDetails ?? isUntouched(task)))}
+        />
+      </div>
+      <div className={styles.tabs}>
+        <Tabs label={t("task.tabs")} tabs={tabs} value={tab} onChange={setTab} />
+      </div>
+    </article>
+  );
+}
+
+export function TaskPanel(props: TaskPanelProps) {
+  const { t } = useTranslation();
+  const task = useOp("task_get", { task_id: props.taskId });
+  if (task.data) return <Loaded {...props} task={task.data} />;
+  if (task.error) {
+    return (
+      <ErrorState title={t("task.failed")} error={task.error} onRetry={() => void task.refetch()} />
+    );
+  }
+  return <LoadingPanel />;
 }

@@ -1,0 +1,137 @@
+import { Ellipsis, Maximize2, Play, Square, X } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import type { Task, WorkflowView } from "#ui/api/generated.ts";
+import { glyphOf } from "#ui/app/stateKinds.ts";
+import { statesOf } from "#ui/app/useStates.ts";
+import { AlertDialog } from "#ui/components/AlertDialog.tsx";
+import { Button } from "#ui/components/Button.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { Menu } from "#ui/components/Menu.tsx";
+import { StateGlyph } from "#ui/components/StateGlyph.tsx";
+import { Title } from "./Title.tsx";
+import { Properties } from "./Properties.tsx";
+import type { Action } from "./useAction.ts";
+import type { TaskActions } from "./useTaskActions.tsx";
+import styles from "./TaskHeader.module.css";
+
+export interface TaskHeaderProps {
+  readonly task: Task;
+  readonly view: WorkflowView | undefined;
+  readonly action: Action;
+  readonly actions: TaskActions;
+  readonly onClose: () => void;
+  /** Absent on the full page. */
+  readonly onFullPage?: () => void;
+}
+
+function MainButton({ action, actions }: { action: Action; actions: TaskActions }) {
+  const { t } = useTranslation();
+  const { main, starters } = actions;
+  if (main?.kind === "stop") {
+    return (
+      <Button
+        size="sm"
+        icon={<Square />}
+        busy={action.busy === "execution_stop"}
+        onClick={main.run}
+      >
+        {t("task.stop")}
+      </Button>
+    );
+  }
+  if (main) {
+    return (
+      <Button
+        size="sm"
+        variant="primary"
+        icon={<Play />}
+        busy={action.busy === "task_claim"}
+        onClick={main.run}
+      >
+        {t("task.start")}
+      </Button>
+    );
+  }
+  if (starters.length === 0) return null;
+  return (
+    <Menu
+      align="end"
+      entries={starters}
+      trigger={
+        <Button size="sm" variant="primary" icon={<Play />} busy={action.busy === "task_claim"}>
+          {t("task.start")}
+        </Button>
+      }
+    />
+  );
+}
+
+export function TaskHeader({ task, view, action, actions, onClose, onFullPage }: TaskHeaderProps) {
+  const { t } = useTranslation();
+  const states = view ? statesOf(view) : undefined;
+  const state = states?.get(task.status);
+  const name = state?.display_name ?? task.status;
+  const stateLabel = (
+    <>
+      <StateGlyph kind={glyphOf(task, state)} label="" live={task.live !== null} />
+      {name}
+    </>
+  );
+  return (
+    <header className={styles.header}>
+      <div className={styles.bar}>
+        <span className={styles.number}>#{task.number}</span>
+        {actions.moves.length > 0 ? (
+          <Menu
+            entries={[{ kind: "label", id: "to", label: t("task.moveTo") }, ...actions.moves]}
+            trigger={
+              <button
+                type="button"
+                className={styles.state}
+                aria-label={t("task.stateIs", { state: name })}
+              >
+                {stateLabel}
+              </button>
+            }
+          />
+        ) : (
+          <span className={styles.state}>{stateLabel}</span>
+        )}
+        <span className={styles.space} />
+        <MainButton action={action} actions={actions} />
+        <Menu
+          align="end"
+          entries={actions.menu}
+          trigger={<IconButton label={t("task.actions")} icon={<Ellipsis />} size="sm" />}
+        />
+        {onFullPage && (
+          <IconButton
+            label={t("task.fullPage")}
+            icon={<Maximize2 />}
+            size="sm"
+            onClick={onFullPage}
+          />
+        )}
+        <IconButton
+          label={onFullPage ? t("action.closePanel") : t("task.toBoard")}
+          icon={<X />}
+          size="sm"
+          onClick={onClose}
+        />
+      </div>
+      <Title task={task} />
+      <Properties task={task} view={view} action={action} />
+      <AlertDialog
+        open={actions.confirm !== null}
+        onOpenChange={(open) => {
+          if (!open) actions.onConfirmClose();
+        }}
+        title={actions.confirm?.label ?? ""}
+        description={actions.confirm?.why ?? ""}
+        confirmLabel={actions.confirm?.label ?? ""}
+        danger
+        onConfirm={actions.onConfirm}
+      />
+    </header>
+  );
+}

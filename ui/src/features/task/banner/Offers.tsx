@@ -1,0 +1,138 @@
+import { useState, type KeyboardEvent } from "react";
+import { useTranslation } from "react-i18next";
+import type { Offer } from "#ui/api/generated.ts";
+import { isMac } from "#ui/app/combo.ts";
+import { AlertDialog } from "#ui/components/AlertDialog.tsx";
+import { Button } from "#ui/components/Button.tsx";
+import { TextArea } from "#ui/components/TextField.tsx";
+import { Tooltip } from "#ui/components/Tooltip.tsx";
+import { ActionError } from "../ActionError.tsx";
+import type { Action } from "../useAction.ts";
+import { asksFirst, needsText } from "./offers.ts";
+import styles from "./NeedBanner.module.css";
+
+export interface OffersProps {
+  readonly offers: readonly Offer[];
+  readonly action: Action;
+  /** Answers whether it was done. */
+  readonly onTake: (offer: Offer, field: string | null) => Promise<boolean>;
+}
+
+function OfferForm({
+  offer,
+  action,
+  onTake,
+  onClose,
+}: Omit<OffersProps, "offers"> & { offer: Offer; onClose: () => void }) {
+  const { t } = useTranslation();
+  const [text, setText] = useState("");
+  const missing = needsText(offer) && text.trim() === "";
+  const send = async () => {
+    if (missing || action.busy) return;
+    if (await onTake(offer, text.trim() === "" ? null : text.trim())) onClose();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const mod = isMac ? event.metaKey : event.ctrlKey;
+    if (event.key === "Enter" && mod) {
+      event.preventDefault();
+      void send();
+    } else if (event.key === "Escape") {
+      event.stopPropagation();
+      onClose();
+    }
+  };
+  const isMessage = offer.fields[0] === "message";
+  return (
+    <form
+      className={styles.form}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <TextArea
+        // It was opened by asking to write.
+        autoFocus
+        label={isMessage ? t("task.field.message") : t("task.field.reason")}
+        hint={offer.why}
+        rows={3}
+        value={text}
+        onChange={setText}
+        onKeyDown={onKeyDown}
+      />
+      <div className={styles.buttons}>
+        <Button
+          size="sm"
+          variant="primary"
+          type="submit"
+          keys="mod+enter"
+          disabled={missing}
+          busy={action.busy !== null}
+        >
+          {offer.label}
+        </Button>
+        <Button size="sm" variant="ghost" onClick={onClose}>
+          {t("action.cancel")}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The engine's offers as buttons, the likeliest first; those that need a text open a form. */
+export function Offers({ offers, action, onTake }: OffersProps) {
+  const { t } = useTranslation();
+  const [open, setOpen] = useState<Offer | null>(null);
+  const [asked, setAsked] = useState<Offer | null>(null);
+  const [taken, setTaken] = useState<Offer | null>(null);
+  const choose = (offer: Offer) => {
+    action.dismiss();
+    setTaken(offer);
+    if (asksFirst(offer.verb)) setAsked(offer);
+    else if (needsText(offer)) setOpen(offer);
+    else void onTake(offer, null);
+  };
+  return (
+    <div className={styles.offers}>
+      {open ? (
+        <OfferForm offer={open} action={action} onTake={onTake} onClose={() => setOpen(null)} />
+      ) : (
+        <div className={styles.buttons}>
+          {offers.map((offer, index) => (
+            <Tooltip key={offer.verb} text={offer.why}>
+              <Button
+                size="sm"
+                variant={index === 0 ? "primary" : "secondary"}
+                busy={action.busy !== null && taken?.verb === offer.verb}
+                disabled={action.busy !== null}
+                onClick={() => choose(offer)}
+              >
+                {offer.label}
+              </Button>
+            </Tooltip>
+          ))}
+        </div>
+      )}
+      <ActionError title={t("task.actionFailed")} error={action.error} onDismiss={action.dismiss} />
+      <AlertDialog
+        open={asked !== null}
+        onOpenChange={(next) => {
+          if (!next) setAsked(null);
+        }}
+        title={asked?.label ?? ""}
+        description={
+          <>
+            {asked?.why}
+            {asked?.verb === "reset_workspace" && ` ${t("workspace.resetLoses")}`}
+          </>
+        }
+        confirmLabel={asked?.label ?? ""}
+        danger
+        onConfirm={() => {
+          if (asked) void onTake(asked, null);
+          setAsked(null);
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,19 @@
+/** Which offers are buttons of the banner, and which of them ask first. Pure. */
+import type { Offer, Verb } from "#ui/api/generated.ts";
+
+/** In the menu of the header at all times; no help against trouble. */
+const elsewhere: ReadonlySet<Verb> = new Set(["hold", "cancel"]);
+
+export function asOffers(offers: readonly Offer[]): readonly Offer[] {
+  return offers.filter(({ verb }) => !elsewhere.has(verb));
+}
+
+/** What cannot be taken back is asked about first. */
+export function asksFirst(verb: Verb): boolean {
+  return verb === "reset_workspace" || verb === "cancel";
+}
+
+/** A text must be given, except where a person's word alone decides. */
+export function needsText(offer: Offer): boolean {
+  return offer.fields.length > 0 && offer.verb !== "approve";
+}

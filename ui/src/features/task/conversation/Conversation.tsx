@@ -1,0 +1,180 @@
+/** Everything that was said and done for the task, oldest first, read from the end. */
+import { ArrowDown, MessagesSquare } from "lucide-react";
+import { useCallback, useMemo, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Execution, Task } from "#ui/api/generated.ts";
+import { useOp } from "#ui/api/client.ts";
+import { Button } from "#ui/components/Button.tsx";
+import { EmptyState } from "#ui/components/EmptyState.tsx";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { Skeleton } from "#ui/components/Skeleton.tsx";
+import { VirtualList, type VirtualListHandle } from "#ui/components/VirtualList.tsx";
+import { usePlatform } from "#ui/platform/PlatformContext.tsx";
+import { ExecutionHead } from "./ExecutionHead.tsx";
+import { Entry, Output } from "./EntryRows.tsx";
+import { FollowUp } from "./FollowUp.tsx";
+import { RowContext, type Unfolded } from "./RowContext.ts";
+import { earlierThan, inOrder, rowsOf, type ConversationRow } from "./conversation.ts";
+import type { LogStore } from "./logStore.ts";
+import { useEarlierLogs, useFollowedLogs } from "./useLog.ts";
+import styles from "./Conversation.module.css";
+
+export interface ConversationProps {
+  readonly task: Task;
+  readonly store: LogStore;
+  readonly unfolded: Unfolded;
+  /** What can be done while nothing has been done yet. */
+  readonly start?: React.ReactNode;
+}
+
+function Loading() {
+  return (
+    <div className={styles.loading} aria-busy>
+      {["38%", "92%", "74%", "86%", "51%"].map((width) => (
+        <Skeleton key={width} width={width} height={14} />
+      ))}
+    </div>
+  );
+}
+
+function Row({ row, names }: { row: ConversationRow; names: ReadonlyMap<string, string> }) {
+  switch (row.type) {
+    case "earlier":
+      return (
+        <div className={styles.earlier} aria-busy>
+          <Skeleton width="40%" />
+        </div>
+      );
+    case "head":
+      return (
+        <ExecutionHead
+          execution={row.execution}
+          agent={names.get(row.execution.agent_id)}
+          empty={row.empty}
+        />
+      );
+    case "log":
+      return row.row.type === "output" ? (
+        <Output row={row.row} />
+      ) : (
+        <Entry row={row.row} log={row.execution.log_id} />
+      );
+  }
+}
+
+interface LogProps {
+  readonly task: Task;
+  readonly executions: readonly Execution[];
+  readonly store: LogStore;
+  readonly unfolded: Unfolded;
+}
+
+function Log({ task, executions, store, unfolded }: LogProps) {
+  const { t } = useTranslation();
+  const platform = usePlatform();
+  const agents = useOp("agent_list", {});
+  const names = useMemo(
+    () => new Map(agents.data?.items.map(({ id, name }) => [id, name])),
+    [agents.data],
+  );
+  // The one before the newest may still owe its last words when the newest begins.
+  const followed = executions.slice(-2).map(({ id }) => id);
+  const { stretches, error, retry } = useFollowedLogs(store, followed);
+  const earlier = useEarlierLogs(store);
+  const rows = useMemo(() => rowsOf(executions, stretches), [executions, stretches]);
+  const list = useRef<VirtualListHandle>(null);
+  const [atEnd, setAtEnd] = useState(true);
+
+  const newest = executions.at(-1)?.id;
+  const { load } = earlier;
+  const onStartReached = useCallback(() => {
+    if (!newest || !stretches.has(newest)) return;
+    const next = earlierThan(executions, stretches);
+    if (next) load(next.execution.id, next.before);
+  }, [executions, stretches, newest, load]);
+  const surroundings = useMemo(
+    () => ({
+      taskId: task.id,
+      unfolded,
+      onLink: (href: string) => void platform.openExternal(href),
+    }),
+    [task.id, unfolded, platform],
+  );
+
+  const failure = error ?? earlier.error;
+  if (rows.every(({ type }) => type === "earlier")) {
+    return error ? (
+      <ErrorState title={t("conversation.failed")} error={error} onRetry={retry} />
+    ) : (
+      <Loading />
+    );
+  }
+  return (
+    <RowContext value={surroundings}>
+      <div className={styles.log} data-selectable>
+        {failure && (
+          <ErrorState
+            title={t("conversation.failed")}
+            error={failure}
+            onRetry={error ? retry : onStartReached}
+          />
+        )}
+        <VirtualList
+          items={rows}
+          keyOf={(row) => row.key}
+          rowHeight={30}
+          measured
+          gap={2}
+          padding={10}
+          overscan={12}
+          label={t("conversation.label")}
+          role="log"
+          fromEnd
+          handle={list}
+          onStartReached={earlier.error ? undefined : onStartReached}
+          onAtEnd={setAtEnd}
+          className={styles.list ?? ""}
+        >
+          {(row) => <Row row={row} names={names} />}
+        </VirtualList>
+        {!atEnd && (
+          <div className={styles.jump}>
+            <Button size="sm" icon={<ArrowDown />} onClick={() => list.current?.scrollToEnd()}>
+              {t("conversation.jump")}
+            </Button>
+          </div>
+        )}
+      </div>
+    </RowContext>
+  );
+}
+
+export function Conversation({ task, store, unfolded, start }: ConversationProps) {
+  const { t } = useTranslation();
+  const answer = useOp("task_executions", { task_id: task.id });
+  const executions = useMemo(() => inOrder(answer.data?.items ?? []), [answer.data]);
+  if (answer.error) {
+    return (
+      <ErrorState
+        title={t("conversation.failed")}
+        error={answer.error}
+        onRetry={() => void answer.refetch()}
+      />
+    );
+  }
+  if (!answer.data) return <Loading />;
+  const last = executions.at(-1);
+  if (!last) {
+    return (
+      <EmptyState icon={<MessagesSquare />} title={t("conversation.none")} actions={start}>
+        {t("conversation.noneText")}
+      </EmptyState>
+    );
+  }
+  return (
+    <div className={styles.conversation}>
+      <Log task={task} executions={executions} store={store} unfolded={unfolded} />
+      <FollowUp task={task} execution={last} />
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+/** What the rows of a conversation share. What is unfolded outlives the scrolled-away row. */
+import { createContext, use, useCallback } from "react";
+import { useStore } from "zustand";
+import { createStore, type StoreApi } from "zustand/vanilla";
+
+export type Unfolded = StoreApi<ReadonlyMap<string, boolean>>;
+
+export const createUnfolded = (): Unfolded =>
+  createStore<ReadonlyMap<string, boolean>>(() => new Map());
+
+export interface RowSurroundings {
+  readonly taskId: string;
+  readonly unfolded: Unfolded;
+  readonly onLink: (href: string) => void;
+}
+
+export const RowContext = createContext<RowSurroundings | null>(null);
+
+export function useRowSurroundings(): RowSurroundings {
+  const surroundings = use(RowContext);
+  if (!surroundings) throw new Error("failed to draw a log row: no conversation around it");
+  return surroundings;
+}
+
+export function useUnfolded(key: string, byDefault = false): readonly [boolean, () => void] {
+  const { unfolded } = useRowSurroundings();
+  const open = useStore(unfolded, (state) => state.get(key) ?? byDefault);
+  const toggle = useCallback(() => {
+    unfolded.setState((state) => new Map(state).set(key, !(state.get(key) ?? byDefault)), true);
+  }, [unfolded, key, byDefault]);
+  return [open, toggle];
+}

@@ -1,0 +1,167 @@
+/**
+ * The log of one execution as rows to draw. Pure.
+ *
+ * Invariants: kept entries are ascending by `seq` without doubles; a later entry with the same
+ * `(turn, id)` stands in the place of the earlier one; text marked `partial` joins what follows
+ * without a line break. Output is gathered into blocks whose edges depend on `seq` alone, so that
+ * reading earlier or later pages moves no edge but the outermost.
+ */
+import type { EntryKind, EntryStatus, LogEntry } from "#ui/api/generated.ts";
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** Something with a place of its own in the conversation. */
+export interface EntryRow {
+  readonly type: "entry";
+  readonly key: string;
+  readonly seq: number;
+  readonly at: number;
+  readonly turn: number;
+  readonly kind: EntryKind;
+  readonly status: EntryStatus | null;
+  readonly body: Body;
+  /** Belongs to another entry: a sub-agent's work, a tool's parts. */
+  readonly nested: boolean;
+}
+
+/** Neighbouring lines of one stream. */
+export interface OutputRow {
+  readonly type: "output";
+  readonly key: string;
+  readonly seq: number;
+  readonly stream: "stdout" | "stderr";
+  readonly text: string;
+}
+
+export type LogRow = EntryRow | OutputRow;
+
+/** A block of output ends at a multiple of this. */
+const blockLength = 40;
+
+const seqOf = (entry: LogEntry): number => entry.seq ?? 0;
+
+export function bodyOf(entry: LogEntry): Body {
+  return typeof entry.body === "object" && entry.body !== null ? (entry.body as Body) : {};
+}
+
+export function textIn(body: Body): string {
+  for (const key of ["text", "text_head"]) {
+    const value = body[key];
+    if (typeof value === "string") return value;
+  }
+  return "";
+}
+
+/** Adds a page to what is known, in whatever order pages arrive. */
+export function mergeEntries(
+  known: readonly LogEntry[],
+  page: readonly LogEntry[],
+): readonly LogEntry[] {
+  if (page.length === 0) return known;
+  if (known.length === 0) return page;
+  const [first, last] = [seqOf(known[0] as LogEntry), seqOf(known.at(-1) as LogEntry)];
+  const before = page.filter((entry) => seqOf(entry) < first);
+  const after = page.filter((entry) => seqOf(entry) > last);
+  if (before.length === 0 && after.length === 0) return known;
+  return [...before, ...known, ...after];
+}
+
+const streams: ReadonlySet<EntryKind> = new Set(["stdout", "stderr"]);
+
+function asRow(entry: LogEntry): EntryRow {
+  const id = entry.id === "" ? `#${entry.seq}` : entry.id;
+  return {
+    type: "entry",
+    key: `${entry.execution_id}:${entry.turn}:${id}`,
+    seq: seqOf(entry),
+    at: entry.at ?? 0,
+    turn: entry.turn,
+    kind: entry.kind,
+    status: entry.status,
+    body: bodyOf(entry),
+    nested: entry.parent_id !== null,
+  };
+}
+
+/** What the later entry makes of the earlier one: pieces of a text join, all else is replaced. */
+function supersede(earlier: EntryRow, later: EntryRow): EntryRow {
+  const body =
+    earlier.body["partial"] === true
+      ? { ...later.body, text: textIn(earlier.body) + textIn(later.body) }
+      : later.body;
+  return { ...later, key: earlier.key, seq: earlier.seq, at: earlier.at, body };
+}
+
+interface Block {
+  readonly first: LogEntry;
+  readonly texts: string[];
+  partial: boolean;
+}
+
+function asOutput({ first, texts }: Block): OutputRow {
+  return {
+    type: "output",
+    key: `${first.execution_id}:out:${first.seq}`,
+    seq: seqOf(first),
+    stream: first.kind === "stderr" ? "stderr" : "stdout",
+    text: texts.join(""),
+  };
+}
+
+const blockOf = (entry: LogEntry): number => Math.floor(seqOf(entry) / blockLength);
+
+/** The rows of a run of entries. */
+export function foldEntries(entries: readonly LogEntry[]): readonly LogRow[] {
+  const rows: LogRow[] = [];
+  const places = new Map<string, number>();
+  let block: Block | null = null;
+  let last: LogEntry | null = null;
+  const close = () => {
+    if (block) rows.push(asOutput(block));
+    block = null;
+  };
+  for (const entry of entries) {
+    if (streams.has(entry.kind)) {
+      const fits =
+        block?.first.kind === entry.kind &&
+        (block.partial || (last !== null && blockOf(last) === blockOf(entry)));
+      if (!fits) close();
+      block ??= { first: entry, texts: [], partial: true };
+      block.texts.push(block.partial ? textIn(bodyOf(entry)) : `\n${textIn(bodyOf(entry))}`);
+      block.partial = bodyOf(entry)["partial"] === true;
+    } else {
+      const row = asRow(entry);
+      const place = places.get(row.key);
+      const known = place === undefined ? undefined : rows[place];
+      if (place !== undefined && known?.type === "entry") {
+        rows[place] = supersede(known, row);
+        last = entry;
+        continue;
+      }
+      close();
+      places.set(row.key, rows.length);
+      rows.push(row);
+    }
+    last = entry;
+  }
+  close();
+  return rows;
+}
+
+/** Kinds that say nothing a person reads: the section's head already tells them. */
+const silent: ReadonlySet<EntryKind> = new Set(["session_started"]);
+
+export function isShown(row: LogRow): boolean {
+  if (row.type === "output") return row.text !== "";
+  if (silent.has(row.kind)) return false;
+  if (row.kind === "turn_ended") return typeof row.body["summary"] === "string";
+  return true;
+}
+
+/** A log of plain output as one text; what is not output is named by its own text. */
+export function plainText(rows: readonly LogRow[]): string {
+  return rows
+    .map((row) => (row.type === "output" ? row.text : textIn(row.body)))
+    .filter((text) => text !== "")
+    .join("\n");
+}

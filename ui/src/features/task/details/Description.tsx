@@ -1,0 +1,90 @@
+import { Pencil } from "lucide-react";
+import { useState, type KeyboardEvent } from "react";
+import { useTranslation } from "react-i18next";
+import type { Task } from "#ui/api/generated.ts";
+import { isMac } from "#ui/app/combo.ts";
+import { Button } from "#ui/components/Button.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { Markdown } from "#ui/components/Markdown.tsx";
+import { TextArea } from "#ui/components/TextField.tsx";
+import { usePlatform } from "#ui/platform/PlatformContext.tsx";
+import { ActionError } from "../ActionError.tsx";
+import { useAction } from "../useAction.ts";
+import styles from "./Details.module.css";
+
+export function Description({ task }: { task: Task }) {
+  const { t } = useTranslation();
+  const platform = usePlatform();
+  const action = useAction();
+  const [draft, setDraft] = useState<string | null>(null);
+
+  const keep = async () => {
+    if (draft === null || action.busy) return;
+    const done = await action.run("task_update", {
+      task_id: task.id,
+      version: task.version,
+      description: draft,
+    });
+    if (done) setDraft(null);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const mod = isMac ? event.metaKey : event.ctrlKey;
+    if (event.key === "Enter" && mod) {
+      event.preventDefault();
+      void keep();
+    } else if (event.key === "Escape") {
+      event.stopPropagation();
+      setDraft(null);
+    }
+  };
+
+  if (draft !== null) {
+    return (
+      <div className={styles.part}>
+        <TextArea
+          // The person asked to edit.
+          autoFocus
+          label={t("task.description")}
+          hint={t("task.markdown")}
+          rows={Math.min(18, Math.max(5, draft.split("\n").length + 1))}
+          value={draft}
+          onChange={setDraft}
+          onKeyDown={onKeyDown}
+        />
+        <ActionError title={t("task.saveFailed")} error={action.error} onDismiss={action.dismiss} />
+        <div className={styles.buttons}>
+          <Button
+            size="sm"
+            variant="primary"
+            keys="mod+enter"
+            busy={action.busy !== null}
+            onClick={() => void keep()}
+          >
+            {t("task.save")}
+          </Button>
+          <Button size="sm" variant="ghost" onClick={() => setDraft(null)}>
+            {t("action.cancel")}
+          </Button>
+        </div>
+      </div>
+    );
+  }
+  return (
+    <div className={styles.part}>
+      <h3 className={styles.heading}>
+        {t("task.description")}
+        <IconButton
+          label={t("task.editDescription")}
+          icon={<Pencil />}
+          size="sm"
+          onClick={() => setDraft(task.description)}
+        />
+      </h3>
+      {task.description.trim() === "" ? (
+        <p className={styles.quiet}>{t("task.noDescription")}</p>
+      ) : (
+        <Markdown source={task.description} onLink={(href) => void platform.openExternal(href)} />
+      )}
+    </div>
+  );
+}

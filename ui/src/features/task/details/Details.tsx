@@ -1,0 +1,85 @@
+/** What the task says: description, what it waits for, its checks, what the agent will be told. */
+import { ChevronRight, FileText } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useOp } from "#ui/api/client.ts";
+import type { Task } from "#ui/api/generated.ts";
+import { Button } from "#ui/components/Button.tsx";
+import { CodeBlock } from "#ui/components/CodeBlock.tsx";
+import { Dialog } from "#ui/components/Dialog.tsx";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { SkeletonText } from "#ui/components/Skeleton.tsx";
+import { Checks } from "./Checks.tsx";
+import { Dependencies } from "./Dependencies.tsx";
+import { Description } from "./Description.tsx";
+import styles from "./Details.module.css";
+
+function PromptText({ taskId }: { taskId: string }) {
+  const { t } = useTranslation();
+  const prompt = useOp("task_prompt_preview", { task_id: taskId });
+  if (prompt.error) {
+    return (
+      <ErrorState
+        title={t("task.promptFailed")}
+        error={prompt.error}
+        onRetry={() => void prompt.refetch()}
+      />
+    );
+  }
+  if (!prompt.data) return <SkeletonText lines={8} />;
+  return <CodeBlock code={prompt.data.text} wrap maxHeight={560} />;
+}
+
+function PromptPreview({ taskId }: { taskId: string }) {
+  const { t } = useTranslation();
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button size="sm" variant="ghost" icon={<FileText />} onClick={() => setOpen(true)}>
+        {t("task.promptPreview")}
+      </Button>
+      <Dialog
+        open={open}
+        onOpenChange={setOpen}
+        size="lg"
+        title={t("task.promptPreview")}
+        description={t("task.promptText")}
+      >
+        {open && <PromptText taskId={taskId} />}
+      </Dialog>
+    </>
+  );
+}
+
+export interface DetailsProps {
+  readonly task: Task;
+  readonly projectId: string;
+  readonly open: boolean;
+  readonly onToggle: () => void;
+}
+
+export function Details({ task, projectId, open, onToggle }: DetailsProps) {
+  const { t } = useTranslation();
+  const excerpt = task.description.split("\n").find((line) => line.trim() !== "") ?? "";
+  return (
+    <section
+      className={styles.details}
+      aria-label={t("task.details")}
+      data-open={open || undefined}
+    >
+      <button type="button" className={styles.toggle} aria-expanded={open} onClick={onToggle}>
+        <ChevronRight aria-hidden />
+        <span className={styles.name}>{t("task.details")}</span>
+        {!open && <span className={styles.excerpt}>{excerpt.replace(/[#*_`>]/g, "")}</span>}
+      </button>
+      <div className={styles.body}>
+        <Description task={task} />
+        <Dependencies task={task} projectId={projectId} />
+        <Checks task={task} projectId={projectId} />
+        <div>
+          <PromptPreview taskId={task.id} />
+        </div>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,310 @@
+/** A task and everything around it, for tests of the panel. Every part can be replaced. */
+import type {
+  Agent,
+  DiffSummary,
+  Execution,
+  FileChange,
+  LogEntry,
+  LogPage,
+  Review,
+  Task,
+  Transition,
+  Workspace,
+  WorkflowView,
+} from "#ui/api/generated.ts";
+
+export const at = (minutesAgo: number): string =>
+  new Date(Date.now() - minutesAgo * 60_000).toISOString();
+
+const noUsage = {
+  input_uncached: null,
+  cache_read: null,
+  cache_write: null,
+  output: null,
+  reasoning: null,
+  cost_micro_usd: null,
+  runs_of_unknown_cost: 0,
+};
+
+export function someTask(changes: Partial<Task> = {}): Task {
+  return {
+    id: "t1",
+    number: 42,
+    project_id: "p1",
+    title: "Rate-limit the login endpoint",
+    description: "Five attempts a minute per address.",
+    status: "in_progress",
+    priority: 3,
+    position: 1,
+    version: 7,
+    parent_id: null,
+    execution_mode: "independent",
+    subtask_order: null,
+    depends_on: [],
+    roles: { coder: { type: "agent", id: "a1" }, reviewer: null },
+    review_config: null,
+    merge_config: null,
+    task_state_config: null,
+    review_passed_at: null,
+    entry_barrier: null,
+    error_annotation: null,
+    waiting: null,
+    held: false,
+    offers: [
+      { verb: "hold", label: "Hold", fields: [], why: "Nothing new is started for the task." },
+      { verb: "cancel", label: "Cancel task", fields: [], why: "Closes the task." },
+    ],
+    budgets: {
+      review: { used: 1, limit: 3 },
+      merge_fix: { used: 0, limit: 1 },
+      execution: { used: 0, limit: 2 },
+    },
+    workspace: null,
+    live: null,
+    review: null,
+    diff_stat: null,
+    usage: noUsage,
+    created_at: at(300),
+    updated_at: at(2),
+    status_since: at(30),
+    ...changes,
+  };
+}
+
+export function someExecution(changes: Partial<Execution> = {}): Execution {
+  return {
+    id: "e1",
+    task_id: "t1",
+    role: "coder",
+    agent_id: "a1",
+    attempt: 1,
+    status: "finished",
+    parent_execution_id: null,
+    session_id: null,
+    cause: "claimed by you",
+    activity: "",
+    before_commit: null,
+    after_commit: null,
+    usage: noUsage,
+    cost_micro_usd: null,
+    cost_source: "unknown",
+    conflict: null,
+    error: null,
+    summary: null,
+    log_id: "e1",
+    started_at: at(30),
+    finished_at: at(20),
+    ...changes,
+  };
+}
+
+export function someEntry(seq: number, changes: Partial<LogEntry> = {}): LogEntry {
+  return {
+    seq,
+    at: seq * 1_000,
+    execution_id: "e1",
+    turn: 1,
+    id: `i${seq}`,
+    parent_id: null,
+    kind: "assistant_text",
+    status: null,
+    body: { text: `entry ${seq}` },
+    raw_offset: 0,
+    ...changes,
+  };
+}
+
+/** Answers a stretch as the engine does: the end without `after` and `before`. */
+export function pageOf(
+  entries: readonly LogEntry[],
+  request: { after?: number | null; before?: number | null; limit?: number | null },
+): LogPage {
+  const limit = request.limit ?? 50;
+  const numbered = (entry: LogEntry) => entry.seq ?? 0;
+  let found = [...entries];
+  if (typeof request.after === "number") {
+    const { after } = request;
+    found = found.filter((entry) => numbered(entry) > after).slice(0, limit);
+  } else {
+    const before = request.before ?? Number.POSITIVE_INFINITY;
+    found = found.filter((entry) => numbered(entry) < before).slice(-limit);
+  }
+  return {
+    entries: found,
+    first_seq: found[0]?.seq ?? 0,
+    last_seq: found.at(-1)?.seq ?? 0,
+    total: entries.length,
+  };
+}
+
+export const someAgent: Agent = {
+  id: "a1",
+  name: "Claude",
+  adapter: "shell",
+  config: {},
+  model: null,
+  max_concurrent: 1,
+  paused: false,
+  running: 0,
+  created_at: at(900),
+  updated_at: at(900),
+};
+
+const kinds = {
+  backlog: ["Backlog", "backlog"],
+  todo: ["Todo", "initial"],
+  in_progress: ["In progress", "active"],
+  review: ["Review", "gate"],
+  merging: ["Merging", "gate"],
+  merge_failed: ["Merge failed", "custom"],
+  blocked: ["Blocked", "blocked"],
+  done: ["Done", "terminal"],
+  cancelled: ["Cancelled", "terminal"],
+} as const;
+
+export const someWorkflow: WorkflowView = {
+  workflow: {
+    name: "default",
+    roles: [
+      { name: "coder", display_name: "Coder" },
+      { name: "reviewer", display_name: "Reviewer" },
+    ],
+    cancellation_state: "cancelled",
+    states: Object.entries(kinds).map(([name, [display, kind]]) => ({
+      name,
+      display_name: display,
+      kind,
+      column: display,
+    })),
+  },
+  moves: Object.keys(kinds).map((from) => ({
+    from,
+    to: ["todo", "in_progress", "cancelled"].filter((to) => to !== from),
+  })),
+  dispatching: ["in_progress", "review"],
+  work_role: "coder",
+};
+
+export function someWorkspace(changes: Partial<Workspace> = {}): Workspace {
+  return {
+    id: "w1",
+    task_id: "t1",
+    status: "active",
+    path: "/home/dev/.local/share/forge/workspaces/shop/42-rate-limit-the-login-endpoint-3f9a/tree",
+    branch: "forge/0199f3a2-77c4-7b1e-9d4c-6a1f3b2c8d90",
+    base_commit: "9f4c1d27ab5e4e07a2f1c3b6d8e9f0a1b2c3d4e5",
+    cleanup_at: null,
+    disk_bytes: 184_320_000,
+    error: null,
+    lock: null,
+    port_base: 42_100,
+    created_at: at(60),
+    updated_at: at(4),
+    ...changes,
+  };
+}
+
+export function someReview(changes: Partial<Review> = {}): Review {
+  return {
+    id: "r1",
+    task_id: "t1",
+    attempt_number: 1,
+    state: "review",
+    status: "failed",
+    verdict: "fail",
+    steps: [],
+    note: null,
+    reason: null,
+    decided_by: null,
+    reviewed_commit: "9f4c1d27ab5e4e07",
+    started_at: at(12),
+    finished_at: at(10),
+    ...changes,
+  };
+}
+
+export function someTransition(changes: Partial<Transition> = {}): Transition {
+  return {
+    id: "x1",
+    from: "todo",
+    to: "in_progress",
+    trigger: "claim",
+    actor: "user",
+    reason: null,
+    rejection: false,
+    steps: [],
+    at: at(30),
+    ...changes,
+  };
+}
+
+export function someFile(path: string, changes: Partial<FileChange> = {}): FileChange {
+  return {
+    path,
+    old_path: null,
+    kind: "modified",
+    old_mode: "100644",
+    new_mode: "100644",
+    added: 3,
+    removed: 1,
+    binary: false,
+    generated: false,
+    untracked: false,
+    old_size: 900,
+    new_size: 1_000,
+    ...changes,
+  };
+}
+
+export function someSummary(files: FileChange[]): DiffSummary {
+  return {
+    base: "9f4c1d27ab5e",
+    head: null,
+    files,
+    added: files.reduce((sum, file) => sum + file.added, 0),
+    removed: files.reduce((sum, file) => sum + file.removed, 0),
+  };
+}
+
+/** An answer to everything the panel asks, over the parts given. */
+export function answersFor({
+  task,
+  executions = [],
+  entries = [],
+  reviews = [],
+  transitions = [],
+}: {
+  task: Task;
+  executions?: Execution[];
+  entries?: LogEntry[];
+  reviews?: Review[];
+  transitions?: Transition[];
+}) {
+  const page = <Item>(items: Item[]) => ({ items, next_cursor: null });
+  return {
+    task_get: () => task,
+    project_workflow_get: () => someWorkflow,
+    project_settings_get: () => ({
+      settings: { review_config: { ci_steps: ["npm test"] } },
+      own: {},
+    }),
+    agent_list: () => page([someAgent]),
+    task_executions: () => page(executions),
+    execution_logs: (input: {
+      execution_id: string;
+      after?: number;
+      before?: number;
+      limit?: number;
+    }) =>
+      pageOf(
+        entries.filter((entry) => entry.execution_id === input.execution_id),
+        input,
+      ),
+    task_reviews: () => page(reviews),
+    task_transitions: () => page(transitions),
+    task_workspace: () => task.workspace,
+    task_backups: () => page([]),
+    task_diff: () => someSummary([]),
+    task_prompt_preview: () => ({ text: "You are working on task 42." }),
+  };
+}
