@@ -14,8 +14,8 @@ import { followTheme } from "#ui/store/preferences.ts";
 /** In a plain browser the development server stands on the fake host; a built page never does. */
 async function choosePlatform(): Promise<Platform> {
   if (import.meta.env.DEV && !("__TAURI_INTERNALS__" in window)) {
-    const { createFakePlatform } = await import("#ui/platform/fake.ts");
-    return createFakePlatform();
+    const { createSampleHost } = await import("#ui/test/sampleHost.ts");
+    return createSampleHost(new URLSearchParams(location.search).get("sample"));
   }
   return createTauriPlatform();
 }
@@ -28,6 +28,6 @@ if (!root) throw new Error("failed to start the page: index.html has no #root");
 const platform = await choosePlatform();
 createRoot(root).render(
   <StrictMode>
-    <App platform={platform} queryClient={createQueryClient()} projects={[]} />
+    <App platform={platform} queryClient={createQueryClient()} />
   </StrictMode>,
 );

@@ -8,8 +8,11 @@ import {
   QueryClient,
   keepPreviousData,
   queryOptions,
+  useInfiniteQuery,
   useMutation,
   useQuery,
+  type InfiniteData,
+  type UseInfiniteQueryResult,
   type UseMutationResult,
   type UseQueryResult,
 } from "@tanstack/react-query";
@@ -24,6 +27,10 @@ type Name<Ops> = Extract<keyof Ops, string>;
 export type TagTable<Ops extends AnyOperations<Ops>> = {
   readonly [Op in keyof Ops]?: (input: Ops[Op]["input"]) => readonly string[];
 };
+
+/** An operation whose answer is a page that says where the next one begins. */
+type Paged<Item> = { readonly items: Item[]; readonly next_cursor: string | null };
+type ItemOf<Output> = Output extends Paged<infer Item> ? Item : never;
 
 export interface OpOptions {
   /** False keeps the query from running, e.g. while its input is not known. */
@@ -52,6 +59,10 @@ export function createQueryClient(): QueryClient {
       mutations: { retry: false, networkMode: "always" },
     },
   });
+}
+
+function joinPages<Item>(data: InfiniteData<Paged<Item>>): Item[] {
+  return data.pages.flatMap((page) => page.items);
 }
 
 export function createOperations<Ops extends AnyOperations<Ops>>(tags: TagTable<Ops>) {
@@ -89,6 +100,30 @@ export function createOperations<Ops extends AnyOperations<Ops>>(tags: TagTable<
     });
   }
 
+  /** All pages read so far as one list; asks for the next with `fetchNextPage`. */
+  function useOpPages<Op extends Name<Ops>>(
+    op: Op,
+    input: Ops[Op]["input"],
+    options: OpOptions = {},
+  ): UseInfiniteQueryResult<ItemOf<Ops[Op]["output"]>[], ApiError> {
+    type Page = Paged<ItemOf<Ops[Op]["output"]>>;
+    const platform = usePlatform();
+    return useInfiniteQuery({
+      queryKey: [op, "pages", input],
+      queryFn: async ({ pageParam }) =>
+        (await call(platform, op, {
+          ...(input as object),
+          ...(pageParam === null ? {} : { cursor: pageParam }),
+        })) as Page,
+      initialPageParam: null as string | null,
+      getNextPageParam: (page: Page) => page.next_cursor,
+      select: joinPages,
+      meta: { tags: tags[op]?.(input) ?? [] },
+      enabled: options.enabled ?? true,
+      ...(options.keepPrevious ? { placeholderData: keepPreviousData } : {}),
+    });
+  }
+
   function useOpMutation<Op extends Name<Ops>>(
     op: Op,
     options: OpMutationOptions<Ops[Op]["input"], Ops[Op]["output"]> = {},
@@ -102,5 +137,5 @@ export function createOperations<Ops extends AnyOperations<Ops>>(tags: TagTable<
     });
   }
 
-  return { call, opQuery, useOp, useOpMutation };
+  return { call, opQuery, useOp, useOpPages, useOpMutation };
 }

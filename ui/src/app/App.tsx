@@ -6,17 +6,17 @@ import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import type { Platform } from "#ui/platform/types.ts";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
 import { followTheme } from "#ui/store/preferences.ts";
-import { AppShell, type AppShellProps } from "./AppShell.tsx";
+import { AppShell } from "./AppShell.tsx";
 import { installKeys } from "./keys.ts";
 import { navigate } from "./router.ts";
 
-export interface AppProps extends AppShellProps {
+export interface AppProps {
   readonly platform: Platform;
   readonly queryClient: QueryClient;
 }
 
 /** Everything the screens stand on: the host, the cache that follows its changes, theme, keys. */
-export function App({ platform, queryClient, ...shell }: AppProps) {
+export function App({ platform, queryClient }: AppProps) {
   useEffect(() => followChanges(queryClient, platform.onChanges), [queryClient, platform]);
   useEffect(
     () =>
@@ -40,7 +40,7 @@ export function App({ platform, queryClient, ...shell }: AppProps) {
       <QueryClientProvider client={queryClient}>
         <TooltipProvider>
           <ToastHost>
-            <AppShell {...shell} />
+            <AppShell />
           </ToastHost>
         </TooltipProvider>
       </QueryClientProvider>

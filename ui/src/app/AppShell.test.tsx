@@ -3,8 +3,8 @@ import userEvent from "@testing-library/user-event";
 import axe from "axe-core";
 import { beforeEach, expect, it, vi } from "vitest";
 import { createQueryClient } from "#ui/api/operations.tsx";
-import { createFakePlatform } from "#ui/platform/fake.ts";
 import { preferences } from "#ui/store/preferences.ts";
+import { createSampleHost } from "#ui/test/sampleHost.ts";
 import { App } from "./App.tsx";
 import { navigate } from "./router.ts";
 
@@ -15,17 +15,8 @@ beforeEach(() => {
 
 async function open(hash: string, heading: string) {
   location.hash = hash;
-  const platform = createFakePlatform();
-  const view = render(
-    <App
-      platform={platform}
-      queryClient={createQueryClient()}
-      projects={[
-        { id: "p1", name: "Website" },
-        { id: "p2", name: "Parser" },
-      ]}
-    />,
-  );
+  const platform = createSampleHost(null, 12);
+  const view = render(<App platform={platform} queryClient={createQueryClient()} />);
   await screen.findByRole("heading", { level: 1, name: heading });
   return { platform, ...view };
 }

@@ -4,23 +4,18 @@ import { CommandPalette, type PaletteGroup } from "#ui/components/CommandPalette
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showOverlay, useOverlay } from "#ui/store/overlays.ts";
-import { usePreference } from "#ui/store/preferences.ts";
+import { Dialogs } from "./Dialogs.tsx";
 import { byGroup, useCommandList, type Command } from "./keys.ts";
 import { useRoute } from "./router.ts";
 import { ScreenBoundary } from "./ScreenBoundary.tsx";
 import { screens } from "./screens.tsx";
 import { ShortcutsDialog } from "./ShortcutsDialog.tsx";
 import { Sidebar, type ProjectEntry } from "./Sidebar.tsx";
+import { useFolderDrop } from "./useFolderDrop.ts";
+import { usePaletteFinds } from "./usePaletteFinds.tsx";
+import { useCurrentProject, useProjects } from "./useProjects.ts";
 import { useShellCommands } from "./useShellCommands.tsx";
 import styles from "./AppShell.module.css";
-
-export interface AppShellProps {
-  readonly projects: readonly ProjectEntry[];
-  readonly onAddProject?: () => void;
-  /** Tasks and projects found for what is typed in the palette, before the commands. */
-  readonly found?: readonly PaletteGroup[];
-  readonly onSearch?: (query: string) => void;
-}
 
 function commandGroups(commands: readonly Command[]): PaletteGroup[] {
   return [...byGroup(commands)].map(([value, members]) => ({
@@ -36,15 +31,24 @@ function commandGroups(commands: readonly Command[]): PaletteGroup[] {
   }));
 }
 
-function Palette({ found, onSearch }: Pick<AppShellProps, "found" | "onSearch">) {
+interface PaletteProps {
+  readonly projects: readonly ProjectEntry[];
+  readonly project: string | null;
+}
+
+function Palette({ projects, project }: PaletteProps) {
   const open = useOverlay() === "palette";
   const commands = useCommandList();
+  const { groups, onSearch } = usePaletteFinds(projects, project);
   return (
     <CommandPalette
       open={open}
-      onOpenChange={(next) => showOverlay(next ? "palette" : null)}
-      groups={[...(found ?? []), ...commandGroups(commands)]}
-      {...(onSearch ? { onQueryChange: onSearch } : {})}
+      onOpenChange={(next) => {
+        onSearch("");
+        showOverlay(next ? "palette" : null);
+      }}
+      groups={[...groups, ...commandGroups(commands)]}
+      onQueryChange={onSearch}
     />
   );
 }
@@ -73,19 +77,23 @@ function Loading() {
   );
 }
 
-/** The frame that stays: sidebar, the current screen, palette and shortcuts. */
-export function AppShell({ projects, onAddProject, found, onSearch }: AppShellProps) {
-  const route = useRoute();
-  const last = usePreference("lastProject");
-  const inRoute = route.name !== null && "project" in route.params ? route.params.project : null;
-  const project = inRoute ?? projects.find(({ id }) => id === last)?.id ?? projects[0]?.id ?? null;
+/** The frame that stays: sidebar, the current screen, palette, shortcuts and dialogs. */
+export function AppShell() {
+  const projects = useProjects();
+  const project = useCurrentProject(projects);
   const overlay = useOverlay();
   useShellCommands(project);
+  useFolderDrop();
   return (
     <div className={styles.shell}>
-      <Sidebar projects={projects} current={project} onAddProject={onAddProject} />
+      <Sidebar
+        projects={projects}
+        current={project}
+        onAddProject={() => showOverlay("addProject")}
+      />
       <CurrentScreen />
-      <Palette {...(found ? { found } : {})} {...(onSearch ? { onSearch } : {})} />
+      <Palette projects={projects} project={project} />
+      <Dialogs project={project} />
       <ShortcutsDialog
         open={overlay === "shortcuts"}
         onOpenChange={(open) => showOverlay(open ? "shortcuts" : null)}

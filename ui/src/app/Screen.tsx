@@ -2,6 +2,7 @@ import { Search } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { KeyHint } from "#ui/components/Kbd.tsx";
+import { NotificationBell } from "#ui/features/notifications/NotificationBell.tsx";
 import { SplitPane } from "#ui/components/SplitPane.tsx";
 import { showOverlay } from "#ui/store/overlays.ts";
 import { setPreference, usePreference } from "#ui/store/preferences.ts";
@@ -44,6 +45,7 @@ export function Screen({ title, filters, actions, panel, layout = "full", childr
           <Search aria-hidden />
           <KeyHint keys="mod+k" />
         </button>
+        <NotificationBell />
       </header>
       {panel ? (
         <SplitPane

@@ -4,6 +4,7 @@
  */
 import { Bot, Inbox, Settings, SquareKanban } from "lucide-react";
 import type { ComponentType, ReactNode } from "react";
+import { AttentionCount } from "#ui/features/attention/AttentionCount.tsx";
 import type en from "#ui/i18n/en.json";
 import { formatRoute, type RouteName } from "./router.ts";
 
@@ -34,6 +35,7 @@ export const navItems: readonly NavItem[] = [
     icon: <Inbox />,
     keys: "g a",
     href: () => formatRoute("attention"),
+    Count: AttentionCount,
     place: "top",
   },
   {

@@ -12,6 +12,7 @@ export const patterns = {
   attention: "/attention",
   agents: "/agents",
   settings: "/settings",
+  projectSettings: "/settings/project/:project",
   gallery: "/gallery",
 } as const;
 

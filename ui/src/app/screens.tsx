@@ -9,7 +9,8 @@ const board = lazy(() => import("#ui/features/board/BoardScreen.tsx"));
 export const screens: Screens = {
   home: board,
   board,
-  task: board,
+  task: lazy(() => import("./TaskPage.tsx")),
+  projectSettings: lazy(() => import("#ui/features/projects/ProjectSettingsScreen.tsx")),
   attention: lazy(() => import("#ui/features/attention/AttentionScreen.tsx")),
   agents: lazy(() => import("#ui/features/agents/AgentsScreen.tsx")),
   settings: lazy(() => import("#ui/features/settings/SettingsScreen.tsx")),

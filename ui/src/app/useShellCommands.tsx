@@ -1,4 +1,16 @@
-import { Keyboard, Monitor, Moon, PanelLeft, Search, Shapes, Sun } from "lucide-react";
+import {
+  Bell,
+  FolderPlus,
+  Keyboard,
+  Monitor,
+  Moon,
+  PanelLeft,
+  Plus,
+  Search,
+  Settings2,
+  Shapes,
+  Sun,
+} from "lucide-react";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { showOverlay } from "#ui/store/overlays.ts";
@@ -55,6 +67,40 @@ export function useShellCommands(project: string | null): void {
         keys: ["mod+b"],
         icon: <PanelLeft />,
         run: () => setPreference("sidebarCollapsed", !preferences.getState().sidebarCollapsed),
+      },
+      {
+        id: "task.new",
+        label: t("newTask.command"),
+        group: general,
+        keys: ["c"],
+        icon: <Plus />,
+        enabled: project !== null,
+        run: () => showOverlay("newTask"),
+      },
+      {
+        id: "project.add",
+        label: t("projects.add"),
+        group: general,
+        keys: ["g p"],
+        icon: <FolderPlus />,
+        run: () => showOverlay("addProject"),
+      },
+      {
+        id: "project.settings",
+        label: t("projectSettings.command"),
+        group: general,
+        keys: ["g ,"],
+        icon: <Settings2 />,
+        enabled: project !== null,
+        run: () => project !== null && navigate("projectSettings", { project }),
+      },
+      {
+        id: "notifications.open",
+        label: t("notifications.open"),
+        group: general,
+        keys: ["g i"],
+        icon: <Bell />,
+        run: () => showOverlay("notifications"),
       },
       {
         id: "shell.gallery",

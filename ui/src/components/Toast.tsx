@@ -10,7 +10,7 @@ export type ToastTone = "info" | "success" | "warning" | "danger";
 export interface ToastMessage {
   readonly tone?: ToastTone;
   readonly title: string;
-  readonly detail?: string;
+  readonly detail?: ReactNode;
   /** Milliseconds in sight; 0 stays until closed. */
   readonly timeout?: number;
   readonly action?: { readonly label: string; readonly onSelect: () => void };

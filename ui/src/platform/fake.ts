@@ -12,6 +12,7 @@ export interface FakePlatform extends Platform {
   /** Sends a batch exactly as given, gaps included. */
   send(batch: ChangeBatch): void;
   openTask(task: TaskAddress): void;
+  dropFolder(folder: string): void;
   isReady(): boolean;
 }
 
@@ -21,6 +22,7 @@ export function createFakePlatform(
 ): FakePlatform {
   const changeListeners = new Set<(batch: ChangeBatch) => void>();
   const taskListeners = new Set<(task: TaskAddress) => void>();
+  const folderListeners = new Set<(folder: string) => void>();
   const calls: FakePlatform["calls"] = [];
   const opened: FakePlatform["opened"] = [];
   let seq = 0;
@@ -59,6 +61,10 @@ export function createFakePlatform(
       taskListeners.add(listener);
       return () => taskListeners.delete(listener);
     },
+    onFolderDrop(listener) {
+      folderListeners.add(listener);
+      return () => folderListeners.delete(listener);
+    },
     pickFolder: async () => folder,
     openPath: open("path"),
     openExternal: open("external"),
@@ -81,6 +87,9 @@ export function createFakePlatform(
     },
     openTask(task) {
       for (const listener of taskListeners) listener(task);
+    },
+    dropFolder(folder) {
+      for (const listener of folderListeners) listener(folder);
     },
     isReady: () => ready,
   };

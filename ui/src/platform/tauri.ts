@@ -29,6 +29,10 @@ export function createTauriPlatform(): Platform {
     call: (op, input) => invoke("api_call", { op, input }),
     onChanges: (listener) => subscribe<ChangeBatch>("changes", listener),
     onOpenTask: (listener) => subscribe<TaskAddress>("open-task", listener),
+    onFolderDrop: (listener) =>
+      subscribe<{ paths: readonly string[] }>("tauri://drag-drop", ({ paths: [folder] }) => {
+        if (folder !== undefined) listener(folder);
+      }),
     pickFolder: () => invoke("shell_pick_folder"),
     openPath: (path) => open("path", path),
     openExternal: (url) => open("external", url),

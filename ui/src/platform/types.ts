@@ -43,6 +43,8 @@ export interface Platform {
   onChanges(listener: (batch: ChangeBatch) => void): Unsubscribe;
   /** The host asks to show a task: a deep link, a notification or the tray. */
   onOpenTask(listener: (task: TaskAddress) => void): Unsubscribe;
+  /** A folder was dropped on the window; absent where the host cannot tell. */
+  onFolderDrop?(listener: (folder: string) => void): Unsubscribe;
   /** Asks the person for a folder; null when they changed their mind. */
   pickFolder(): Promise<string | null>;
   openPath(path: string): Promise<void>;

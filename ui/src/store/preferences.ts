@@ -13,6 +13,8 @@ export interface Preferences {
   readonly sidebarCollapsed: boolean;
   readonly panelWidth: number;
   readonly lastProject: string | null;
+  /** Whom the last task was given to. */
+  readonly lastAgent: string | null;
 }
 
 const defaults: Preferences = {
@@ -20,6 +22,7 @@ const defaults: Preferences = {
   sidebarCollapsed: false,
   panelWidth: 520,
   lastProject: null,
+  lastAgent: null,
 };
 
 export const preferences = createStore<Preferences>()(

@@ -1,0 +1,46 @@
+import { useTranslation } from "react-i18next";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { SkeletonText } from "#ui/components/Skeleton.tsx";
+import { useOp } from "#ui/api/client.ts";
+import { TaskPanel } from "#ui/features/task/TaskPanel.tsx";
+import { useRoute } from "./router.ts";
+import { Screen } from "./Screen.tsx";
+
+/** A task by its number in the address; `panel` beside the board, `page` on its own. */
+export function TaskByNumber({
+  project,
+  number,
+  mode,
+}: {
+  project: string;
+  number: number;
+  mode: "panel" | "page";
+}) {
+  const { t } = useTranslation();
+  const task = useOp("task_find", { project_id: project, number });
+  if (task.data) {
+    return <TaskPanel key={task.data.id} projectId={project} taskId={task.data.id} mode={mode} />;
+  }
+  if (task.error) {
+    return (
+      <ErrorState
+        title={t("error.taskNotFound", { number })}
+        error={task.error}
+        onRetry={() => void task.refetch()}
+      />
+    );
+  }
+  return <SkeletonText lines={6} />;
+}
+
+export default function TaskPage() {
+  const { t } = useTranslation();
+  const route = useRoute();
+  if (route.name !== "task") return null;
+  const { project, number } = route.params;
+  return (
+    <Screen title={`${t("nav.task")} #${number}`}>
+      <TaskByNumber project={project} number={Number(number)} mode="page" />
+    </Screen>
+  );
+}

@@ -1,0 +1,58 @@
+import { FolderGit2, FolderPlus, Play, SquareKanban } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { navigate } from "#ui/app/router.ts";
+import { useOpMutation } from "#ui/api/client.ts";
+import { Button } from "#ui/components/Button.tsx";
+import { EmptyState } from "#ui/components/EmptyState.tsx";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { showOverlay } from "#ui/store/overlays.ts";
+
+/** The first thing a newcomer sees: a repository of their own, or one to play with. */
+export function NoProject({ missing }: { missing: boolean }) {
+  const { t } = useTranslation();
+  const demo = useOpMutation("demo_create", {
+    onSuccess: ({ id }) => navigate("board", { project: id }),
+  });
+  return (
+    <>
+      <EmptyState
+        icon={<FolderGit2 />}
+        title={missing ? t("board.gone") : t("screen.board.title")}
+        actions={
+          <>
+            <Button
+              variant="primary"
+              icon={<FolderPlus />}
+              onClick={() => showOverlay("addProject")}
+            >
+              {t("board.addRepository")}
+            </Button>
+            <Button icon={<Play />} busy={demo.isPending} onClick={() => demo.mutate({})}>
+              {t("board.tryDemo")}
+            </Button>
+          </>
+        }
+      >
+        {missing ? t("board.goneText") : t("screen.board.text")}
+      </EmptyState>
+      {demo.error && <ErrorState title={t("board.demoFailed")} error={demo.error} />}
+    </>
+  );
+}
+
+export function NoTasks() {
+  const { t } = useTranslation();
+  return (
+    <EmptyState
+      icon={<SquareKanban />}
+      title={t("board.noTasks")}
+      actions={
+        <Button variant="primary" keys="c" onClick={() => showOverlay("newTask")}>
+          {t("board.firstTask")}
+        </Button>
+      }
+    >
+      {t("board.noTasksText")}
+    </EmptyState>
+  );
+}

@@ -1,0 +1,223 @@
+import {
+  CircleCheck,
+  CircleDashed,
+  CircleX,
+  Clock,
+  Hand,
+  Lock,
+  Pause,
+  TriangleAlert,
+  Undo2,
+  UserRound,
+} from "lucide-react";
+import { memo, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import type { ReviewBadge, Task, WaitReason } from "#ui/api/generated.ts";
+import { priorityLevel, priorityNumber } from "#ui/app/priority.ts";
+import type { KnownState } from "#ui/app/useStates.ts";
+import { Avatar } from "#ui/components/Avatar.tsx";
+import { Countdown, Elapsed } from "#ui/components/Elapsed.tsx";
+import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
+import { RelativeTime } from "#ui/components/RelativeTime.tsx";
+import { StateGlyph } from "#ui/components/StateGlyph.tsx";
+import { useActivity } from "./useActivity.ts";
+import { count, kindOf, lineOf, lineTone, money, type Line } from "./format.ts";
+import styles from "./Card.module.css";
+
+export interface CardFaceProps {
+  readonly task: Task;
+  readonly state: KnownState | undefined;
+  /** Who works on it, or is to. */
+  readonly agent: string | null;
+  /** Named where a column holds more than one state. */
+  readonly showState: boolean;
+  /** Typing replaces the title. */
+  readonly onRename?: ((title: string | null) => void) | undefined;
+}
+
+const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
+  undo: <Undo2 />,
+  agent_busy: <Clock />,
+  project_busy: <Clock />,
+  paused: <Pause />,
+  held: <Hand />,
+  target_checkout_dirty: <TriangleAlert />,
+  git_locked: <Lock />,
+  workspace_locked: <Lock />,
+  dependency_open: <CircleDashed />,
+};
+
+function Activity({ task, activity }: { task: Task; activity: string }) {
+  const { t } = useTranslation();
+  const now = useActivity(task.id, activity);
+  return (
+    <>
+      <span className={styles.pulse} aria-hidden />
+      <span className={styles.ellipsis}>{now || t("board.line.working")}</span>
+    </>
+  );
+}
+
+function LineText({ task, line }: { task: Task; line: Line }) {
+  const { t } = useTranslation();
+  const say = (icon: ReactNode, text: ReactNode) => (
+    <>
+      {icon}
+      <span className={styles.ellipsis}>{text}</span>
+    </>
+  );
+  switch (line.kind) {
+    case "live":
+      return <Activity task={task} activity={line.activity} />;
+    case "undo":
+      return say(
+        <Undo2 />,
+        <>
+          {t("board.line.undo")} <Countdown until={line.until} />
+        </>,
+      );
+    case "waiting":
+      return say(waitIcons[line.reason as WaitReason], line.text);
+    case "trouble":
+      return say(<TriangleAlert />, line.text);
+    case "awaiting":
+      return say(<UserRound />, t("board.line.awaiting"));
+    case "checks":
+      return say(<CircleDashed />, t("board.line.checks"));
+    case "held":
+      return say(<Hand />, t("board.line.held"));
+    case "none":
+      return null;
+  }
+}
+
+function ReviewMark({ review }: { review: ReviewBadge }) {
+  const { t } = useTranslation();
+  if (review.status !== "passed" && review.status !== "failed") return null;
+  const passed = review.status === "passed";
+  return (
+    <span
+      className={styles.review}
+      data-tone={passed ? "success" : "danger"}
+      role="img"
+      aria-label={t(passed ? "board.review.passed" : "board.review.failed", {
+        attempt: review.attempt_number,
+      })}
+    >
+      {passed ? <CircleCheck /> : <CircleX />}
+    </span>
+  );
+}
+
+function Numbers({ task }: { task: Task }) {
+  const { t } = useTranslation();
+  const { diff_stat: diff, usage } = task;
+  const locale = navigator.language;
+  const cost = usage.cost_micro_usd;
+  return (
+    <span className={styles.numbers}>
+      {diff && diff.added + diff.removed > 0 && (
+        <span
+          role="img"
+          aria-label={t("board.diff", { added: diff.added, removed: diff.removed })}
+          className={styles.diff}
+        >
+          <span className={styles.added}>+{count(diff.added, locale)}</span>
+          <span className={styles.removed}>−{count(diff.removed, locale)}</span>
+        </span>
+      )}
+      {cost !== null && (
+        <span title={usage.runs_of_unknown_cost > 0 ? t("board.costPartly") : t("board.cost")}>
+          {money(cost, locale)}
+          {usage.runs_of_unknown_cost > 0 && "+"}
+        </span>
+      )}
+      {task.review && <ReviewMark review={task.review} />}
+    </span>
+  );
+}
+
+function TitleField({
+  title,
+  onRename,
+}: {
+  title: string;
+  onRename: NonNullable<CardFaceProps["onRename"]>;
+}) {
+  const { t } = useTranslation();
+  const [text, setText] = useState(title);
+  const end = (next: string | null) => {
+    const trimmed = next?.trim() ?? "";
+    onRename(trimmed === "" || trimmed === title ? null : trimmed);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    event.stopPropagation();
+    if (event.key === "Escape") end(null);
+    if (event.key === "Enter" && !event.nativeEvent.isComposing) {
+      event.preventDefault();
+      end(text);
+    }
+  };
+  return (
+    <textarea
+      className={styles.edit}
+      aria-label={t("board.editTitle")}
+      rows={2}
+      autoFocus
+      value={text}
+      onFocus={(event) => event.currentTarget.select()}
+      onChange={(event) => setText(event.currentTarget.value.replaceAll("\n", " "))}
+      onKeyDown={onKeyDown}
+      onBlur={() => end(text)}
+    />
+  );
+}
+
+/** What is on a card. Drawn in its column, and under the pointer while it is dragged. */
+export const CardFace = memo(function CardFace({
+  task,
+  state,
+  agent,
+  showState,
+  onRename,
+}: CardFaceProps) {
+  const { t } = useTranslation();
+  const level = priorityLevel(task.priority);
+  const line = lineOf(task, state);
+  const live = task.live !== null;
+  return (
+    <>
+      <div className={styles.head}>
+        <StateGlyph kind={kindOf(task, state)} live={live} label={state?.display_name ?? ""} />
+        <span className={styles.number}>#{task.number}</span>
+        {showState && <span className={styles.state}>{state?.display_name}</span>}
+        {level !== "none" && (
+          <PriorityGlyph level={priorityNumber(level) as 1} label={t(`board.priority.${level}`)} />
+        )}
+        <Numbers task={task} />
+      </div>
+      {onRename ? (
+        <TitleField title={task.title} onRename={onRename} />
+      ) : (
+        <p className={styles.title}>{task.title}</p>
+      )}
+      <div className={styles.foot}>
+        {agent !== null && <Avatar name={agent} size={16} live={live} />}
+        <span className={styles.line} data-tone={lineTone(line)} data-kind={line.kind}>
+          {line.kind === "none" ? (
+            <span className={styles.ellipsis}>{agent}</span>
+          ) : (
+            <LineText task={task} line={line} />
+          )}
+        </span>
+        <span className={styles.time}>
+          {task.live ? (
+            <Elapsed since={task.live.started_at} />
+          ) : (
+            <RelativeTime at={task.status_since} />
+          )}
+        </span>
+      </div>
+    </>
+  );
+});

@@ -1,0 +1,191 @@
+import { Lock, Plus } from "lucide-react";
+import { memo, useEffect, useRef } from "react";
+import { useTranslation } from "react-i18next";
+import type { Column as ColumnFacts, Task, WorkflowView } from "#ui/api/generated.ts";
+import { kindOfState } from "#ui/app/stateKinds.ts";
+import { statesOf } from "#ui/app/useStates.ts";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { Skeleton } from "#ui/components/Skeleton.tsx";
+import { StateGlyph } from "#ui/components/StateGlyph.tsx";
+import { VirtualList, type VirtualListHandle } from "#ui/components/VirtualList.tsx";
+import { showOverlay } from "#ui/store/overlays.ts";
+import { BoardCard, type AgentNames } from "./BoardCard.tsx";
+import { groupRows, type Row } from "./groups.ts";
+import { useBoard, useBoardModel } from "./model.ts";
+import { withPending } from "./order.ts";
+import { refusal } from "./rules.ts";
+import { cardSizes } from "./sizes.ts";
+import type { BoardFilter } from "./filter.ts";
+import { useColumnTasks } from "./useColumnTasks.ts";
+import { useUndoToasts } from "./useUndoToasts.tsx";
+import styles from "./Column.module.css";
+
+export interface ColumnProps {
+  readonly column: ColumnFacts;
+  readonly view: WorkflowView;
+  readonly filter: BoardFilter;
+  readonly agents: AgentNames;
+  /** The number of the task that is open beside the board. */
+  readonly open: string | null;
+}
+
+function useClosed(view: WorkflowView, column: ColumnFacts): string | null {
+  const { t } = useTranslation();
+  // A text, so that a column is drawn anew only when its answer changes.
+  return useBoard(({ drag }) => {
+    const refused = drag && refusal(view, drag.tasks, column);
+    return refused ? t("board.closed", refused) : null;
+  });
+}
+
+function Header({ column, view, shown }: Pick<ColumnProps, "column" | "view"> & { shown: string }) {
+  const { t } = useTranslation();
+  const state = statesOf(view).get(column.drop_state);
+  return (
+    <header className={styles.header}>
+      <StateGlyph kind={state?.cancels ? "cancelled" : kindOfState(state)} label="" />
+      <h2 className={styles.name}>{column.name}</h2>
+      <span className={styles.count}>{shown}</span>
+      {state?.kind === "initial" && (
+        <IconButton
+          size="sm"
+          label={t("newTask.command")}
+          keys="c"
+          icon={<Plus />}
+          onClick={() => showOverlay("newTask")}
+        />
+      )}
+    </header>
+  );
+}
+
+function Loading() {
+  return (
+    <div className={styles.loading} aria-busy>
+      {[0, 1, 2].map((each) => (
+        <Skeleton key={each} height={cardSizes.row} />
+      ))}
+    </div>
+  );
+}
+
+/** Publishes to the board what this column shows. */
+function usePublished(column: ColumnFacts, items: readonly Task[], ordered: boolean) {
+  const model = useBoardModel();
+  const element = useRef<HTMLElement>(null);
+  const list = useRef<VirtualListHandle>(null);
+  useEffect(() => {
+    model.publish({
+      column,
+      items,
+      ordered,
+      get list() {
+        return list.current;
+      },
+      get element() {
+        return element.current;
+      },
+    });
+  }, [model, column, items, ordered]);
+  useEffect(() => () => model.withdraw(column.name), [model, column.name]);
+  return { element, list };
+}
+
+const keyOf = (row: Row) => (row.kind === "card" ? row.task.id : `group:${row.id}`);
+
+export const Column = memo(function Column({ column, view, filter, agents, open }: ColumnProps) {
+  const { t } = useTranslation();
+  const { tasks, error, retry, loading, more } = useColumnTasks(column, filter);
+  const pending = useBoard((state) => state.pending);
+  const items = withPending(column.name, tasks, pending);
+  const ordered = filter.group === "none";
+  const rows = groupRows(items, filter.group, view.work_role);
+  const { element, list } = usePublished(column, items, ordered);
+  useUndoToasts(items);
+
+  const closed = useClosed(view, column);
+  const slot = useBoard(({ drag }) =>
+    drag?.target?.column === column.name ? drag.target.slot : null,
+  );
+  const lead = useBoard(({ drag }) => drag?.tasks[0]?.id ?? null);
+  const kept = lead === null ? -1 : rows.findIndex((row) => keyOf(row) === lead);
+  const shown = filter.narrowed ? `${items.length}${more ? "+" : ""}` : String(column.count);
+  const line = ordered ? slot : null;
+
+  return (
+    <section
+      ref={element}
+      className={styles.column}
+      aria-label={t("board.column", { name: column.name, count: column.count })}
+      data-closed={closed !== null || undefined}
+      data-target={slot !== null || undefined}
+    >
+      <Header column={column} view={view} shown={shown} />
+      {error && rows.length === 0 ? (
+        <ErrorState title={t("board.columnFailed")} error={error} onRetry={retry} />
+      ) : loading ? (
+        <Loading />
+      ) : (
+        <VirtualList
+          items={rows}
+          keyOf={keyOf}
+          rowHeight={cardSizes.row}
+          gap={cardSizes.gap}
+          padding={cardSizes.padding}
+          measured={!ordered}
+          overscan={4}
+          label={column.name}
+          keepMounted={kept}
+          handle={list}
+          {...(more ? { onEndReached: more } : {})}
+        >
+          {(row, index) =>
+            row.kind === "group" ? (
+              <h3 className={styles.group}>
+                {row.id === "" ? t("board.group.nobody") : groupName(row, agents, t)}
+                <span className={styles.count}>{row.count}</span>
+              </h3>
+            ) : (
+              <div
+                className={styles.slot}
+                data-line={
+                  line === index
+                    ? "above"
+                    : line === index + 1 && line === rows.length
+                      ? "below"
+                      : undefined
+                }
+              >
+                <BoardCard
+                  task={row.task}
+                  state={statesOf(view).get(row.task.status)}
+                  agents={agents}
+                  workRole={view.work_role}
+                  showState={column.states.length > 1}
+                  open={open === String(row.task.number)}
+                />
+              </div>
+            )
+          }
+        </VirtualList>
+      )}
+      {rows.length === 0 && slot !== null && <div className={styles.first} />}
+      {closed !== null && (
+        <div className={styles.closed}>
+          <Lock aria-hidden />
+          {closed}
+        </div>
+      )}
+    </section>
+  );
+});
+
+function groupName(
+  row: Extract<Row, { kind: "group" }>,
+  agents: AgentNames,
+  t: ReturnType<typeof useTranslation>["t"],
+): string {
+  if (row.by === "priority") return t(`board.priority.${row.level}`);
+  return row.id === "user" ? t("board.you") : (agents.get(row.id) ?? row.id);
+}

@@ -1,0 +1,87 @@
+import { UserRound, UserRoundX } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import type { Column, WorkflowView } from "#ui/api/generated.ts";
+import { priorityLevels, priorityNumber } from "#ui/app/priority.ts";
+import { kindOfState } from "#ui/app/stateKinds.ts";
+import { statesOf } from "#ui/app/useStates.ts";
+import { Avatar } from "#ui/components/Avatar.tsx";
+import { CommandPalette, type PaletteItem } from "#ui/components/CommandPalette.tsx";
+import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
+import { StateGlyph } from "#ui/components/StateGlyph.tsx";
+import { assign, move, setPriority } from "./actions.ts";
+import type { AgentNames } from "./BoardCard.tsx";
+import { useBoard } from "./model.ts";
+import { refusal } from "./rules.ts";
+import { useActing } from "./useActing.ts";
+
+interface PickersProps {
+  readonly view: WorkflowView;
+  readonly agents: AgentNames;
+  readonly columns: readonly Column[];
+}
+
+/** Where to, to whom, how urgent: chosen by typing, for the selected cards or the focused one. */
+export function Pickers({ view, agents, columns }: PickersProps) {
+  const { t } = useTranslation();
+  const acting = useActing();
+  const { model } = acting;
+  const picking = useBoard((state) => state.picking);
+  const close = () => {
+    model.state.setState({ picking: null });
+    const { focused } = model.state.getState();
+    if (focused !== null) model.focusCard(focused);
+  };
+  const tasks = picking ? model.chosen() : [];
+  const items: PaletteItem[] = [];
+  if (picking === "move") {
+    for (const column of columns) {
+      const refused = refusal(view, tasks, column);
+      if (refused) continue;
+      const state = statesOf(view).get(column.drop_state);
+      items.push({
+        id: column.name,
+        label: column.name,
+        icon: <StateGlyph kind={state?.cancels ? "cancelled" : kindOfState(state)} label="" />,
+        run: () => {
+          const inside = tasks.filter((task) => !column.states.includes(task.status));
+          if (inside.length > 0) move(acting, { tasks: inside, column: column.name, place: {} });
+        },
+      });
+    }
+  }
+  const role = view.work_role;
+  if (picking === "assign" && role !== null) {
+    const give = (holder: string | null) => () => void assign(acting, tasks, role, holder);
+    for (const [id, label] of agents) {
+      items.push({ id, label, icon: <Avatar name={label} size={14} />, run: give(id) });
+    }
+    items.push(
+      { id: "user", label: t("board.you"), icon: <UserRound />, run: give("user") },
+      { id: "", label: t("board.group.nobody"), icon: <UserRoundX />, run: give(null) },
+    );
+  }
+  if (picking === "priority") {
+    for (const level of priorityLevels) {
+      items.push({
+        id: level,
+        label: t(`board.priority.${level}`),
+        icon: <PriorityGlyph level={priorityNumber(level) as 0} label="" />,
+        run: () => void setPriority(acting, tasks, priorityNumber(level)),
+      });
+    }
+  }
+  const first = tasks[0];
+  const title =
+    tasks.length > 1
+      ? t("board.selected", { count: tasks.length })
+      : first
+        ? `#${first.number} ${first.title}`
+        : "";
+  return (
+    <CommandPalette
+      open={picking !== null && tasks.length > 0}
+      onOpenChange={(open) => !open && close()}
+      groups={picking ? [{ value: `${t(`board.command.${picking}`)} · ${title}`, items }] : []}
+    />
+  );
+}

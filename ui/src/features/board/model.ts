@@ -1,0 +1,153 @@
+/**
+ * What the board itself knows: focus, selection, what is being dragged, moves under way. The tasks
+ * are the engine's and live in the query cache; columns publish here which of them they show, so
+ * that arrows, drops and ranges can be reckoned without a second copy.
+ */
+import { createContext, use } from "react";
+import { useStore } from "zustand";
+import { createStore, type StoreApi } from "zustand/vanilla";
+import type { Column, Task, WorkflowView } from "#ui/api/generated.ts";
+import type { VirtualListHandle } from "#ui/components/VirtualList.tsx";
+import type { PendingMove, Place, Target } from "./order.ts";
+
+export interface Drag {
+  readonly mode: "pointer" | "keyboard";
+  readonly tasks: readonly Task[];
+  readonly ids: ReadonlySet<string>;
+  readonly target: Target | null;
+}
+
+/** A move that somebody asked for. */
+export interface MoveWish {
+  readonly tasks: readonly Task[];
+  readonly column: string;
+  readonly place: Place;
+}
+
+export type Pick = "move" | "assign" | "priority" | null;
+
+export interface BoardState {
+  readonly focused: string | null;
+  readonly selected: ReadonlySet<string>;
+  readonly anchor: string | null;
+  readonly drag: Drag | null;
+  readonly pending: ReadonlyMap<string, PendingMove>;
+  readonly editing: string | null;
+  /** Waits for a yes, since it stops an agent or checks. */
+  readonly asking: MoveWish | null;
+  readonly picking: Pick;
+  readonly announcement: string;
+}
+
+export interface ShownColumn {
+  readonly column: Column;
+  readonly items: readonly Task[];
+  /** Whether a place between cards can be chosen; not when cards are grouped. */
+  readonly ordered: boolean;
+  readonly list: VirtualListHandle | null;
+  readonly element: HTMLElement | null;
+}
+
+export interface BoardModel {
+  readonly projectId: string;
+  readonly state: StoreApi<BoardState>;
+  /** In board order. */
+  readonly shown: () => readonly ShownColumn[];
+  publish(column: ShownColumn): void;
+  withdraw(name: string): void;
+  setView(view: WorkflowView, order: readonly string[]): void;
+  readonly view: () => WorkflowView | null;
+  find(id: string): { readonly task: Task; readonly column: ShownColumn } | null;
+  /** Brings a card into sight and gives it the focus. */
+  focusCard(id: string): void;
+  /** The selected tasks, else the focused one. */
+  chosen(): readonly Task[];
+}
+
+const emptySet: ReadonlySet<string> = new Set();
+
+export function createBoardModel(projectId: string): BoardModel {
+  const columns = new Map<string, ShownColumn>();
+  let view: WorkflowView | null = null;
+  let order: readonly string[] = [];
+  const state = createStore<BoardState>(() => ({
+    focused: null,
+    selected: emptySet,
+    anchor: null,
+    drag: null,
+    pending: new Map(),
+    editing: null,
+    asking: null,
+    picking: null,
+    announcement: "",
+  }));
+  const shown = () => order.flatMap((name) => columns.get(name) ?? []);
+  const find = (id: string) => {
+    for (const column of columns.values()) {
+      const task = column.items.find((item) => item.id === id);
+      if (task) return { task, column };
+    }
+    return null;
+  };
+  return {
+    projectId,
+    state,
+    shown,
+    find,
+    view: () => view,
+    publish(column) {
+      columns.set(column.column.name, column);
+      const first = column.items[0];
+      if (first && state.getState().focused === null) state.setState({ focused: first.id });
+    },
+    withdraw(name) {
+      columns.delete(name);
+    },
+    setView(next, names) {
+      view = next;
+      order = names;
+    },
+    focusCard(id) {
+      state.setState({ focused: id });
+      const place = find(id);
+      if (!place) return;
+      place.column.element?.scrollIntoView({ inline: "nearest", block: "nearest" });
+      place.column.list?.scrollToIndex(place.column.items.indexOf(place.task));
+      const give = (tries: number) => {
+        const card = document.querySelector<HTMLElement>(`[data-task="${CSS.escape(id)}"]`);
+        if (card) card.focus({ preventScroll: true });
+        // It may first have to be scrolled into being.
+        else if (tries > 0) requestAnimationFrame(() => give(tries - 1));
+      };
+      requestAnimationFrame(() => give(3));
+    },
+    chosen() {
+      const { selected, focused } = state.getState();
+      const ids = selected.size > 0 ? selected : new Set(focused === null ? [] : [focused]);
+      return shown().flatMap(({ items }) => items.filter(({ id }) => ids.has(id)));
+    },
+  };
+}
+
+const Context = createContext<BoardModel | null>(null);
+export const BoardModelProvider = Context;
+
+export function useBoardModel(): BoardModel {
+  const model = use(Context);
+  if (!model) throw new Error("failed to find the board: no BoardModelProvider above");
+  return model;
+}
+
+export function useBoard<Value>(select: (state: BoardState) => Value): Value {
+  return useStore(useBoardModel().state, select);
+}
+
+export function announce(model: BoardModel, announcement: string): void {
+  model.state.setState({ announcement });
+}
+
+export function clearSelection(model: BoardModel): void {
+  if (model.state.getState().selected.size > 0) {
+    model.state.setState({ selected: emptySet, anchor: null });
+  }
+}

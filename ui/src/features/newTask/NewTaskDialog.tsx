@@ -1,0 +1,270 @@
+import { CirclePlay, X } from "lucide-react";
+import { useState, type KeyboardEvent } from "react";
+import { useTranslation } from "react-i18next";
+import { priorityLevels, priorityNumber, type PriorityLevel } from "#ui/app/priority.ts";
+import { navigate } from "#ui/app/router.ts";
+import { statesOf } from "#ui/app/useStates.ts";
+import { useOp, useOpMutation } from "#ui/api/client.ts";
+import { findingAt, restOf } from "#ui/api/findings.ts";
+import type { Task } from "#ui/api/generated.ts";
+import { Avatar } from "#ui/components/Avatar.tsx";
+import { Banner } from "#ui/components/Banner.tsx";
+import { Button } from "#ui/components/Button.tsx";
+import { Checkbox } from "#ui/components/Checkbox.tsx";
+import { Combobox } from "#ui/components/Combobox.tsx";
+import { Dialog } from "#ui/components/Dialog.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
+import { Select } from "#ui/components/Select.tsx";
+import { TextArea, TextField } from "#ui/components/TextField.tsx";
+import { showToast } from "#ui/components/Toast.tsx";
+import { setPreference, usePreference } from "#ui/store/preferences.ts";
+import { nobody, presetAgent, toInput, toLines, type Draft } from "./draft.ts";
+import styles from "./NewTaskDialog.module.css";
+
+const fields = ["title", "description", "review_config", "depends_on", "roles", "priority"];
+
+/** The roles that a task of this workflow can be given: who works, who judges. */
+function useRoles(projectId: string) {
+  const view = useOp("project_workflow_get", { project_id: projectId }).data;
+  const gate = view?.workflow.states.find(({ kind, role }) => kind === "gate" && role);
+  return {
+    work: view?.work_role ?? null,
+    review: gate?.role && gate.role !== view?.work_role ? gate.role : null,
+    states: view ? statesOf(view) : null,
+  };
+}
+
+function Dependencies({
+  projectId,
+  chosen,
+  error,
+  onChange,
+}: {
+  projectId: string;
+  chosen: readonly Task[];
+  error: string | undefined;
+  onChange: (chosen: readonly Task[]) => void;
+}) {
+  const { t } = useTranslation();
+  const { states } = useRoles(projectId);
+  const tasks = useOp("task_list", { project_id: projectId, limit: 200 }).data?.items ?? [];
+  const open = tasks.filter(
+    (task) =>
+      states?.get(task.status)?.kind !== "terminal" && !chosen.some(({ id }) => id === task.id),
+  );
+  return (
+    <div className={styles.depends}>
+      <Combobox
+        key={chosen.length}
+        label={t("newTask.dependsOn")}
+        placeholder={t("newTask.dependsOnPlaceholder")}
+        value={null}
+        options={open.map(({ id, number, title }) => ({ value: id, label: `#${number} ${title}` }))}
+        onChange={(id) => {
+          const found = tasks.find((task) => task.id === id);
+          if (found) onChange([...chosen, found]);
+        }}
+      />
+      {error && <p className={styles.error}>{error}</p>}
+      {chosen.length > 0 && (
+        <ul className={styles.chosen}>
+          {chosen.map((task) => (
+            <li key={task.id}>
+              <span className={styles.number}>#{task.number}</span>
+              <span className={styles.ellipsis}>{task.title}</span>
+              <IconButton
+                size="sm"
+                label={t("newTask.removeDependency", { number: task.number })}
+                icon={<X />}
+                onClick={() => onChange(chosen.filter(({ id }) => id !== task.id))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+export default function NewTaskDialog({
+  projectId,
+  onClose,
+}: {
+  projectId: string;
+  onClose: () => void;
+}) {
+  const { t } = useTranslation();
+  const agents = useOp("agent_list", {}).data?.items;
+  const lastAgent = usePreference("lastAgent");
+  const roles = useRoles(projectId);
+  const [draft, setDraft] = useState<Omit<Draft, "agent" | "dependsOn" | "checks">>({
+    title: "",
+    description: "",
+    reviewer: "nobody",
+    priority: "none",
+  });
+  const [chosenAgent, setAgent] = useState<string | null>(null);
+  const [dependsOn, setDependsOn] = useState<readonly Task[]>([]);
+  const [ownChecks, setOwnChecks] = useState(false);
+  const [checks, setChecks] = useState("");
+  const agent = chosenAgent ?? presetAgent(agents ?? [], lastAgent);
+
+  const claim = useOpMutation("task_claim", {
+    onError: (error) =>
+      showToast({ tone: "danger", title: t("newTask.notStarted"), detail: error.message }),
+  });
+  const create = useOpMutation("task_create");
+  const submit = (start: boolean) => {
+    if (create.isPending || draft.title.trim() === "") return;
+    const input = toInput(
+      projectId,
+      {
+        ...draft,
+        agent,
+        checks: ownChecks ? toLines(checks) : null,
+        dependsOn: dependsOn.map(({ id }) => id),
+      },
+      roles,
+    );
+    create.mutate(input, {
+      onSuccess: (task) => {
+        setPreference("lastAgent", agent === nobody ? null : agent);
+        if (start) claim.mutate({ task_id: task.id, agent_id: agent, version: task.version });
+        showToast({
+          tone: "success",
+          title: t("newTask.created", { number: task.number }),
+          action: {
+            label: t("newTask.open"),
+            onSelect: () =>
+              navigate("board", { project: projectId }, { task: String(task.number) }),
+          },
+        });
+        onClose();
+      },
+    });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    submit(event.shiftKey && agent !== nobody);
+  };
+
+  const rest = restOf(create.error, fields);
+  return (
+    <Dialog
+      open
+      size="lg"
+      onOpenChange={(open) => !open && onClose()}
+      title={t("newTask.title")}
+      actions={
+        <>
+          <Button
+            icon={<CirclePlay />}
+            disabled={agent === nobody || draft.title.trim() === ""}
+            busy={create.isPending}
+            keys="mod+shift+enter"
+            onClick={() => submit(true)}
+          >
+            {t("newTask.createAndStart")}
+          </Button>
+          <Button
+            variant="primary"
+            disabled={draft.title.trim() === ""}
+            busy={create.isPending}
+            keys="mod+enter"
+            onClick={() => submit(false)}
+          >
+            {t("newTask.create")}
+          </Button>
+        </>
+      }
+    >
+      {/* The keys work in every field of the form. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions */}
+      <div className={styles.form} onKeyDown={onKeyDown}>
+        {rest && (
+          <Banner tone="danger" title={t("newTask.failed")}>
+            {rest}
+          </Banner>
+        )}
+        <TextField
+          label={t("newTask.name")}
+          autoFocus
+          value={draft.title}
+          error={findingAt(create.error, "title")}
+          onChange={(title) => setDraft({ ...draft, title })}
+        />
+        <TextArea
+          label={t("newTask.description")}
+          hint={t("newTask.descriptionHint")}
+          rows={6}
+          value={draft.description}
+          error={findingAt(create.error, "description")}
+          onChange={(description) => setDraft({ ...draft, description })}
+        />
+        <div className={styles.row}>
+          <Select
+            label={t("newTask.agent")}
+            value={agent}
+            options={[
+              { value: nobody, label: t("newTask.noAgent") },
+              { value: "user", label: t("newTask.you") },
+              ...(agents ?? []).map(({ id, name, paused }) => ({
+                value: id,
+                label: name,
+                icon: <Avatar name={name} size={16} />,
+                ...(paused ? { note: t("agents.paused") } : {}),
+              })),
+            ]}
+            onChange={setAgent}
+          />
+          {roles.review && (
+            <Select
+              label={t("newTask.reviewer")}
+              value={draft.reviewer}
+              options={[
+                { value: "nobody", label: t("newTask.noReviewer") },
+                { value: "user", label: t("newTask.you") },
+              ]}
+              onChange={(reviewer) => setDraft({ ...draft, reviewer })}
+            />
+          )}
+          <Select<PriorityLevel>
+            label={t("newTask.priority")}
+            value={draft.priority}
+            options={priorityLevels.map((level) => ({
+              value: level,
+              label: t(`board.priority.${level}`),
+              icon: <PriorityGlyph level={priorityNumber(level) as 0} label="" />,
+            }))}
+            onChange={(priority) => setDraft({ ...draft, priority })}
+          />
+        </div>
+        {agents?.length === 0 && <p className={styles.hint}>{t("newTask.addAgentFirst")}</p>}
+        <Dependencies
+          projectId={projectId}
+          chosen={dependsOn}
+          error={findingAt(create.error, "depends_on")}
+          onChange={setDependsOn}
+        />
+        <Checkbox
+          label={t("newTask.ownChecks")}
+          hint={t("newTask.ownChecksHint")}
+          checked={ownChecks}
+          onChange={setOwnChecks}
+        />
+        {ownChecks && (
+          <TextArea
+            label={t("newTask.checks")}
+            hint={t("newTask.checksHint")}
+            mono
+            value={checks}
+            error={findingAt(create.error, "review_config")}
+            onChange={setChecks}
+          />
+        )}
+      </div>
+    </Dialog>
+  );
+}

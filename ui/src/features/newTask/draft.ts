@@ -1,0 +1,49 @@
+/** From the dialog's fields to the contract's input. Pure. */
+import type { Agent, CreateTask } from "#ui/api/generated.ts";
+import { priorityNumber, type PriorityLevel } from "#ui/app/priority.ts";
+
+export interface Draft {
+  readonly title: string;
+  readonly description: string;
+  /** An agent's id, `user`, or nobody. */
+  readonly agent: string;
+  readonly reviewer: "user" | "nobody";
+  readonly priority: PriorityLevel;
+  /** Null leaves the checks to the project. */
+  readonly checks: readonly string[] | null;
+  readonly dependsOn: readonly string[];
+}
+
+export const nobody = "nobody";
+
+/** The agent a new task starts with: the only one, else the one chosen last while it exists. */
+export function presetAgent(agents: readonly Agent[], last: string | null): string {
+  const only = agents.length === 1 ? agents[0] : undefined;
+  return only?.id ?? agents.find(({ id }) => id === last)?.id ?? nobody;
+}
+
+export function toLines(text: string): string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+export function toInput(
+  projectId: string,
+  draft: Draft,
+  roles: { readonly work: string | null; readonly review: string | null },
+): CreateTask {
+  const held: Record<string, string> = {};
+  if (roles.work && draft.agent !== nobody) held[roles.work] = draft.agent;
+  if (roles.review && draft.reviewer === "user") held[roles.review] = "user";
+  return {
+    project_id: projectId,
+    title: draft.title.trim(),
+    ...(draft.description.trim() ? { description: draft.description } : {}),
+    ...(draft.priority === "none" ? {} : { priority: priorityNumber(draft.priority) }),
+    ...(draft.checks ? { review_config: { ci_steps: [...draft.checks] } } : {}),
+    ...(Object.keys(held).length > 0 ? { roles: held } : {}),
+    ...(draft.dependsOn.length > 0 ? { depends_on: [...draft.dependsOn] } : {}),
+  };
+}

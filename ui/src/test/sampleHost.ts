@@ -1,0 +1,599 @@
+/**
+ * A host with a lively project, for the page opened in a plain browser and for component tests.
+ * It answers like the engine where the window looks, and decides as little as it can.
+ * Samples: `empty` (nothing there), `new` (a project without tasks), `broken` (every read fails);
+ * anything else is the full one.
+ */
+import type {
+  Agent,
+  Column,
+  CreateAgent,
+  CreateProject,
+  CreateTask,
+  ListTasks,
+  MoveTask,
+  Notification,
+  Offer,
+  Project,
+  Task,
+  UpdateTask,
+} from "#ui/api/generated.ts";
+import { createFakePlatform, type FakePlatform } from "#ui/platform/fake.ts";
+import {
+  sampleAgent,
+  sampleProject,
+  sampleTask,
+  sampleWorkflow,
+  sampleWorkflowView,
+} from "./sample.ts";
+
+const minute = 60_000;
+const at = (minutesAgo: number) => new Date(Date.now() - minutesAgo * minute).toISOString();
+
+function refuse(
+  code: string,
+  message: string,
+  details: unknown = null,
+  hints: string[] = [],
+): never {
+  // The shape of the contract's error, as a host rejects with it.
+  throw { code, message, hints, details };
+}
+
+const titles = [
+  "Parse quoted fields in CSV import",
+  "Flaky test: session expiry at midnight UTC",
+  "Show the diff of a renamed file",
+  "Retry the upload when the connection drops half-way through a multi-part request",
+  "Dark theme for the e-mail templates",
+  "Replace the hand-written date parser",
+  "Search is slow with more than 10,000 documents",
+  "Keyboard navigation in the command palette skips hidden entries",
+  "Document the webhook signature",
+  "Upgrade to Rust 1.95",
+];
+const long =
+  "When the configuration names a folder that does not exist, the program starts all the same, writes to the current directory and only complains at the end, after an hour of work, which is then lost; it should look before it begins, say which folder is missing, who named it, and offer to create it, and do so in all commands";
+
+const statuses = ["backlog", "todo", "in_progress", "review", "merging", "done", "cancelled"];
+const shares = [60, 110, 18, 14, 2, 280, 16];
+const activities = [
+  "cargo nextest run -p parser",
+  "Reading src/import/csv.rs",
+  "Editing tests/session.rs",
+  "Thinking about the edge cases",
+];
+
+const offer = (verb: Offer["verb"], label: string, fields: string[] = []): Offer => ({
+  verb,
+  label,
+  fields,
+  why: "",
+});
+
+function tasksOf(project: string, size: number): Task[] {
+  const tasks: Task[] = [];
+  const total = shares.reduce((sum, share) => sum + share, 0);
+  let number = 0;
+  const add = (change: Partial<Task>) => {
+    number += 1;
+    tasks.push(
+      sampleTask({
+        id: `t${number}`,
+        number,
+        project_id: project,
+        position: number * 1024,
+        title: titles[number % titles.length] ?? "",
+        priority: [0, 0, 2, 0, 3, 1, 0, 4][number % 8] ?? 0,
+        roles: number % 4 === 0 ? {} : { coder: { type: "agent", id: `a${1 + (number % 3)}` } },
+        created_at: at(number * 61),
+        updated_at: at(number * 7),
+        status_since: at(number * 13),
+        ...change,
+      }),
+    );
+  };
+  add({ title: long, status: "todo", priority: 4 });
+  add({
+    status: "blocked",
+    error_annotation: {
+      type: "review_budget_exhausted",
+      from_state: "review",
+      message: "Checks failed three times: cargo test exits with 101",
+      details: null,
+      execution_id: "e1",
+      evidence: {
+        command: "cargo test --workspace",
+        exit_code: 101,
+        output:
+          "test session::expires_at_midnight ... FAILED\n\nassertion `left == right` failed\n  left: 86399\n right: 86400",
+        log_id: "l1",
+      },
+      at: at(25),
+    },
+    offers: [
+      offer("reset_budget", "More retries"),
+      offer("send_back", "Send back", ["reason"]),
+      offer("approve", "Approve as it is", ["reason"]),
+      offer("cancel", "Cancel task"),
+    ],
+  });
+  add({
+    status: "merge_failed",
+    title: "Rename the settings module",
+    error_annotation: {
+      type: "merge_conflict",
+      from_state: "merging",
+      message: "Merging into main conflicts in src/settings.rs",
+      details: null,
+      execution_id: null,
+      evidence: null,
+      at: at(95),
+    },
+    offers: [offer("retry", "Try again"), offer("send_back", "Send back", ["reason"])],
+  });
+  add({
+    status: "in_progress",
+    title: "Undo me: dragged a moment ago",
+    waiting: {
+      reason: "undo",
+      until: new Date(Date.now() + 20_000).toISOString(),
+      files: [],
+      message: "Starts soon",
+    },
+  });
+  add({
+    status: "in_progress",
+    waiting: {
+      reason: "agent_busy",
+      until: null,
+      files: [],
+      message: "Waits for Codex local: 1 of 1 running",
+    },
+  });
+  add({
+    status: "todo",
+    waiting: { reason: "dependency_open", until: null, files: [], message: "Waits for #1" },
+  });
+  add({
+    status: "review",
+    title: "Approve me",
+    review: { attempt_number: 1, status: "awaiting_human", verdict: null },
+    diff_stat: { files: 4, added: 312, removed: 48 },
+    status_since: at(140),
+    offers: [offer("approve", "Approve", ["reason"])],
+  });
+  add({
+    status: "review",
+    review: { attempt_number: 2, status: "running", verdict: null },
+    diff_stat: { files: 1, added: 9, removed: 2 },
+  });
+  statuses.forEach((status, index) => {
+    const count = Math.round(((shares[index] ?? 0) / total) * Math.max(0, size - 8));
+    for (let each = 0; each < count; each += 1) {
+      const worked = index >= 2 && status !== "cancelled";
+      add({
+        status,
+        ...(status === "in_progress"
+          ? {
+              live: {
+                execution_id: `e${number}`,
+                agent_id: `a${1 + ((number + 1) % 3)}`,
+                role: "coder",
+                activity: activities[each % activities.length] ?? "",
+                started_at: at(each * 3 + 1),
+              },
+            }
+          : {}),
+        ...(worked
+          ? {
+              diff_stat: { files: 3, added: (number * 37) % 900, removed: (number * 11) % 240 },
+              usage: {
+                ...sampleTask().usage,
+                cost_micro_usd: (number * 91_357) % 4_000_000,
+                runs_of_unknown_cost: number % 9 === 0 ? 1 : 0,
+              },
+            }
+          : {}),
+        ...(status === "done" || status === "merging"
+          ? { review: { attempt_number: 1, status: "passed" as const, verdict: "pass" as const } }
+          : status === "in_progress" && each % 4 === 1
+            ? { review: { attempt_number: 1, status: "failed" as const, verdict: "fail" as const } }
+            : {}),
+      });
+    }
+  });
+  return tasks;
+}
+
+const notification = (change: Partial<Notification>): Notification => ({
+  id: "n1",
+  kind: "blocked",
+  project_id: "p1",
+  task_id: "t2",
+  task_number: 2,
+  title: titles[2] ?? "",
+  body: "Checks failed three times: cargo test exits with 101",
+  read: false,
+  created_at: at(25),
+  ...change,
+});
+
+const boardColumns = (tasks: readonly Task[]): Column[] => {
+  const columns = new Map<string, Column>();
+  for (const { name, column } of sampleWorkflow.states) {
+    const count = tasks.filter(({ status }) => status === name).length;
+    const known = columns.get(column);
+    columns.set(
+      column,
+      known
+        ? { ...known, states: [...known.states, name], count: known.count + count }
+        : { name: column, states: [name], drop_state: name, hidden: name === "cancelled", count },
+    );
+  }
+  return [...columns.values()];
+};
+
+export interface SampleHost extends FakePlatform {
+  readonly tasks: Task[];
+  /** Changes a task and tells the page, as the engine would. */
+  change(id: string, change: Partial<Task>): Task;
+}
+
+export function createSampleHost(sample: string | null = null, size = 500): SampleHost {
+  const projects: Project[] =
+    sample === "empty" ? [] : [sampleProject(), sampleProject({ id: "p2", name: "Parser" })];
+  const agents: Agent[] =
+    sample === "empty"
+      ? []
+      : [
+          sampleAgent({ running: 1 }),
+          sampleAgent({
+            id: "a2",
+            name: "Claude",
+            max_concurrent: 3,
+            running: 2,
+            model: "opus",
+            config: { command: "claude", args: ["-p", "{prompt_file}"], env: { CI: "1" } },
+          }),
+          sampleAgent({
+            id: "a3",
+            name: "Night shift",
+            paused: true,
+            config: { command: "night-shift {prompt_file}" },
+          }),
+        ];
+  const tasks = sample === null ? tasksOf("p1", size) : [];
+  const notifications =
+    sample === null
+      ? [
+          notification({}),
+          notification({
+            id: "n2",
+            kind: "awaiting_human",
+            task_id: "t7",
+            task_number: 7,
+            title: "Approve me",
+            body: "Checks passed; nobody else reviews it.",
+            created_at: at(140),
+          }),
+          notification({
+            id: "n3",
+            kind: "done",
+            task_number: 44,
+            title: titles[4] ?? "",
+            body: "Merged into main.",
+            read: true,
+            created_at: at(900),
+          }),
+        ]
+      : [];
+  const own: Record<string, Record<string, unknown>> = {
+    p1: { review_config: { ci_steps: ["npm test", "npm run lint"] }, max_concurrent: 6 },
+  };
+
+  const project = (id: string) =>
+    projects.find((each) => each.id === id) ?? refuse("not_found", `no project ${id}`);
+  const agent = (id: string) =>
+    agents.find((each) => each.id === id) ?? refuse("not_found", `no agent ${id}`);
+  const task = (id: string) =>
+    tasks.find((each) => each.id === id) ?? refuse("not_found", `no task ${id}`);
+  const of = (id: string) => tasks.filter(({ project_id }) => project_id === id);
+  const page = <Item>(items: readonly Item[]) => ({ items: [...items], next_cursor: null });
+
+  const settings = (id: string) => {
+    const mine = own[id] ?? {};
+    const defaults = {
+      auto_approve: false,
+      max_concurrent: 4,
+      shell: ["bash", "-lc"],
+      review_config: { ci_steps: null, ci_timeout_seconds: null, allow_changes: null },
+      merge_config: { target_branch: null, strategy: null, message_template: null },
+      setup: [],
+      author: null,
+      notifications: { blocked: true, awaiting_human: true, waiting: true, done: false },
+    };
+    const merged: Record<string, unknown> = { ...defaults };
+    for (const [key, value] of Object.entries(mine)) {
+      const base = merged[key];
+      merged[key] =
+        typeof value === "object" && value && !Array.isArray(value)
+          ? { ...(base as object), ...value }
+          : value;
+    }
+    return { settings: merged, own: mine };
+  };
+
+  const edit = (id: string, change: Partial<Task>): Task => {
+    const index = tasks.findIndex((each) => each.id === id);
+    const before = tasks[index] ?? task(id);
+    const after = {
+      ...before,
+      ...change,
+      version: before.version + 1,
+      updated_at: new Date().toISOString(),
+    };
+    tasks[index] = after;
+    host.commit({
+      task_id: id,
+      project_id: after.project_id,
+      tags: [`task:${id}`, `board:${after.project_id}`, "attention"],
+    });
+    return after;
+  };
+  const editAgent = (id: string, change: Partial<Agent>): Agent => {
+    const index = agents.findIndex((each) => each.id === id);
+    const after = { ...agent(id), ...change };
+    agents[index] = after;
+    host.commit({ tags: ["agents"] });
+    return after;
+  };
+  const editProject = (id: string, change: Partial<Project>): Project => {
+    const index = projects.findIndex((each) => each.id === id);
+    const after = { ...project(id), ...change };
+    projects[index] = after;
+    host.commit({ tags: ["projects"] });
+    return after;
+  };
+  const addProject = (change: Partial<Project>): Project => {
+    const added = sampleProject({ id: `p${projects.length + 1}`, ...change });
+    projects.push(added);
+    host.commit({ tags: ["projects"] });
+    return added;
+  };
+
+  const answers = {
+    meta: () => ({
+      version: "0.1.0",
+      data_dir: "/home/me/.local/share/forge",
+      git_version: "2.50.0",
+    }),
+    project_list: () => page(projects),
+    project_get: ({ project_id }: { project_id: string }) => project(project_id),
+    project_board: ({ project_id }: { project_id: string }) => ({
+      columns: boardColumns(of(project(project_id).id)),
+    }),
+    project_workflow_get: () => sampleWorkflowView,
+    project_settings_get: ({ project_id }: { project_id: string }) => settings(project_id),
+    project_settings_update: ({ project_id, ...patch }: { project_id: string }) => {
+      const mine: Record<string, unknown> = { ...own[project_id] };
+      for (const [key, value] of Object.entries(patch as Record<string, unknown>)) {
+        if (value === null) delete mine[key];
+        else if (typeof value === "object" && !Array.isArray(value))
+          mine[key] = { ...(mine[key] as object), ...value };
+        else mine[key] = value;
+      }
+      const concurrent = mine["max_concurrent"];
+      if (typeof concurrent === "number" && concurrent < 1) {
+        refuse("invalid", "failed to change the settings: max_concurrent: must be at least 1", {
+          findings: [{ path: "max_concurrent", message: "must be at least 1" }],
+        });
+      }
+      own[project_id] = mine;
+      host.commit({ tags: ["projects"] });
+      return settings(project_id);
+    },
+    project_create: (input: CreateProject) => {
+      if (!input.repo_path.startsWith("/")) {
+        refuse("invalid", "failed to add the project", {
+          findings: [{ path: "repo_path", message: "is not a git repository" }],
+        });
+      }
+      return addProject({
+        name: input.name ?? input.repo_path.split("/").at(-1) ?? "",
+        repo_path: input.repo_path,
+      });
+    },
+    demo_create: () => addProject({ name: "Demo" }),
+    project_update: ({ project_id, ...change }: { project_id: string }) =>
+      editProject(project_id, change),
+    project_pause: ({ project_id }: { project_id: string }) =>
+      editProject(project_id, { paused: true }),
+    project_resume: ({ project_id }: { project_id: string }) =>
+      editProject(project_id, { paused: false }),
+    project_delete: ({ project_id }: { project_id: string }) => {
+      projects.splice(projects.indexOf(project(project_id)), 1);
+      host.commit({ tags: ["projects"] });
+      return { done: true };
+    },
+    agent_list: () => page(agents),
+    agent_check: ({ agent_id }: { agent_id: string }) =>
+      agent(agent_id).name === "Night shift"
+        ? {
+            found: false,
+            program: null,
+            version: null,
+            problem: "night-shift is not on the PATH",
+            remedy: "Install it, or give its whole path in the profile.",
+          }
+        : {
+            found: true,
+            program: "/usr/local/bin/codex",
+            version: null,
+            problem: null,
+            remedy: null,
+          },
+    agent_create: (input: CreateAgent) => {
+      if (agents.some(({ name }) => name === input.name))
+        refuse("name_taken", `failed to add the agent: one is called ${input.name} already`);
+      const added = sampleAgent({
+        id: `a${agents.length + 1}`,
+        name: input.name,
+        config: input.config,
+        max_concurrent: input.max_concurrent ?? 1,
+      });
+      agents.push(added);
+      host.commit({ tags: ["agents"] });
+      return added;
+    },
+    agent_update: ({ agent_id, ...change }: { agent_id: string }) => editAgent(agent_id, change),
+    agent_pause: ({ agent_id }: { agent_id: string }) => editAgent(agent_id, { paused: true }),
+    agent_resume: ({ agent_id }: { agent_id: string }) => editAgent(agent_id, { paused: false }),
+    agent_delete: ({ agent_id }: { agent_id: string }) => {
+      if (tasks.some(({ roles }) => roles["coder"]?.id === agent_id)) {
+        refuse("in_use", "failed to remove the agent: tasks name it", null, [
+          "Give its tasks to another agent first.",
+        ]);
+      }
+      agents.splice(agents.indexOf(agent(agent_id)), 1);
+      host.commit({ tags: ["agents"] });
+      return { done: true };
+    },
+    task_list: ({ project_id, status, q, limit, cursor }: ListTasks) => {
+      const text = q?.toLocaleLowerCase() ?? "";
+      const found = of(project_id)
+        .filter((each) => !status || status.includes(each.status))
+        .filter(
+          (each) =>
+            text === "" || `#${each.number} ${each.title}`.toLocaleLowerCase().includes(text),
+        )
+        .sort((one, other) => (one.position ?? 0) - (other.position ?? 0));
+      const from = Number(cursor ?? 0);
+      const to = from + (limit ?? 50);
+      return { items: found.slice(from, to), next_cursor: to < found.length ? String(to) : null };
+    },
+    task_find: ({ project_id, number }: { project_id: string; number: number }) =>
+      of(project_id).find((each) => each.number === number) ??
+      refuse("not_found", `no task #${number}`),
+    task_get: ({ task_id }: { task_id: string }) => task(task_id),
+    task_create: (input: CreateTask) => {
+      if (input.title.length > 300) {
+        refuse("invalid", "failed to create the task", {
+          findings: [{ path: "title", message: "must be 1 to 300 characters on one line" }],
+        });
+      }
+      const number = Math.max(0, ...of(input.project_id).map((each) => each.number)) + 1;
+      const holder = input.roles?.["coder"];
+      const added = sampleTask({
+        id: `t${number}-${input.project_id}`,
+        number,
+        project_id: input.project_id,
+        title: input.title,
+        description: input.description ?? "",
+        priority: input.priority ?? 0,
+        position: number * 1024,
+        roles: holder
+          ? {
+              coder: holder === "user" ? { type: "user", id: null } : { type: "agent", id: holder },
+            }
+          : {},
+        status_since: at(0),
+      });
+      tasks.push(added);
+      host.commit({ tags: [`board:${input.project_id}`] });
+      return added;
+    },
+    task_claim: ({ task_id }: { task_id: string }) =>
+      edit(task_id, { status: "in_progress", status_since: at(0) }),
+    task_update: ({ task_id, version: _, ...change }: UpdateTask) =>
+      edit(task_id, change as Partial<Task>),
+    task_assign: ({ task_id, holder }: { task_id: string; holder: string | null }) =>
+      edit(task_id, {
+        roles: {
+          coder:
+            holder === null
+              ? null
+              : holder === "user"
+                ? { type: "user", id: null }
+                : { type: "agent", id: holder },
+        },
+      }),
+    task_move: ({ task_id, to, before_id, after_id }: MoveTask) => {
+      const moved = task(task_id);
+      if (moved.title.startsWith("Refuse")) {
+        refuse(
+          "guard_rejected",
+          "failed to move the task: conflict markers are left in src/main.rs",
+          null,
+          ["Resolve them first."],
+        );
+      }
+      const anchor = before_id ?? after_id;
+      const position = anchor
+        ? (task(anchor).position ?? 0) + (before_id ? -1 : 1)
+        : moved.position;
+      const starts =
+        to === "in_progress" && to !== moved.status && moved.roles["coder"]?.type === "agent";
+      const after = edit(task_id, {
+        status: to,
+        position,
+        live: to === moved.status ? moved.live : null,
+        ...(to === moved.status ? {} : { status_since: at(0) }),
+        waiting: starts
+          ? {
+              reason: "undo",
+              until: new Date(Date.now() + 5_000).toISOString(),
+              files: [],
+              message: "Starts soon",
+            }
+          : null,
+      });
+      return { task: after, review: null };
+    },
+    task_undo: ({ task_id }: { task_id: string }) =>
+      edit(task_id, { status: "todo", waiting: null }),
+    task_action: ({ task_id }: { task_id: string }) => ({
+      task: edit(task_id, { status: "in_progress", error_annotation: null, offers: [] }),
+      review: null,
+    }),
+    review_approve: ({ task_id }: { task_id: string }) => ({
+      task: edit(task_id, {
+        status: "done",
+        offers: [],
+        review: { attempt_number: 1, status: "passed", verdict: "pass" },
+      }),
+      review: null,
+    }),
+    attention: () =>
+      page(
+        tasks
+          .filter(
+            ({ error_annotation, review, status }) =>
+              error_annotation || (status === "review" && review?.status === "awaiting_human"),
+          )
+          .sort((one, other) => one.status_since.localeCompare(other.status_since)),
+      ),
+    notification_list: () => page(notifications),
+    notification_read: ({ ids }: { ids?: string[] }) => {
+      notifications.forEach((each, index) => {
+        if (!ids || ids.includes(each.id)) notifications[index] = { ...each, read: true };
+      });
+      host.commit({ tags: ["notifications"] });
+      return { done: true };
+    },
+  };
+  const broken = Object.fromEntries(
+    Object.keys(answers).map((op) => [
+      op,
+      () =>
+        refuse("internal", `failed to read: the database is locked by another program`, null, [
+          "The log of the engine says more.",
+        ]),
+    ]),
+  );
+  const host: SampleHost = Object.assign(
+    createFakePlatform(sample === "broken" ? broken : answers, { folder: "/home/me/code/shop" }),
+    { tasks, change: edit },
+  );
+  return host;
+}
