@@ -1,7 +1,7 @@
 //! The one window: how it is made, shown and hidden, and whether somebody can see it.
 
 use tauri::{
-    AppHandle, EventTarget, Manager as _, Runtime, Theme, Url, WebviewUrl, WebviewWindow,
+    AppHandle, EventTarget, Manager as _, Runtime, Theme, Url, Webview, WebviewUrl, WebviewWindow,
     WebviewWindowBuilder, WindowEvent, utils::config::Color,
 };
 use tauri_plugin_window_state::StateFlags;
@@ -57,7 +57,8 @@ pub fn open<R: Runtime>(app: &AppHandle<R>) -> tauri::Result<WebviewWindow<R>> {
         .on_navigation(move |url| is_own(url, dev_url.as_ref()))
         .build()?;
     let ground = if window.theme()? == Theme::Dark { DARK } else { LIGHT };
-    window.set_background_color(Some(ground))?;
+    // Of the page alone: the menu bar above it has the desktop's colours.
+    AsRef::<Webview<R>>::as_ref(&window).set_background_color(Some(ground))?;
     let app = app.clone();
     window.on_window_event(move |event| {
         // The system tells nobody that a window was minimised, but it loses the focus then, and gets it
