@@ -8,6 +8,7 @@ import {
   type Ref,
 } from "react";
 import { cx } from "./cx.ts";
+import { stickToEnd, type StickyEnd } from "./stickyEnd.ts";
 import styles from "./VirtualList.module.css";
 
 export interface VirtualListHandle {
@@ -48,9 +49,6 @@ export interface VirtualListProps<Item> {
   readonly children: (item: Item, index: number) => ReactNode;
 }
 
-/** Pixels from the end that still count as being there. */
-const endThreshold = 40;
-
 /**
  * The one windowed list. Only here is TanStack Virtual called: the compiler must leave its caller
  * alone, since the virtualiser is one object whose answers change.
@@ -85,9 +83,7 @@ export function VirtualList<Item>({
     paddingStart: padding,
     paddingEnd: padding,
     overscan,
-    ...(fromEnd
-      ? { anchorTo: "end" as const, followOnAppend: true, scrollEndThreshold: endThreshold }
-      : {}),
+    ...(fromEnd ? { anchorTo: "end" as const } : {}),
     rangeExtractor: (range) => {
       const first = Math.max(0, range.startIndex - range.overscan);
       const last = Math.min(range.count - 1, range.endIndex + range.overscan);
@@ -101,7 +97,7 @@ export function VirtualList<Item>({
 
   useImperativeHandle(handle, () => ({
     scrollToIndex: (index, align = "auto") => virtualizer.scrollToIndex(index, { align }),
-    scrollToEnd: () => virtualizer.scrollToIndex(items.length - 1, { align: "end" }),
+    scrollToEnd: () => end.current?.stick(),
     indexAt: (offset) => virtualizer.getVirtualItemForOffset(offset)?.index ?? 0,
     get element() {
       return scroller.current;
@@ -118,15 +114,17 @@ export function VirtualList<Item>({
     if (firstShown === 0) onStartReached?.();
   }, [firstShown, items.length, onStartReached]);
 
-  const opened = useRef(false);
-  useLayoutEffect(() => {
-    if (!fromEnd || opened.current || items.length === 0) return;
-    opened.current = true;
-    virtualizer.scrollToIndex(items.length - 1, { align: "end" });
-  }, [fromEnd, items.length, virtualizer]);
-
-  const atEnd = virtualizer.isAtEnd(endThreshold);
-  useEffect(() => onAtEnd?.(atEnd), [atEnd, onAtEnd]);
+  const total = virtualizer.getTotalSize();
+  const end = useRef<StickyEnd | null>(null);
+  useEffect(() => {
+    const box = scroller.current;
+    if (!fromEnd || !box) return undefined;
+    const held = stickToEnd(box, (atEnd) => onAtEnd?.(atEnd));
+    end.current = held;
+    held.keep();
+    return () => held.drop();
+  }, [fromEnd, onAtEnd]);
+  useLayoutEffect(() => end.current?.keep(), [total]);
 
   return (
     <div
@@ -138,11 +136,7 @@ export function VirtualList<Item>({
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
       tabIndex={0}
     >
-      <div
-        className={styles.space}
-        role="presentation"
-        style={{ height: virtualizer.getTotalSize() }}
-      >
+      <div className={styles.space} role="presentation" style={{ height: total }}>
         {rows.map((row) => (
           <div
             key={row.key}
