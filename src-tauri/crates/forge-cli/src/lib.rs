@@ -15,7 +15,13 @@ mod place;
 mod remote;
 mod story;
 
-use std::{ffi::OsString, io::Write as _, process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    ffi::OsString,
+    io::{IsTerminal as _, Write as _},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
 use clap::Parser as _;
 use forge_engine::Observer;
@@ -27,7 +33,7 @@ use crate::{args::Cli, error::CliError};
 /// Says which log lines are wanted, as `tracing` directives.
 const LOG_VARIABLE: &str = "FORGE_LOG";
 /// How long the program waits for threads that will not end.
-const LAST_THREADS: Duration = Duration::from_secs(1);
+const LAST_THREADS: Duration = Duration::from_millis(500);
 
 /// An answer of a command.
 pub(crate) struct Answer {
@@ -91,7 +97,8 @@ fn log_to_stderr(serves: bool) {
     let default = if serves { "warn,forge_engine=info,forge_server=info,forge_cli=info" } else { "error" };
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(default));
     // Somebody who runs this program inside another one may have set a log up already; then that is used.
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let _ = log.with_ansi(std::io::stderr().is_terminal()).try_init();
 }
 
 fn print(answer: &Option<Answer>, json: bool) -> ExitCode {

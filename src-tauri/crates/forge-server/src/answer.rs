@@ -56,7 +56,7 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let mut response = next.run(request).await;
     if let Some(Refusal(error)) = response.extensions_mut().remove::<Refusal>() {
-        if error.status >= 500 {
+        if error.status == StatusCode::INTERNAL_SERVER_ERROR {
             tracing::error!(request_id = %id, %method, path, %error, "failed to answer a request");
         }
         response = write(response, &error, &id);

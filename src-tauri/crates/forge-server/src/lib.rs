@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 pub use token::{TokenError, read as read_token};
 
 /// How long [`Running::stop`] waits for answers that are under way before it cuts them off.
-const STOP_WITHIN: Duration = Duration::from_secs(4);
+const STOP_WITHIN: Duration = Duration::from_secs(2);
 
 /// How to serve.
 #[derive(Debug, Clone, Copy)]

@@ -25,7 +25,7 @@ const BASE: &str = "/api/v1";
 /// The `forge` program says with this header that it is the one who asks.
 const CLIENT_HEADER: &str = "x-forge-client";
 /// How long an answer that is under way may still take once the server stops.
-const LAST_CALL: Duration = Duration::from_secs(2);
+const LAST_CALL: Duration = Duration::from_secs(1);
 
 /// What handlers share.
 #[derive(Clone)]

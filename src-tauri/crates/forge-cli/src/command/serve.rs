@@ -9,8 +9,9 @@ use serde_json::json;
 use super::Signals;
 use crate::{args::Serve, door, error::CliError, put};
 
-/// How long the engine may take to end, beside the server's own few seconds: ten in all.
-const ENGINE_ENDS_WITHIN: Duration = Duration::from_secs(5);
+/// How long the engine may take to end. An agent that does not listen is killed after five seconds; with the
+/// server's own two, all of it takes less than ten.
+const ENGINE_ENDS_WITHIN: Duration = Duration::from_millis(6500);
 
 /// Runs the engine and serves it until a signal asks for the end.
 pub(crate) async fn run(

@@ -118,9 +118,9 @@ async fn git(repo: &Path, args: &[&str]) -> Result<Output, CliError> {
 mod tests {
     use super::*;
 
-    fn check(story: Story, task: Value, verdicts: &[&str], runs: &[Value]) -> Vec<String> {
+    fn check(story: Story, task: &Value, verdicts: &[&str], runs: &[Value]) -> Vec<String> {
         let reviews: Vec<Value> = verdicts.iter().map(|verdict| json!({ "verdict": verdict })).collect();
-        in_records(story, &task, &json!({ "items": reviews }), &json!({ "items": runs }))
+        in_records(story, task, &json!({ "items": reviews }), &json!({ "items": runs }))
     }
 
     fn done() -> Value {
@@ -132,25 +132,25 @@ mod tests {
         let run = json!({ "conflict": null });
         let conflict = json!({ "conflict": { "paths": [] } });
         let stuck = json!({ "status": "blocked", "offers": [1], "error_annotation": { "type": "review_budget_exhausted", "message": "x" } });
-        assert_eq!(check(Story::Done, done(), &["pass"], &[run.clone()]), [] as [String; 0]);
+        assert_eq!(check(Story::Done, &done(), &["pass"], std::slice::from_ref(&run)), [] as [String; 0]);
         let twice = [run.clone(), run.clone()];
-        assert_eq!(check(Story::FailThenFix, done(), &["fail", "pass"], &twice), [] as [String; 0]);
+        assert_eq!(check(Story::FailThenFix, &done(), &["fail", "pass"], &twice), [] as [String; 0]);
         assert_eq!(
-            check(Story::Conflict, done(), &["pass", "pass_ci_only"], &[conflict, run.clone()]),
+            check(Story::Conflict, &done(), &["pass", "pass_ci_only"], &[conflict, run.clone()]),
             [] as [String; 0]
         );
-        assert_eq!(check(Story::Blocked, stuck, &["fail", "fail"], &[run]), [] as [String; 0]);
+        assert_eq!(check(Story::Blocked, &stuck, &["fail", "fail"], &[run]), [] as [String; 0]);
     }
 
     #[test]
     fn every_other_end_is_told() {
         let run = json!({ "conflict": null });
         let twice = [run.clone(), run.clone()];
-        assert_eq!(check(Story::Done, done(), &["pass"], &twice), ["its agent ran 2 times, not once"]);
-        assert_eq!(check(Story::FailThenFix, done(), &["pass"], &twice), ["its first attempt did not fail"]);
-        assert_eq!(check(Story::Conflict, done(), &["pass"], &twice), ["its merge did not conflict"]);
+        assert_eq!(check(Story::Done, &done(), &["pass"], &twice), ["its agent ran 2 times, not once"]);
+        assert_eq!(check(Story::FailThenFix, &done(), &["pass"], &twice), ["its first attempt did not fail"]);
+        assert_eq!(check(Story::Conflict, &done(), &["pass"], &twice), ["its merge did not conflict"]);
         assert_eq!(
-            check(Story::Blocked, done(), &["pass"], &[run]),
+            check(Story::Blocked, &done(), &["pass"], &[run]),
             [
                 "its trouble is none, not review_budget_exhausted",
                 "it is closed, in done",

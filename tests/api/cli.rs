@@ -1,0 +1,209 @@
+//! The command line, with an engine that runs elsewhere and with one of its own.
+
+use anyhow::{Context as _, Result};
+use forge_testkit::program;
+use serde_json::{Value, json};
+
+use crate::forge::{Ended, Sandbox, script, text};
+
+impl Sandbox {
+    fn json(&self, args: &[&str]) -> Result<Value> {
+        self.run(&[args, &["--json"]].concat())?.json()
+    }
+
+    fn add_bot(&self) -> Result<Value> {
+        let forge = program("forge")?;
+        let forge = forge.to_str().context("no text")?;
+        let args = ["agent", "add", "Bot", "--command", forge, "--json", "--"];
+        self.run(&[&args[..], &["scripted-agent", "--prompt-file", "{prompt_file}"]].concat())?.json()
+    }
+}
+
+/// The way of a task from nothing to done.
+fn from_nothing_to_done(sandbox: &Sandbox) -> Result<()> {
+    let repo = sandbox.repo.path().to_str().context("no text")?;
+    let project = sandbox.json(&["project", "add", repo, "--name", "Sample"])?;
+    assert_eq!(project["default_branch"], "main");
+    sandbox.add_bot()?;
+    let work = script(&["edit hello.txt <<< \"hello\\n\"", "say I greeted."]);
+    let task = sandbox.json(&[
+        "task",
+        "create",
+        "Greet",
+        "--description",
+        &work,
+        "--agent",
+        "Bot",
+        "--check",
+        "test -e hello.txt",
+    ])?;
+    assert_eq!((&task["number"], text(&task, "status").as_str()), (&json!(1), "todo"));
+
+    let started = sandbox.run(&["task", "start", "1", "--wait", "--json"])?;
+    assert!(started.stderr.contains("#1 in_progress -> review"), "{started:?}");
+    let started = started.json()?;
+    assert_eq!(
+        (text(&started, "status").as_str(), &started["review"]["status"]),
+        ("review", &json!("awaiting_human"))
+    );
+    assert_eq!(text(&started["roles"]["coder"], "type"), "agent");
+    let log = sandbox.run(&["task", "log", "#1"])?;
+    assert!(log.stdout.contains("I greeted."), "{log:?}");
+
+    let sent_back = sandbox.json(&["task", "reject", "1", "--reason", "Say it again", "--wait"])?;
+    assert_eq!(sent_back["review"]["attempt_number"], 2);
+    let done = sandbox.json(&["task", "approve", "1", "--project", "Sample", "--wait"])?;
+    assert_eq!(done["status"], "done");
+    assert_eq!(sandbox.repo.show("main", "hello.txt").as_deref(), Some("hello"));
+
+    let shown = sandbox.run(&["task", "show", &text(&task, "id")])?;
+    assert!(shown.stdout.starts_with("#1 Greet\nstate     done\n"), "{shown:?}");
+    let listed = sandbox.json(&["task", "list", "--status", "done", "--project", &text(&project, "id")])?;
+    assert_eq!(listed["items"][0]["id"], task["id"]);
+    let second = sandbox.json(&["task", "create", "Nothing", "--depends-on", "1"])?;
+    assert_eq!(second["depends_on"], json!([task["id"]]));
+    assert_eq!(sandbox.json(&["task", "cancel", "2"])?["status"], "cancelled");
+    assert!(sandbox.run(&["doctor"])?.stdout.contains("ok   project Sample"));
+    Ok(())
+}
+
+#[test]
+fn without_a_running_engine() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    from_nothing_to_done(&sandbox)?;
+    assert!(!sandbox.data_dir().join("token").exists(), "nothing was served");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_running_engine() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    from_nothing_to_done(&sandbox)?;
+    // It was this engine that did it, and it knows at whose word.
+    let project = text(&server.get("/projects").await?["items"][0], "id");
+    let task = server.get(&format!("/projects/{project}/tasks/by-number/1")).await?;
+    let moves = server.get(&format!("/tasks/{}/transitions", text(&task, "id"))).await?;
+    assert_eq!(moves["items"][0]["actor"], "user:cli");
+    Ok(())
+}
+
+/// A command that starts an agent leaves it to the engine that runs, and does not wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn work_goes_on_in_the_engine_that_runs() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let go = sandbox.dir.path().join("go");
+    let wait = format!("wait-for {}", go.display());
+    let task =
+        server.task(&project, json!({ "description": script(&[&wait, "edit a <<< \"a\\n\""]) })).await?;
+    let started = sandbox.json(&["task", "start", "1"])?;
+    assert_eq!(started["status"], "in_progress");
+    std::fs::write(&go, "")?;
+    server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    Ok(())
+}
+
+fn check(ended: &Ended, code: i32, says: &str) {
+    assert_eq!(ended.code, Some(code), "{ended:?}");
+    assert!(ended.stderr.starts_with(&format!("{says}: ")), "{ended:?}");
+    assert!(ended.stdout.is_empty(), "{ended:?}");
+}
+
+#[test]
+fn exit_codes_say_what_went_wrong() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    check(&sandbox.run(&["frobnicate"])?, 2, "usage");
+    check(&sandbox.run(&["task", "start", "1", "--wait", "--no-wait"])?, 2, "usage");
+    check(&sandbox.run(&["task", "list"])?, 3, "not_found");
+    let home = sandbox.dir.path().join("home");
+    check(&sandbox.run(&["project", "add", home.to_str().context("no text")?])?, 1, "invalid");
+    let repo = sandbox.repo.path().to_str().context("no text")?.to_owned();
+    sandbox.run(&["project", "add", &repo, "--name", "One"])?.json_less()?;
+    check(&sandbox.run(&["project", "add", &repo, "--name", "One"])?, 4, "name_taken");
+    sandbox.run(&["task", "create", "Plain"])?.json_less()?;
+    check(&sandbox.run(&["task", "show", "7"])?, 3, "not_found");
+    check(&sandbox.run(&["task", "show", "no-such-id"])?, 3, "not_found");
+    let refused = sandbox.run(&["task", "action", "1", "retry"])?;
+    check(&refused, 4, "not_offered");
+    assert!(refused.stderr.contains("hint: Offered now: hold, cancel."), "{refused:?}");
+    let nowhere = sandbox.run(&["task", "move", "1", "nowhere"])?;
+    check(&nowhere, 4, "illegal_transition");
+    assert!(nowhere.stderr.contains("hint: From here it can go to: "), "{nowhere:?}");
+    check(&sandbox.run(&["task", "start", "1"])?, 3, "not_found");
+    assert_eq!(sandbox.run(&["--version"])?.code, Some(0));
+    std::fs::rename(sandbox.repo.path(), sandbox.dir.path().join("moved"))?;
+    let doctor = sandbox.run(&["doctor"])?;
+    assert_eq!(doctor.code, Some(1), "{doctor:?}");
+    assert!(doctor.stdout.contains("BAD  project One"), "{doctor:?}");
+    Ok(())
+}
+
+impl Ended {
+    /// It succeeded; what it printed does not matter.
+    fn json_less(&self) -> Result<()> {
+        anyhow::ensure!(self.code == Some(0), "{self:?}");
+        Ok(())
+    }
+}
+
+#[test]
+fn where_there_are_several_one_must_be_named() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let other = forge_testkit::Repository::create(&sandbox.dir.path().join("other"), &[("a", "a")])?;
+    for path in [sandbox.repo.path(), other.path()] {
+        sandbox.run(&["project", "add", path.to_str().context("no text")?])?.json_less()?;
+    }
+    let unnamed = sandbox.run(&["task", "create", "X"])?;
+    check(&unnamed, 2, "usage");
+    assert!(unnamed.stderr.contains("hint: Name one with --project"), "{unnamed:?}");
+    let task = sandbox.json(&["task", "create", "X", "--project", "other"])?;
+    assert_eq!(task["number"], 1);
+    check(&sandbox.run(&["task", "list", "--project", "third"])?, 3, "not_found");
+    Ok(())
+}
+
+#[test]
+fn the_environment_says_where_worktrees_are() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let root = sandbox.dir.path().join("trees");
+    let repo = sandbox.repo.path().to_str().context("no text")?.to_owned();
+    sandbox.run(&["project", "add", &repo])?.json_less()?;
+    sandbox.run(&["task", "create", "Mine"])?.json_less()?;
+    let mut start = sandbox.command(["task", "start", "1", "--agent", "user", "--json"])?;
+    let output = start.env("FORGE_WORKSPACE_ROOT", &root).output()?;
+    let task: Value = serde_json::from_slice(&output.stdout)?;
+    let path = text(&task["workspace"], "path");
+    assert!(std::path::Path::new(&path).starts_with(&root), "{path}");
+    assert!(std::path::Path::new(&path).join("README.md").is_file());
+    let mut wrong = sandbox.command(["project", "list"])?;
+    let wrong = wrong.env("FORGE_WORKSPACE_CLEANUP_DELAY_SECONDS", "soon").output()?;
+    assert_eq!(wrong.status.code(), Some(2));
+    Ok(())
+}
+
+#[test]
+fn every_story_of_the_demo_ends_as_it_should() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let data_dir = sandbox.data_dir();
+    let told = sandbox.run(&["demo", "--data-dir", data_dir.to_str().context("no text")?])?;
+    assert_eq!(told.code, Some(0), "{told:?}");
+    for sentence in [
+        "review -> in_progress (reject, by Forge)",
+        "needs a person: review_budget_exhausted",
+        "offered: send_back",
+        "1 conflicting file(s) with main",
+        "merging -> done",
+        "All 5 stories ended as they should.",
+    ] {
+        assert!(told.stdout.contains(sentence), "{sentence}: {}", told.stdout);
+    }
+    // A play that has been played cannot begin again.
+    check_conflict(&sandbox.run(&["demo", "--json", "--data-dir", data_dir.to_str().context("no text")?])?);
+    Ok(())
+}
+
+fn check_conflict(ended: &Ended) {
+    check(ended, 4, "conflict");
+}

@@ -1,0 +1,100 @@
+//! Starting, ending, and clients that go away in between.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::forge::{Sandbox, good, script, text, until_exists};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_engine_is_refused_and_told_who_is_first() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    assert_eq!(server.line["pid"], server.pid());
+    assert_eq!(server.line["data_dir"], sandbox.data_dir().to_string_lossy().as_ref());
+    let second = sandbox.run(&["serve", "--port", "0"])?;
+    assert_eq!(second.code, Some(4), "{second:?}");
+    assert!(second.stdout.is_empty());
+    assert!(second.stderr.starts_with("engine_running: "), "{second:?}");
+    for known in [server.pid().to_string(), server.url.clone()] {
+        assert!(second.stderr.contains(&known), "{known}: {second:?}");
+    }
+    assert!(server.get("/meta").await.is_ok(), "the first one is none the worse for it");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_ends_in_good_order_whatever_is_open() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let mut server = sandbox.serve()?;
+    let go = sandbox.dir.path().join("go");
+    let settings = json!({ "review_config": { "ci_steps": [until_exists(&go)] } });
+    let (project, agent) = server.project(&sandbox, settings).await?;
+    // A check that goes on, a client that waits for it, an agent that does not listen, a reader of events.
+    let checked = server.task(&project, json!({})).await?;
+    let claim = json!({ "agent_id": "user", "version": checked["version"] });
+    server.post(&format!("/tasks/{}/claim", text(&checked, "id")), claim).await?;
+    let checked = server.until(&checked, |task| task["workspace"]["status"] == "active").await?;
+    let moved = json!({ "to": "review", "version": checked["version"] });
+    let waiting = server.request(Method::POST, &format!("/tasks/{}/transition", text(&checked, "id")));
+    let waiting = tokio::spawn(waiting.json(&moved).send());
+    let hung = server.task(&project, json!({ "description": script(&["ignore-sigterm", "hang"]) })).await?;
+    let claim = json!({ "agent_id": agent, "version": hung["version"] });
+    server.post(&format!("/tasks/{}/claim", text(&hung, "id")), claim).await?;
+    server.until(&hung, |task| task["live"].is_object()).await?;
+    server.until(&checked, |task| task["status"] == "review").await?;
+    let mut events = server.request(Method::GET, "/events").send().await?;
+
+    let (status, rest) = server.terminate().await?;
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(rest, "", "standard output carries one line");
+    while events.chunk().await?.is_some() {}
+    let answer = waiting.await??;
+    assert!(matches!(answer.status().as_u16(), 200 | 503), "{}", answer.status());
+
+    // The same folder opens again, with the same token, and what was pending goes on.
+    std::fs::write(&go, "")?;
+    let again = sandbox.serve()?;
+    assert_eq!(again.token, server.token);
+    let now = again.until(&checked, |task| task["review"]["status"] == "awaiting_human").await?;
+    assert_eq!(now["status"], "review");
+    again.until(&hung, |task| task["live"].is_object()).await?;
+    Ok(())
+}
+
+/// Moving a task away from its agent ends the agent first, which takes seconds when it does not listen.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_hangs_up_changes_nothing() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let (project, agent) = server.project(&sandbox, json!({})).await?;
+    let stubborn = script(&["ignore-sigterm", "say I am busy", "hang"]);
+    let task = server.task(&project, json!({ "description": stubborn })).await?;
+    let id = text(&task, "id");
+    let claim = json!({ "agent_id": agent, "version": task["version"] });
+    server.post(&format!("/tasks/{id}/claim"), claim).await?;
+    let task = server.until(&task, |task| task["live"].is_object()).await?;
+    let run = text(&task["live"], "execution_id");
+    loop {
+        let log = server.get(&format!("/executions/{run}/logs")).await?;
+        if log["entries"].as_array().into_iter().flatten().any(|entry| entry["kind"] == "assistant_text") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let away = server
+        .request(Method::POST, &format!("/tasks/{id}/transition"))
+        .json(&json!({ "to": "todo", "version": task["version"] }))
+        .timeout(Duration::from_millis(300))
+        .send()
+        .await;
+    assert!(away.is_err_and(|error| error.is_timeout()), "it was to be cut off");
+    let now = server.until(&task, |task| task["status"] == "todo").await?;
+    assert!(now["live"].is_null());
+    let transitions: Value =
+        good(server.request(Method::GET, &format!("/tasks/{id}/transitions")).send().await?).await?;
+    assert_eq!(transitions["items"].as_array().map(Vec::len), Some(2), "claimed once, moved once");
+    Ok(())
+}

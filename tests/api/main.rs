@@ -1,0 +1,10 @@
+//! The doors: HTTP, events and the command line, each as another program sees them.
+//!
+//! The engine is a real `forge serve`, in a folder and an environment of its own.
+
+mod cli;
+mod events;
+mod forge;
+mod life;
+mod refusals;
+mod routes;
