@@ -153,3 +153,37 @@ async fn cancelled_work_is_in_a_backup_when_its_worktree_goes() -> Result<()> {
     assert_eq!(sandbox.repo.show(commit, "half.txt").as_deref(), Some("half"));
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_drag_can_be_taken_back_while_its_agent_has_not_started() -> Result<()> {
+    let sandbox =
+        Sandbox::with_config(json!({}), |config| config.undo_window = std::time::Duration::from_secs(600))
+            .await?;
+    let task = sandbox.task("Dragged", &["edit a.txt <<< \"a\\n\""], json!({})).await?;
+    let board = |op: &'static str, input: Value| sandbox.api.call(forge_model::actor::Via::Board, op, input);
+    let moved =
+        board("task_move", json!({ "task_id": task["id"], "to": "in_progress", "version": 1 })).await?;
+    assert_eq!(moved["task"]["waiting"]["reason"], "undo");
+    let back = board("task_undo", json!({ "task_id": task["id"] })).await?;
+    assert_eq!((back["status"].as_str(), &back["waiting"]), (Some("todo"), &Value::Null));
+    assert_eq!(sandbox.moves(&task).await?, ["move todo>in_progress", "undo in_progress>todo"]);
+    let runs = sandbox.call("task_executions", json!({ "task_id": task["id"] })).await?;
+    assert_eq!(runs["items"], json!([]));
+    let again = board("task_undo", json!({ "task_id": task["id"] })).await.unwrap_err();
+    assert_eq!((again.status, again.code.as_str()), (409, "nothing_to_undo"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_undo_window_survives_a_restart() -> Result<()> {
+    let mut sandbox =
+        Sandbox::with_config(json!({}), |config| config.undo_window = std::time::Duration::from_secs(2))
+            .await?;
+    let task = sandbox.task("Dragged", &["edit a.txt <<< \"a\\n\""], json!({})).await?;
+    let drag = json!({ "task_id": task["id"], "to": "in_progress", "version": 1 });
+    sandbox.api.call(forge_model::actor::Via::Board, "task_move", drag).await?;
+    sandbox.restart().await?;
+    assert_eq!(sandbox.get(&task).await?["waiting"]["reason"], "undo");
+    sandbox.wait(&task, "awaiting", |task| task["review"]["status"] == "awaiting_human").await?;
+    Ok(())
+}

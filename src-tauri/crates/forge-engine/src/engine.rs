@@ -54,7 +54,8 @@ pub(crate) struct Inner {
     pub(crate) config: EngineConfig,
     pub(crate) store: Store,
     git: Git,
-    instance: Instance,
+    /// None once stopped: the folder is free for another engine.
+    instance: Mutex<Option<Instance>>,
     contexts: Mutex<HashMap<ProjectId, Arc<ProjectContext>>>,
     repos: Mutex<HashMap<PathBuf, Repo>>,
     pub(crate) workers: Workers,
@@ -113,7 +114,7 @@ impl Engine {
             inner: Arc::new(Inner {
                 store,
                 git,
-                instance,
+                instance: Mutex::new(Some(instance)),
                 contexts: Mutex::default(),
                 repos: Mutex::default(),
                 workers: Workers::default(),
@@ -138,6 +139,7 @@ impl Engine {
         self.inner.tracker.close();
         self.inner.tracker.wait().await;
         self.inner.store.close().await;
+        locked(&self.inner.instance).take();
     }
 
     /// Who has a data folder open, if somebody does.
@@ -151,7 +153,10 @@ impl Engine {
     /// # Errors
     /// When it cannot be written.
     pub fn announce(&self, url: &str) -> std::io::Result<()> {
-        self.inner.instance.announce(Some(url.to_owned()))
+        match &*locked(&self.inner.instance) {
+            Some(instance) => instance.announce(Some(url.to_owned())),
+            None => Ok(()),
+        }
     }
 
     /// The database.

@@ -110,13 +110,7 @@ impl Engine {
             };
             match next {
                 Next::Nothing => return,
-                Next::Later(at) => {
-                    let ms = u64::try_from(at.since(self.now())).unwrap_or(0);
-                    tokio::select! {
-                        () = cancel.cancelled() => return,
-                        () = tokio::time::sleep(std::time::Duration::from_millis(ms)) => {}
-                    }
-                }
+                Next::Later(at) => return self.kick_at(task, at),
                 Next::Run(stepping) => {
                     let name = name_of(&stepping.step);
                     self.point(&format!("step.begin:{name}"));

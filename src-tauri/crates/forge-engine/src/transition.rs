@@ -5,9 +5,10 @@ use forge_model::actor::{Actor, Cause};
 use forge_model::budget::BudgetKind;
 use forge_model::event::EventType;
 use forge_model::ids::{ExecutionId, TransitionId};
+use forge_model::notification::NotificationKind;
 use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus};
-use forge_model::task::{AnnotationType, EntryBarrier, ErrorAnnotation, Evidence};
+use forge_model::task::{AnnotationType, EntryBarrier, ErrorAnnotation, Evidence, WaitReason, Waiting};
 use forge_model::time::Timestamp;
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, Audience, Hook, OnFailure, Phase, State, StateKind};
@@ -156,7 +157,12 @@ impl Engine {
         self.set_position(tx, context, task, &state, mv.position).await?;
         task.status.clone_from(&state.name);
         task.status_since = now;
-        task.waiting = None;
+        task.waiting = mv.undo_until.map(|until| Waiting {
+            reason: WaitReason::Undo,
+            until: Some(until),
+            files: Vec::new(),
+            message: "starts in a moment".to_owned(),
+        });
         task.error_annotation.clone_from(&mv.annotation);
         let entry = entry_steps(context, task, &from, &state, &row, &mv)?;
         let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
@@ -170,6 +176,13 @@ impl Engine {
         tasks::update(tx, task, now).await?;
         let facts = json!({ "from": from, "to": row.to, "trigger": row.trigger, "actor": row.actor, "number": task.number });
         self.emit(tx, EventType::TaskStatusChanged, task, task.id.as_str(), &facts).await?;
+        // What a person just did themselves is no news to them.
+        let news = mv.audience != Audience::UserOnly && state.name != context.workflow.cancellation_state;
+        if state.is_terminal() && news {
+            let body = format!("{}.", state.display_name);
+            self.notify(tx, context, task, NotificationKind::Done, &body, &format!("done:{}", row.id))
+                .await?;
+        }
         if state.kind == StateKind::Blocked {
             let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
             self.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &json!({ "type": kind })).await?;

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Mutex};
 
-use forge_model::ids::TaskId;
+use forge_model::{ids::TaskId, time::Timestamp};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -79,6 +79,18 @@ impl Engine {
             engine.made_progress();
             if again {
                 engine.kick(&task);
+            }
+        });
+    }
+
+    /// Asks for them once their time has come.
+    pub(crate) fn kick_at(&self, task: &TaskId, at: Timestamp) {
+        let wait = u64::try_from(at.since(self.now())).unwrap_or(0);
+        let (engine, task) = (self.clone(), task.clone());
+        self.inner.tracker.spawn(async move {
+            tokio::select! {
+                () = engine.inner.shutdown.cancelled() => {}
+                () = tokio::time::sleep(std::time::Duration::from_millis(wait)) => engine.kick(&task),
             }
         });
     }

@@ -214,7 +214,13 @@ impl Engine {
         self.project_changed(&mut tx, &row.project, "deleted").await?;
         tx.commit().await?;
         self.contexts().remove(id);
-        Ok(())
+        let logs = self.data_dir().join("logs").join(id.as_str());
+        match tokio::fs::remove_dir_all(&logs).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(EngineError::io(format!("remove {}", logs.display()))(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A project's settings, complete, and what of them is its own.
