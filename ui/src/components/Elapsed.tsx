@@ -18,13 +18,11 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-const toDuration = (milliseconds: number) => `PT${Math.max(0, Math.round(milliseconds / 1_000))}S`;
-
 /** How long something has been going on, by the second. */
 export function Elapsed({ since }: { readonly since: string }) {
   const start = Date.parse(since);
   const text = useSyncExternalStore(subscribe, () => duration(Date.now() - start));
-  return <time dateTime={toDuration(Date.now() - start)}>{text}</time>;
+  return <time dateTime={since}>{text}</time>;
 }
 
 /** Whole seconds that are left, never below zero. */
@@ -33,5 +31,5 @@ export function Countdown({ until }: { readonly until: string }) {
   const text = useSyncExternalStore(subscribe, () =>
     duration(Math.max(0, Math.ceil((end - Date.now()) / 1_000) * 1_000)),
   );
-  return <time dateTime={toDuration(end - Date.now())}>{text}</time>;
+  return <time dateTime={until}>{text}</time>;
 }

@@ -505,8 +505,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
     },
     task_claim: ({ task_id }: { task_id: string }) =>
       edit(task_id, { status: "in_progress", status_since: at(0) }),
-    task_update: ({ task_id, version: _, ...change }: UpdateTask) =>
-      edit(task_id, change as Partial<Task>),
+    task_update: ({ task_id, ...change }: UpdateTask) => edit(task_id, change as Partial<Task>),
     task_assign: ({ task_id, holder }: { task_id: string; holder: string | null }) =>
       edit(task_id, {
         roles: {

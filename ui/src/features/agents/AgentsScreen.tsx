@@ -1,15 +1,194 @@
-import { Bot } from "lucide-react";
+import {
+  Bot,
+  CircleCheck,
+  CircleX,
+  Pause,
+  Pencil,
+  Play,
+  Plus,
+  RefreshCw,
+  Trash2,
+} from "lucide-react";
+import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { useCommands, type Command } from "#ui/app/keys.ts";
 import { Screen } from "#ui/app/Screen.tsx";
+import { useOp, useOpMutation } from "#ui/api/client.ts";
+import type { Agent } from "#ui/api/generated.ts";
+import { AlertDialog } from "#ui/components/AlertDialog.tsx";
+import { Avatar } from "#ui/components/Avatar.tsx";
+import { Badge } from "#ui/components/Badge.tsx";
+import { Banner } from "#ui/components/Banner.tsx";
+import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
+import { showToast } from "#ui/components/Toast.tsx";
+import { AgentDialog } from "./AgentDialog.tsx";
+import { formOf } from "./form.ts";
+import styles from "./AgentsScreen.module.css";
+
+function Program({ agent }: { agent: Agent }) {
+  const { t } = useTranslation();
+  const check = useOp("agent_check", { agent_id: agent.id });
+  const again = (
+    <IconButton
+      size="sm"
+      label={t("agents.checkAgain")}
+      icon={<RefreshCw />}
+      onClick={() => void check.refetch()}
+    />
+  );
+  if (check.isFetching) return <Skeleton width={180} />;
+  if (!check.data) return <p className={styles.problem}>{check.error?.message}</p>;
+  const { found, program, version, problem, remedy } = check.data;
+  return (
+    <p className={styles.program} data-found={found}>
+      {found ? <CircleCheck aria-hidden /> : <CircleX aria-hidden />}
+      <span data-selectable>
+        {found
+          ? `${program ?? ""}${version ? ` ${version}` : ""}`
+          : [problem, remedy].filter(Boolean).join(" ")}
+      </span>
+      {again}
+    </p>
+  );
+}
+
+function Row({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
+  const { t } = useTranslation();
+  const [removing, setRemoving] = useState(false);
+  const onError = (error: Error) =>
+    showToast({ tone: "danger", title: t("agents.notChanged"), detail: error.message });
+  const pause = useOpMutation("agent_pause", { onError });
+  const resume = useOpMutation("agent_resume", { onError });
+  const remove = useOpMutation("agent_delete", { onSuccess: () => setRemoving(false) });
+  const { command, args } = formOf(agent);
+  return (
+    <li className={styles.row}>
+      <Avatar name={agent.name} size={28} live={agent.running > 0} />
+      <div className={styles.text}>
+        <h2 className={styles.name}>
+          {agent.name}
+          {agent.paused && (
+            <Badge tone="warning" icon={<Pause />}>
+              {t("agents.paused")}
+            </Badge>
+          )}
+          <span className={styles.running}>
+            {t("agents.running", { running: agent.running, most: agent.max_concurrent })}
+          </span>
+        </h2>
+        <code className={styles.command} data-selectable>
+          {[command, ...args.split("\n")].join(" ").trim()}
+        </code>
+        <Program agent={agent} />
+      </div>
+      <div className={styles.actions}>
+        {agent.paused ? (
+          <IconButton
+            label={t("agents.resume", { name: agent.name })}
+            icon={<Play />}
+            onClick={() => resume.mutate({ agent_id: agent.id })}
+          />
+        ) : (
+          <IconButton
+            label={t("agents.pause", { name: agent.name })}
+            icon={<Pause />}
+            onClick={() => pause.mutate({ agent_id: agent.id })}
+          />
+        )}
+        <IconButton
+          label={t("agents.edit", { name: agent.name })}
+          icon={<Pencil />}
+          onClick={onEdit}
+        />
+        <IconButton
+          label={t("agents.delete", { name: agent.name })}
+          icon={<Trash2 />}
+          onClick={() => setRemoving(true)}
+        />
+      </div>
+      <AlertDialog
+        open={removing}
+        onOpenChange={(open) => {
+          setRemoving(open);
+          remove.reset();
+        }}
+        danger
+        busy={remove.isPending}
+        title={t("agents.deleteTitle", { name: agent.name })}
+        description={t("agents.deleteText")}
+        confirmLabel={t("agents.deleteAction")}
+        onConfirm={() => remove.mutate({ agent_id: agent.id })}
+      >
+        {remove.error && (
+          <Banner tone="danger" title={t("agents.notDeleted")}>
+            {[remove.error.message, ...remove.error.hints].join(" ")}
+          </Banner>
+        )}
+      </AlertDialog>
+    </li>
+  );
+}
 
 export default function AgentsScreen() {
   const { t } = useTranslation();
+  const agents = useOp("agent_list", {});
+  const [editing, setEditing] = useState<Agent | "new" | null>(null);
+  const commands = useMemo(
+    (): Command[] => [
+      {
+        id: "agents.add",
+        label: t("agents.addAction"),
+        group: t("nav.agents"),
+        keys: ["n"],
+        icon: <Plus />,
+        run: () => setEditing("new"),
+      },
+    ],
+    [t],
+  );
+  useCommands(commands);
+  const items = agents.data?.items;
+  const add = (
+    <Button variant="primary" size="sm" keys="n" icon={<Plus />} onClick={() => setEditing("new")}>
+      {t("agents.addAction")}
+    </Button>
+  );
   return (
-    <Screen title={t("nav.agents")}>
-      <EmptyState icon={<Bot />} title={t("screen.agents.title")}>
-        {t("screen.agents.text")}
-      </EmptyState>
+    <Screen title={t("nav.agents")} layout="page" actions={add}>
+      {agents.error ? (
+        <ErrorState
+          title={t("agents.failed")}
+          error={agents.error}
+          onRetry={() => void agents.refetch()}
+        />
+      ) : !items ? (
+        <SkeletonText lines={5} />
+      ) : items.length === 0 ? (
+        <EmptyState
+          icon={<Bot />}
+          title={t("screen.agents.title")}
+          actions={
+            <Button variant="primary" icon={<Plus />} onClick={() => setEditing("new")}>
+              {t("agents.addFirst")}
+            </Button>
+          }
+        >
+          {t("agents.emptyText")}
+        </EmptyState>
+      ) : (
+        <ul className={styles.list} aria-label={t("nav.agents")}>
+          {items.map((agent) => (
+            <Row key={agent.id} agent={agent} onEdit={() => setEditing(agent)} />
+          ))}
+        </ul>
+      )}
+      {editing !== null && (
+        <AgentDialog agent={editing === "new" ? null : editing} onClose={() => setEditing(null)} />
+      )}
     </Screen>
   );
 }

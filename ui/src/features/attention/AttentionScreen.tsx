@@ -1,15 +1,159 @@
 import { Inbox } from "lucide-react";
+import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
+import { useCommands, type Command } from "#ui/app/keys.ts";
+import { formatRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
+import { glyphOf } from "#ui/app/stateKinds.ts";
+import { useStates } from "#ui/app/useStates.ts";
+import { useOp, useOpMutation } from "#ui/api/client.ts";
+import type { Offer, Task } from "#ui/api/generated.ts";
+import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { RelativeTime } from "#ui/components/RelativeTime.tsx";
+import { SkeletonText } from "#ui/components/Skeleton.tsx";
+import { StateGlyph } from "#ui/components/StateGlyph.tsx";
+import { showToast } from "#ui/components/Toast.tsx";
+import { attentionLimit } from "./AttentionCount.tsx";
+import { evidenceHead, offersFor, type Quick } from "./quick.ts";
+import styles from "./AttentionScreen.module.css";
+
+function useTake(task: Task) {
+  const { t } = useTranslation();
+  const onError = (error: Error) =>
+    showToast({
+      tone: "danger",
+      title: t("attention.notDone", { number: task.number }),
+      detail: error.message,
+    });
+  const act = useOpMutation("task_action", { onError });
+  const approve = useOpMutation("review_approve", { onError });
+  return {
+    busy: act.isPending || approve.isPending,
+    take: (quick: Quick) => {
+      if (quick.kind === "approve") approve.mutate({ task_id: task.id, wait: "none" });
+      else {
+        act.mutate({
+          task_id: task.id,
+          verb: quick.offer.verb,
+          version: task.version,
+          wait: "none",
+        });
+      }
+    },
+  };
+}
+
+const nameOf = (offer: Offer) => offer.label;
+
+function Row({ task, project }: { task: Task; project: string }) {
+  const { t } = useTranslation();
+  const { busy, take } = useTake(task);
+  const state = useStates(task.project_id).get(task.status);
+  const { error_annotation: trouble, waiting } = task;
+  const href = formatRoute("board", { project: task.project_id }, { task: String(task.number) });
+  const evidence = evidenceHead(task);
+  const happened = trouble?.message ?? waiting?.message ?? t("attention.awaitsReview");
+  return (
+    <li className={styles.row}>
+      <StateGlyph
+        kind={glyphOf(task, state)}
+        label={state?.display_name ?? task.status}
+        size={16}
+      />
+      <div className={styles.text}>
+        <a href={href} className={styles.title} data-attention>
+          <span className={styles.number}>#{task.number}</span>
+          <span className={styles.name}>{task.title}</span>
+        </a>
+        <p className={styles.happened}>{happened}</p>
+        {evidence && (
+          <pre className={styles.evidence} data-selectable>
+            {evidence}
+          </pre>
+        )}
+        <p className={styles.meta}>
+          {project} · {state?.display_name ?? task.status} · {t("attention.since")}{" "}
+          <RelativeTime at={trouble?.at ?? task.status_since} />
+        </p>
+      </div>
+      <div className={styles.offers}>
+        {offersFor(task, state).map((quick) => (
+          <Button
+            key={quick.kind === "approve" ? "approve" : quick.offer.verb}
+            size="sm"
+            busy={busy}
+            title={quick.kind === "offer" ? quick.offer.why : undefined}
+            onClick={() => take(quick)}
+          >
+            {quick.kind === "approve" ? quick.label || t("attention.approve") : nameOf(quick.offer)}
+          </Button>
+        ))}
+      </div>
+    </li>
+  );
+}
+
+/** Up and down through the list; Enter follows the link that has the focus. */
+function useListKeys() {
+  const { t } = useTranslation();
+  const commands = useMemo((): Command[] => {
+    const step = (by: 1 | -1) => () => {
+      const links = [...document.querySelectorAll<HTMLElement>("[data-attention]")];
+      const at = links.findIndex((link) => link === document.activeElement);
+      const next = at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + by));
+      links[next]?.focus();
+    };
+    const group = t("nav.attention");
+    return [
+      {
+        id: "attention.next",
+        label: t("attention.next"),
+        group,
+        keys: ["j", "arrowdown"],
+        run: step(1),
+      },
+      {
+        id: "attention.previous",
+        label: t("attention.previous"),
+        group,
+        keys: ["k", "arrowup"],
+        run: step(-1),
+      },
+    ];
+  }, [t]);
+  useCommands(commands);
+}
 
 export default function AttentionScreen() {
   const { t } = useTranslation();
+  const waiting = useOp("attention", { limit: attentionLimit });
+  const projects = useOp("project_list", {}).data?.items;
+  const names = useMemo(() => new Map(projects?.map(({ id, name }) => [id, name])), [projects]);
+  useListKeys();
+  const items = waiting.data?.items;
   return (
-    <Screen title={t("nav.attention")}>
-      <EmptyState icon={<Inbox />} title={t("screen.attention.title")}>
-        {t("screen.attention.text")}
-      </EmptyState>
+    <Screen title={t("nav.attention")} layout="page">
+      {waiting.error ? (
+        <ErrorState
+          title={t("attention.failed")}
+          error={waiting.error}
+          onRetry={() => void waiting.refetch()}
+        />
+      ) : !items ? (
+        <SkeletonText lines={5} />
+      ) : items.length === 0 ? (
+        <EmptyState icon={<Inbox />} title={t("screen.attention.title")}>
+          {t("screen.attention.text")}
+        </EmptyState>
+      ) : (
+        <ul className={styles.list} aria-label={t("nav.attention")}>
+          {items.map((task) => (
+            <Row key={task.id} task={task} project={names.get(task.project_id) ?? ""} />
+          ))}
+        </ul>
+      )}
     </Screen>
   );
 }

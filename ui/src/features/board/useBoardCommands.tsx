@@ -31,7 +31,9 @@ interface Wanted {
   readonly onOpen: (number: number | null) => void;
 }
 
-const onCards = ["open", "edit", "pick", "move", "assign", "priority", "undo"];
+const onCards: ReadonlySet<string> = new Set(
+  ["open", "edit", "pick", "move", "assign", "priority", "undo"].map((id) => `board.${id}`),
+);
 
 /** The board's commands; those about cards are also what a card's menu offers. */
 export function useBoardCommands({ view, filter, onOpen }: Wanted): readonly MenuEntry[] {
@@ -176,7 +178,7 @@ export function useBoardCommands({ view, filter, onOpen }: Wanted): readonly Men
   return useMemo(
     () =>
       commands
-        .filter(({ id, enabled }) => onCards.includes(id.slice(6)) && enabled !== false)
+        .filter(({ id, enabled }) => onCards.has(id) && enabled !== false)
         .map(({ id, label, icon, keys, run }): MenuEntry => ({
           id,
           label,

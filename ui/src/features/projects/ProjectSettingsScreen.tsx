@@ -1,3 +1,274 @@
+import { SquareKanban } from "lucide-react";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { navigate, setQuery, useRoute } from "#ui/app/router.ts";
+import { Screen } from "#ui/app/Screen.tsx";
+import { useOp, useOpMutation } from "#ui/api/client.ts";
+import { findingsOf } from "#ui/api/findings.ts";
+import type { MergeStrategy, Project } from "#ui/api/generated.ts";
+import { Button } from "#ui/components/Button.tsx";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { Select } from "#ui/components/Select.tsx";
+import { SkeletonText } from "#ui/components/Skeleton.tsx";
+import { Tabs } from "#ui/components/Tabs.tsx";
+import { showToast } from "#ui/components/Toast.tsx";
+import { General } from "./General.tsx";
+import {
+  Frame,
+  LinesSetting,
+  SettingsProvider,
+  SwitchSetting,
+  TextSetting,
+  useSettings,
+} from "./Setting.tsx";
+import { patchAt } from "./settingsPath.ts";
+import { WorkflowTable } from "./WorkflowTable.tsx";
+import styles from "./settings.module.css";
+
+const tabs = [
+  "general",
+  "checks",
+  "merge",
+  "setup",
+  "automation",
+  "notifications",
+  "workflow",
+] as const;
+type TabId = (typeof tabs)[number];
+const strategies: readonly MergeStrategy[] = ["merge", "squash", "rebase"];
+
+function Checks() {
+  const { t } = useTranslation();
+  return (
+    <div className={styles.card}>
+      <LinesSetting
+        path="review_config.ci_steps"
+        label={t("projectSettings.checks")}
+        hint={t("projectSettings.checksHint")}
+        add={t("projectSettings.addCheck")}
+      />
+      <TextSetting
+        path="review_config.ci_timeout_seconds"
+        kind="number"
+        label={t("projectSettings.timeout")}
+        suffix={t("agents.seconds")}
+      />
+      <SwitchSetting
+        path="review_config.allow_changes"
+        label={t("projectSettings.allowChanges")}
+        hint={t("projectSettings.allowChangesHint")}
+      />
+    </div>
+  );
+}
+
+function Merging({ project }: { project: Project }) {
+  const { t } = useTranslation();
+  const { view, patch, busy } = useSettings();
+  const path = "merge_config.strategy";
+  const label = t("projectSettings.strategy");
+  return (
+    <div className={styles.card}>
+      <TextSetting
+        path="merge_config.target_branch"
+        mono
+        label={t("projectSettings.target")}
+        placeholder={project.default_branch}
+      />
+      <Frame path={path} label={label}>
+        <Select<MergeStrategy>
+          label={label}
+          value={view.settings.merge_config?.strategy ?? "merge"}
+          disabled={busy}
+          options={strategies.map((value) => ({
+            value,
+            label: t(`projectSettings.strategies.${value}`),
+            note: t(`projectSettings.strategyNotes.${value}`),
+          }))}
+          onChange={(value) => patch(patchAt(path, value))}
+        />
+      </Frame>
+      <TextSetting
+        path="merge_config.message_template"
+        mono
+        label={t("projectSettings.template")}
+        hint={t("projectSettings.templateHint")}
+      />
+    </div>
+  );
+}
+
+function Setup() {
+  const { t } = useTranslation();
+  return (
+    <div className={styles.card}>
+      <LinesSetting
+        path="setup"
+        label={t("projectSettings.setup")}
+        hint={t("projectSettings.setupHint")}
+        add={t("projectSettings.addSetup")}
+      />
+      <LinesSetting
+        path="shell"
+        label={t("projectSettings.shell")}
+        hint={t("projectSettings.shellHint")}
+        add={t("projectSettings.addShell")}
+      />
+    </div>
+  );
+}
+
+function Automation() {
+  const { t } = useTranslation();
+  return (
+    <div className={styles.card}>
+      <SwitchSetting
+        path="auto_approve"
+        label={t("projectSettings.autoApprove")}
+        hint={t("projectSettings.autoApproveHint")}
+      />
+      <TextSetting
+        path="max_concurrent"
+        kind="number"
+        label={t("projectSettings.maxConcurrent")}
+        hint={t("projectSettings.maxConcurrentHint")}
+      />
+    </div>
+  );
+}
+
+function Notices() {
+  const { t } = useTranslation();
+  const kinds = ["blocked", "awaiting_human", "waiting", "done"] as const;
+  return (
+    <div className={styles.card}>
+      {kinds.map((kind) => (
+        <SwitchSetting
+          key={kind}
+          path={`notifications.${kind}`}
+          label={t(`notifications.kind.${kind}`)}
+        />
+      ))}
+    </div>
+  );
+}
+
+function SettingsOf({ project, children }: { project: Project; children: ReactNode }) {
+  const { t } = useTranslation();
+  const settings = useOp("project_settings_get", { project_id: project.id });
+  const update = useOpMutation("project_settings_update", {
+    onSuccess: () => void settings.refetch(),
+    onError: (error) => {
+      // A finding is said at its field.
+      if (findingsOf(error).length > 0) return;
+      showToast({ tone: "danger", title: t("projectSettings.notSaved"), detail: error.message });
+    },
+  });
+  if (settings.error) {
+    return (
+      <ErrorState
+        title={t("projectSettings.failed")}
+        error={settings.error}
+        onRetry={() => void settings.refetch()}
+      />
+    );
+  }
+  if (!settings.data) return <SkeletonText lines={6} />;
+  return (
+    <SettingsProvider
+      value={{
+        view: settings.data,
+        error: update.error,
+        busy: update.isPending,
+        patch: (change) => update.mutate({ ...change, project_id: project.id }),
+      }}
+    >
+      {children}
+    </SettingsProvider>
+  );
+}
+
 export default function ProjectSettingsScreen() {
-  return null;
+  const { t } = useTranslation();
+  const route = useRoute();
+  const id = route.name === "projectSettings" ? route.params.project : "";
+  const wanted = route.name === "projectSettings" ? route.query["tab"] : undefined;
+  const tab = tabs.find((each) => each === wanted) ?? "general";
+  const project = useOp("project_get", { project_id: id }, { enabled: id !== "" });
+  const panel = (each: TabId, found: Project): ReactNode => {
+    switch (each) {
+      case "general":
+        return <General project={found} />;
+      case "checks":
+        return (
+          <SettingsOf project={found}>
+            <Checks />
+          </SettingsOf>
+        );
+      case "merge":
+        return (
+          <SettingsOf project={found}>
+            <Merging project={found} />
+          </SettingsOf>
+        );
+      case "setup":
+        return (
+          <SettingsOf project={found}>
+            <Setup />
+          </SettingsOf>
+        );
+      case "automation":
+        return (
+          <SettingsOf project={found}>
+            <Automation />
+          </SettingsOf>
+        );
+      case "notifications":
+        return (
+          <SettingsOf project={found}>
+            <Notices />
+          </SettingsOf>
+        );
+      case "workflow":
+        return <WorkflowTable projectId={found.id} />;
+    }
+  };
+  const found = project.data;
+  return (
+    <Screen
+      title={
+        found ? t("projectSettings.title", { name: found.name }) : t("projectSettings.command")
+      }
+      layout="page"
+      actions={
+        <Button
+          size="sm"
+          icon={<SquareKanban />}
+          onClick={() => navigate("board", { project: id })}
+        >
+          {t("nav.board")}
+        </Button>
+      }
+    >
+      {project.error && (
+        <ErrorState
+          title={t("projectSettings.failed")}
+          error={project.error}
+          onRetry={() => void project.refetch()}
+        />
+      )}
+      {found && (
+        <Tabs
+          label={t("projectSettings.command")}
+          value={tab}
+          onChange={(next) => setQuery({ tab: next === "general" ? null : next })}
+          tabs={tabs.map((each) => ({
+            id: each,
+            label: t(`projectSettings.tab.${each}`),
+            panel: each === tab ? panel(each, found) : null,
+          }))}
+        />
+      )}
+    </Screen>
+  );
 }

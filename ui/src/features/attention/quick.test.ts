@@ -1,0 +1,62 @@
+import { expect, it } from "vitest";
+import type { Offer, Task } from "#ui/api/generated.ts";
+import { sampleTask, sampleWorkflow } from "#ui/test/sample.ts";
+import { evidenceHead, offersFor } from "./quick.ts";
+
+const offer = (verb: Offer["verb"], fields: string[] = []): Offer => ({
+  verb,
+  label: verb,
+  fields,
+  why: "",
+});
+const annotation = (evidence: NonNullable<Task["error_annotation"]>["evidence"]) => ({
+  type: "executor_failed" as const,
+  from_state: "in_progress",
+  message: "It crashed",
+  details: null,
+  execution_id: null,
+  evidence,
+  at: "2030-01-15T11:00:00Z",
+});
+const review = sampleWorkflow.states.find(({ name }) => name === "review");
+const awaiting = { attempt_number: 1, status: "awaiting_human", verdict: null } as const;
+const names = (task: Task) =>
+  offersFor(task, review).map((quick) =>
+    quick.kind === "approve" ? "approval" : quick.offer.verb,
+  );
+
+it("offers what needs no words and does no harm", () => {
+  const offers = [
+    offer("retry"),
+    offer("send_back", ["reason"]),
+    offer("cancel"),
+    offer("reset_workspace"),
+    offer("restart"),
+  ];
+  expect(names(sampleTask({ offers, error_annotation: annotation(null) }))).toEqual([
+    "retry",
+    "restart",
+  ]);
+});
+
+it("offers the approval where a person is asked for one, not where something is broken", () => {
+  expect(names(sampleTask({ status: "review", review: awaiting }))).toEqual(["approval"]);
+  expect(
+    names(sampleTask({ status: "review", review: awaiting, error_annotation: annotation(null) })),
+  ).toEqual([]);
+});
+
+it("shows the command, its exit code and the end of what it said", () => {
+  const evidence = { command: "npm test", exit_code: 1, output: "a\nb\nc\nd\n", log_id: null };
+  expect(evidenceHead(sampleTask({ error_annotation: annotation(evidence) }))).toBe(
+    "$ npm test  → 1\nb\nc\nd",
+  );
+  expect(evidenceHead(sampleTask({ error_annotation: annotation(null) }))).toBeNull();
+  const waiting = {
+    reason: "target_checkout_dirty" as const,
+    until: null,
+    files: ["a.rs", "b.rs"],
+    message: "Local changes",
+  };
+  expect(evidenceHead(sampleTask({ waiting }))).toBe("a.rs\nb.rs");
+});

@@ -1,0 +1,36 @@
+/** What can be done about a task from a list, without typing anything. Pure. */
+import type { Offer, State, Task } from "#ui/api/generated.ts";
+
+export type Quick =
+  | { readonly kind: "approve"; readonly label: string }
+  | { readonly kind: "offer"; readonly offer: Offer };
+
+/** How many are shown; the rest are in the task. */
+const most = 3;
+/** Closing a task, or throwing its worktree away, is not done in passing. */
+const heavy: ReadonlySet<Offer["verb"]> = new Set(["cancel", "reset_workspace"]);
+
+export function offersFor(task: Task, state: State | undefined): readonly Quick[] {
+  const awaits = task.error_annotation === null && task.review?.status === "awaiting_human";
+  const approve: Quick[] = awaits
+    ? [{ kind: "approve", label: state?.gate_config?.approve_label ?? "" }]
+    : [];
+  const offers = task.offers
+    .filter(({ fields, verb }) => fields.length === 0 && !heavy.has(verb))
+    .map((offer): Quick => ({ kind: "offer", offer }));
+  return [...approve, ...offers].slice(0, most);
+}
+
+const lines = 3;
+
+/** The beginning of the proof: the command with its exit code, and the end of its output. */
+export function evidenceHead(task: Task): string | null {
+  const evidence = task.error_annotation?.evidence;
+  if (!evidence) return task.waiting?.files.slice(0, lines).join("\n") || null;
+  const output = evidence.output.trim().split("\n").slice(-lines);
+  const command =
+    evidence.command === null
+      ? []
+      : [`$ ${evidence.command}${evidence.exit_code === null ? "" : `  → ${evidence.exit_code}`}`];
+  return [...command, ...output].join("\n").trim() || null;
+}

@@ -1,0 +1,145 @@
+import { useState, type FormEvent } from "react";
+import { useTranslation } from "react-i18next";
+import { navigate } from "#ui/app/router.ts";
+import { useOpMutation } from "#ui/api/client.ts";
+import { findingAt, restOf } from "#ui/api/findings.ts";
+import type { Project } from "#ui/api/generated.ts";
+import { AlertDialog } from "#ui/components/AlertDialog.tsx";
+import { Banner } from "#ui/components/Banner.tsx";
+import { Button } from "#ui/components/Button.tsx";
+import { Switch } from "#ui/components/Switch.tsx";
+import { TextField } from "#ui/components/TextField.tsx";
+import styles from "./settings.module.css";
+
+function NameAndBranch({ project }: { project: Project }) {
+  const { t } = useTranslation();
+  const [name, setName] = useState(project.name);
+  const [branch, setBranch] = useState(project.default_branch);
+  const update = useOpMutation("project_update");
+  const changed = name.trim() !== project.name || branch.trim() !== project.default_branch;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    update.mutate({
+      project_id: project.id,
+      ...(name.trim() === project.name ? {} : { name: name.trim() }),
+      ...(branch.trim() === project.default_branch ? {} : { default_branch: branch.trim() }),
+    });
+  };
+  const rest = restOf(update.error, ["name", "default_branch"]);
+  return (
+    <form className={styles.setting} onSubmit={submit}>
+      <div className={styles.confirm}>
+        {rest && (
+          <Banner tone="danger" title={t("projectSettings.notSaved")}>
+            {rest}
+          </Banner>
+        )}
+        <TextField
+          label={t("projects.name")}
+          value={name}
+          error={findingAt(update.error, "name")}
+          onChange={setName}
+        />
+        <TextField
+          label={t("projects.branch")}
+          hint={t("projectSettings.branchHint")}
+          mono
+          value={branch}
+          error={findingAt(update.error, "default_branch")}
+          onChange={setBranch}
+        />
+        <code className={styles.path} data-selectable>
+          {project.repo_path}
+        </code>
+        {changed && (
+          <div className={styles.buttons}>
+            <Button type="submit" variant="primary" busy={update.isPending}>
+              {t("projectSettings.save")}
+            </Button>
+          </div>
+        )}
+      </div>
+    </form>
+  );
+}
+
+function Remove({ project }: { project: Project }) {
+  const { t } = useTranslation();
+  const [open, setOpen] = useState(false);
+  const [typed, setTyped] = useState("");
+  const remove = useOpMutation("project_delete", { onSuccess: () => navigate("home") });
+  return (
+    <div className={styles.head}>
+      <span className={styles.confirm}>
+        {t("projectSettings.delete")}
+        <span className={styles.hint}>{t("projectSettings.deleteHint")}</span>
+      </span>
+      <Button variant="danger" onClick={() => setOpen(true)}>
+        {t("projectSettings.delete")}
+      </Button>
+      <AlertDialog
+        open={open}
+        onOpenChange={(next) => {
+          setOpen(next);
+          setTyped("");
+          remove.reset();
+        }}
+        danger
+        busy={remove.isPending}
+        title={t("projectSettings.deleteTitle", { name: project.name })}
+        description={t("projectSettings.deleteText")}
+        confirmLabel={t("projectSettings.delete")}
+        onConfirm={() => {
+          if (typed.trim() === project.name) {
+            remove.mutate({ project_id: project.id, confirm: typed.trim() });
+          }
+        }}
+      >
+        <div className={styles.confirm}>
+          <TextField
+            label={t("projectSettings.deleteConfirm", { name: project.name })}
+            value={typed}
+            error={
+              typed !== "" && !project.name.startsWith(typed.trim())
+                ? t("projectSettings.deleteMismatch")
+                : undefined
+            }
+            onChange={setTyped}
+          />
+          {remove.error && (
+            <Banner tone="danger" title={t("projectSettings.notDeleted")}>
+              {remove.error.message}
+            </Banner>
+          )}
+        </div>
+      </AlertDialog>
+    </div>
+  );
+}
+
+export function General({ project }: { project: Project }) {
+  const { t } = useTranslation();
+  const pause = useOpMutation("project_pause");
+  const resume = useOpMutation("project_resume");
+  return (
+    <>
+      <div className={styles.card}>
+        <NameAndBranch key={`${project.name} ${project.default_branch}`} project={project} />
+        <div className={styles.setting}>
+          <div className={styles.control}>
+            <Switch
+              label={t("projectSettings.paused")}
+              hint={t("projectSettings.pausedHint")}
+              disabled={pause.isPending || resume.isPending}
+              checked={project.paused}
+              onChange={(paused) => (paused ? pause : resume).mutate({ project_id: project.id })}
+            />
+          </div>
+        </div>
+      </div>
+      <div className={styles.card}>
+        <Remove project={project} />
+      </div>
+    </>
+  );
+}

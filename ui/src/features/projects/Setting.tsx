@@ -1,0 +1,230 @@
+import { ArrowDown, ArrowUp, Plus, RotateCcw, X } from "lucide-react";
+import { createContext, use, useId, useState, type FormEvent, type ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import type { ApiError } from "#ui/api/error.ts";
+import { findingAt } from "#ui/api/findings.ts";
+import type { SettingsView } from "#ui/api/generated.ts";
+import { Badge } from "#ui/components/Badge.tsx";
+import { Button } from "#ui/components/Button.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { Switch } from "#ui/components/Switch.tsx";
+import { TextField } from "#ui/components/TextField.tsx";
+import { isOwn, linesAt, patchAt, valueAt } from "./settingsPath.ts";
+import styles from "./settings.module.css";
+
+export interface SettingsAccess {
+  readonly view: SettingsView;
+  readonly error: ApiError | null;
+  readonly busy: boolean;
+  readonly patch: (change: { readonly [key: string]: unknown }) => void;
+}
+
+const Context = createContext<SettingsAccess | null>(null);
+export const SettingsProvider = Context;
+
+export function useSettings(): SettingsAccess {
+  const access = use(Context);
+  if (!access) throw new Error("failed to find the settings: no SettingsProvider above");
+  return access;
+}
+
+/** Where a value comes from, and the way back to its default. */
+function Provenance({ path, label }: { path: string; label: string }) {
+  const { t } = useTranslation();
+  const { view, patch } = useSettings();
+  if (!isOwn(view.own, path)) {
+    return <span className={styles.default}>{t("projectSettings.isDefault")}</span>;
+  }
+  return (
+    <span className={styles.own}>
+      <Badge look="outline">{t("projectSettings.isOwn")}</Badge>
+      <IconButton
+        size="sm"
+        label={t("projectSettings.reset", { name: label })}
+        icon={<RotateCcw />}
+        onClick={() => patch(patchAt(path, null))}
+      />
+    </span>
+  );
+}
+
+export interface SettingProps {
+  readonly path: string;
+  readonly label: string;
+  readonly hint?: string;
+}
+
+export function Frame({ path, label, children }: SettingProps & { children: ReactNode }) {
+  return (
+    <div className={styles.setting}>
+      <div className={styles.control}>{children}</div>
+      <Provenance path={path} label={label} />
+    </div>
+  );
+}
+
+export interface TextSettingProps extends SettingProps {
+  readonly kind?: "text" | "number";
+  readonly placeholder?: string;
+  readonly suffix?: string;
+  readonly mono?: boolean;
+}
+
+/** Text or a whole number; saved by Enter or its button. Empty returns to the default. */
+export function TextSetting(props: TextSettingProps) {
+  const { view } = useSettings();
+  const value = valueAt(view.settings, props.path);
+  const text = typeof value === "string" || typeof value === "number" ? String(value) : "";
+  // A new value from elsewhere starts the field anew.
+  return <TextSettingField key={text} {...props} saved={text} />;
+}
+
+function TextSettingField({
+  path,
+  label,
+  hint,
+  kind = "text",
+  placeholder,
+  suffix,
+  mono = false,
+  saved,
+}: TextSettingProps & { saved: string }) {
+  const { t } = useTranslation();
+  const { error, busy, patch } = useSettings();
+  const [text, setText] = useState(saved);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const value = text.trim() === "" ? null : kind === "number" ? Number(text) : text.trim();
+    patch(patchAt(path, value));
+  };
+  return (
+    <Frame path={path} label={label}>
+      <form className={styles.inline} onSubmit={submit}>
+        <TextField
+          label={label}
+          hint={hint}
+          mono={mono}
+          value={text}
+          error={findingAt(error, path)}
+          {...(kind === "number" ? { inputMode: "numeric" as const } : {})}
+          {...(placeholder ? { placeholder } : {})}
+          {...(suffix ? { suffix } : {})}
+          onChange={(next) => setText(kind === "number" ? next.replaceAll(/\D/g, "") : next)}
+        />
+        {text !== saved && (
+          <Button type="submit" variant="primary" busy={busy}>
+            {t("projectSettings.save")}
+          </Button>
+        )}
+      </form>
+    </Frame>
+  );
+}
+
+export function SwitchSetting({ path, label, hint }: SettingProps) {
+  const { view, busy, patch } = useSettings();
+  return (
+    <Frame path={path} label={label}>
+      <Switch
+        label={label}
+        {...(hint ? { hint } : {})}
+        disabled={busy}
+        checked={valueAt(view.settings, path) === true}
+        onChange={(checked) => patch(patchAt(path, checked))}
+      />
+    </Frame>
+  );
+}
+
+/** Shell lines in order; nothing is saved before the button says so. */
+export function LinesSetting(props: SettingProps & { readonly add: string }) {
+  const { view } = useSettings();
+  const saved = linesAt(view.settings, props.path);
+  return <LinesField key={saved.join("\n")} {...props} saved={saved} />;
+}
+
+function LinesField({
+  path,
+  label,
+  hint,
+  add,
+  saved,
+}: SettingProps & { readonly add: string; readonly saved: readonly string[] }) {
+  const { t } = useTranslation();
+  const { error, busy, patch } = useSettings();
+  const id = useId();
+  const [lines, setLines] = useState(saved);
+  const set = (index: number, line: string) =>
+    setLines(lines.map((each, at) => (at === index ? line : each)));
+  const swap = (index: number, by: 1 | -1) => {
+    const next = [...lines];
+    const [line = ""] = next.splice(index, 1);
+    next.splice(index + by, 0, line);
+    setLines(next);
+  };
+  const kept = lines.map((line) => line.trim()).filter((line) => line !== "");
+  const changed = kept.join("\n") !== saved.join("\n");
+  const problem = findingAt(error, path);
+  return (
+    <Frame path={path} label={label}>
+      <div className={styles.lines} role="group" aria-labelledby={id}>
+        <span id={id} className={styles.label}>
+          {label}
+        </span>
+        {hint && <span className={styles.hint}>{hint}</span>}
+        {lines.map((line, index) => (
+          <div key={index} className={styles.line}>
+            <TextField
+              label={t("projectSettings.line", { name: label, number: index + 1 })}
+              hideLabel
+              mono
+              value={line}
+              onChange={(next) => set(index, next)}
+            />
+            <IconButton
+              size="sm"
+              label={t("projectSettings.up")}
+              icon={<ArrowUp />}
+              disabled={index === 0}
+              onClick={() => swap(index, -1)}
+            />
+            <IconButton
+              size="sm"
+              label={t("projectSettings.down")}
+              icon={<ArrowDown />}
+              disabled={index === lines.length - 1}
+              onClick={() => swap(index, 1)}
+            />
+            <IconButton
+              size="sm"
+              label={t("projectSettings.removeLine")}
+              icon={<X />}
+              onClick={() => setLines(lines.filter((_, at) => at !== index))}
+            />
+          </div>
+        ))}
+        {problem && <span className={styles.error}>{problem}</span>}
+        <div className={styles.buttons}>
+          <Button
+            size="sm"
+            variant="ghost"
+            icon={<Plus />}
+            onClick={() => setLines([...lines, ""])}
+          >
+            {add}
+          </Button>
+          {changed && (
+            <Button
+              size="sm"
+              variant="primary"
+              busy={busy}
+              onClick={() => patch(patchAt(path, kept))}
+            >
+              {t("projectSettings.save")}
+            </Button>
+          )}
+        </div>
+      </div>
+    </Frame>
+  );
+}
