@@ -8,7 +8,7 @@ import { TextArea } from "#ui/components/TextField.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { ActionError } from "../ActionError.tsx";
 import type { Action } from "../useAction.ts";
-import { asksFirst, needsText } from "./offers.ts";
+import { asksFirst, needsText, opensForm } from "./offers.ts";
 import styles from "./NeedBanner.module.css";
 
 export interface OffersProps {
@@ -89,7 +89,7 @@ export function Offers({ offers, action, onTake }: OffersProps) {
     action.dismiss();
     setTaken(offer);
     if (asksFirst(offer.verb)) setAsked(offer);
-    else if (needsText(offer)) setOpen(offer);
+    else if (opensForm(offer)) setOpen(offer);
     else void onTake(offer, null);
   };
   return (

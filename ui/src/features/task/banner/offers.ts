@@ -13,7 +13,12 @@ export function asksFirst(verb: Verb): boolean {
   return verb === "reset_workspace" || verb === "cancel";
 }
 
+/** Asks for a text before it is taken. */
+export function opensForm(offer: Offer): boolean {
+  return offer.fields.length > 0;
+}
+
 /** A text must be given, except where a person's word alone decides. */
 export function needsText(offer: Offer): boolean {
-  return offer.fields.length > 0 && offer.verb !== "approve";
+  return opensForm(offer) && offer.verb !== "approve";
 }

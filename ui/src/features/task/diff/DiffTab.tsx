@@ -1,5 +1,328 @@
-import type { Task } from "#ui/api/generated.ts";
+/** What the task changes: files at one side, the chosen one beside them. */
+import {
+  ArrowDown,
+  ArrowUp,
+  ChevronsDown,
+  ChevronsUp,
+  Columns2,
+  FileDiff,
+  PanelLeft,
+  Rows2,
+} from "lucide-react";
+import { useCallback, useMemo, useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useOp } from "#ui/api/client.ts";
+import type { DiffSummary, Scope, Task } from "#ui/api/generated.ts";
+import { useCommands, type Command } from "#ui/app/keys.ts";
+import { Button } from "#ui/components/Button.tsx";
+import { DiffCount } from "#ui/components/DiffCount.tsx";
+import { EmptyState } from "#ui/components/EmptyState.tsx";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
+import { Select } from "#ui/components/Select.tsx";
+import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
+import { FileTree } from "./FileTree.tsx";
+import { FileView } from "./FileView.tsx";
+import { stepTo, type ChangeStart } from "./hunks.ts";
+import { fileOrder } from "./tree.ts";
+import type { DiffStyle, DiffViewHandle } from "./view.ts";
+import { isViewed, setViewed, useViewedMarks } from "./viewed.ts";
+import styles from "./DiffTab.module.css";
+
+const scopes: readonly Scope[] = ["task", "uncommitted", "turn", "since_review"];
+
+interface Navigation {
+  readonly path: string | null;
+  readonly choose: (path: string) => void;
+  readonly nextFile: () => void;
+  readonly previousFile: () => void;
+  readonly nextChange: () => void;
+  readonly previousChange: () => void;
+}
+
+/** Where the person is among files and changes. */
+function useNavigation(
+  paths: readonly string[],
+  view: React.RefObject<DiffViewHandle | null>,
+  changes: React.RefObject<readonly ChangeStart[]>,
+): Navigation {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const change = useRef<number | null>(null);
+  const path = chosen !== null && paths.includes(chosen) ? chosen : (paths[0] ?? null);
+  const choose = useCallback((next: string) => {
+    change.current = null;
+    setChosen(next);
+  }, []);
+  const stepFile = useCallback(
+    (step: 1 | -1) => {
+      const next = stepTo(path === null ? null : paths.indexOf(path), step, paths.length);
+      if (next !== null) choose(paths[next] ?? "");
+    },
+    [path, paths, choose],
+  );
+  const stepChange = useCallback(
+    (step: 1 | -1) => {
+      const next = stepTo(change.current, step, changes.current.length);
+      const target = next === null ? undefined : changes.current[next];
+      if (!target) {
+        stepFile(step);
+        return;
+      }
+      change.current = next;
+      view.current?.goTo(target);
+    },
+    [stepFile, changes, view],
+  );
+  return useMemo(
+    () => ({
+      path,
+      choose,
+      nextFile: () => stepFile(1),
+      previousFile: () => stepFile(-1),
+      nextChange: () => stepChange(1),
+      previousChange: () => stepChange(-1),
+    }),
+    [path, choose, stepFile, stepChange],
+  );
+}
+
+function useDiffKeys(navigation: Navigation): void {
+  const { t } = useTranslation();
+  const commands = useMemo<Command[]>(
+    () =>
+      (
+        [
+          ["nextChange", "j"],
+          ["previousChange", "k"],
+          ["nextFile", "n"],
+          ["previousFile", "p"],
+        ] as const
+      ).map(([name, key]) => ({
+        id: `diff.${name}`,
+        label: t(`diff.${name}`),
+        group: t("task.tab.diff"),
+        keys: [key],
+        run: navigation[name],
+      })),
+    [t, navigation],
+  );
+  useCommands(commands);
+}
+
+function Bar({
+  summary,
+  scope,
+  onScope,
+  diffStyle,
+  onDiffStyle,
+  treeOpen,
+  onTree,
+  navigation,
+}: {
+  summary: DiffSummary | undefined;
+  scope: Scope;
+  onScope: (scope: Scope) => void;
+  diffStyle: DiffStyle;
+  onDiffStyle: (style: DiffStyle) => void;
+  treeOpen: boolean;
+  onTree: () => void;
+  navigation: Navigation;
+}) {
+  const { t } = useTranslation();
+  return (
+    <div className={styles.bar}>
+      <IconButton
+        label={t("diff.fileList")}
+        icon={<PanelLeft />}
+        size="sm"
+        pressed={treeOpen}
+        onClick={onTree}
+      />
+      <Select
+        size="sm"
+        hideLabel
+        label={t("diff.scopeLabel")}
+        value={scope}
+        options={scopes.map((value) => ({ value, label: t(`diff.scope.${value}`) }))}
+        onChange={onScope}
+      />
+      {summary && (
+        <span className={styles.total}>
+          {t("diff.files", { count: summary.files.length })}
+          <DiffCount added={summary.added} removed={summary.removed} />
+        </span>
+      )}
+      <span className={styles.space} />
+      <IconButton
+        label={t("diff.previousChange")}
+        icon={<ArrowUp />}
+        size="sm"
+        keys="k"
+        onClick={navigation.previousChange}
+      />
+      <IconButton
+        label={t("diff.nextChange")}
+        icon={<ArrowDown />}
+        size="sm"
+        keys="j"
+        onClick={navigation.nextChange}
+      />
+      <IconButton
+        label={t("diff.previousFile")}
+        icon={<ChevronsUp />}
+        size="sm"
+        keys="p"
+        onClick={navigation.previousFile}
+      />
+      <IconButton
+        label={t("diff.nextFile")}
+        icon={<ChevronsDown />}
+        size="sm"
+        keys="n"
+        onClick={navigation.nextFile}
+      />
+      <SegmentedControl
+        label={t("diff.layout")}
+        value={diffStyle}
+        segments={[
+          { value: "unified", label: t("diff.unified"), icon: <Rows2 /> },
+          { value: "split", label: t("diff.split"), icon: <Columns2 /> },
+        ]}
+        onChange={onDiffStyle}
+      />
+    </div>
+  );
+}
+
+function Files({
+  task,
+  scope,
+  summary,
+  diffStyle,
+  treeOpen,
+  navigation,
+  view,
+  onChanges,
+}: {
+  task: Task;
+  scope: Scope;
+  summary: DiffSummary;
+  diffStyle: DiffStyle;
+  treeOpen: boolean;
+  navigation: Navigation;
+  view: React.RefObject<DiffViewHandle | null>;
+  onChanges: (changes: readonly ChangeStart[]) => void;
+}) {
+  const marks = useViewedMarks(task.id);
+  const change = summary.files.find(({ path }) => path === navigation.path);
+  return (
+    <div className={styles.files}>
+      {treeOpen && (
+        <div className={styles.tree}>
+          <FileTree
+            taskId={task.id}
+            files={summary.files}
+            selected={navigation.path}
+            onSelect={navigation.choose}
+          />
+        </div>
+      )}
+      {change && (
+        <FileView
+          key={`${scope}:${change.path}`}
+          taskId={task.id}
+          scope={scope}
+          change={change}
+          diffStyle={diffStyle}
+          viewed={isViewed(marks, change)}
+          onViewed={(viewed) => {
+            setViewed(task.id, change, viewed);
+            if (viewed) navigation.nextFile();
+          }}
+          onChanges={onChanges}
+          handle={view}
+        />
+      )}
+    </div>
+  );
+}
 
 export default function DiffTab({ task }: { task: Task }) {
-  return <p>{task.title}</p>;
+  const { t } = useTranslation();
+  const [scope, setScope] = useState<Scope>("task");
+  const [diffStyle, setDiffStyle] = useState<DiffStyle>("unified");
+  const [treeOpen, setTreeOpen] = useState(true);
+  const view = useRef<DiffViewHandle>(null);
+  const changes = useRef<readonly ChangeStart[]>([]);
+  const gone = task.workspace === null || task.workspace.status === "creating";
+  const answer = useOp(
+    "task_diff",
+    { task_id: task.id, scope },
+    { enabled: !gone, keepPrevious: true },
+  );
+  const summary = answer.data;
+  const paths = useMemo(() => fileOrder(summary?.files ?? []).map(({ path }) => path), [summary]);
+  const navigation = useNavigation(paths, view, changes);
+  useDiffKeys(navigation);
+  const onChanges = useCallback((next: readonly ChangeStart[]) => {
+    changes.current = next;
+  }, []);
+
+  if (gone) {
+    return (
+      <EmptyState icon={<FileDiff />} title={t("diff.none")}>
+        {t("diff.noneText")}
+      </EmptyState>
+    );
+  }
+  return (
+    <div className={styles.diff}>
+      <Bar
+        summary={summary}
+        scope={scope}
+        onScope={setScope}
+        diffStyle={diffStyle}
+        onDiffStyle={setDiffStyle}
+        treeOpen={treeOpen}
+        onTree={() => setTreeOpen(!treeOpen)}
+        navigation={navigation}
+      />
+      {answer.error ? (
+        <ErrorState
+          title={t("diff.failed")}
+          error={answer.error}
+          onRetry={() => void answer.refetch()}
+        />
+      ) : !summary ? (
+        <div className={styles.loading} aria-busy>
+          <Skeleton width="40%" />
+          <SkeletonText lines={6} />
+        </div>
+      ) : summary.files.length === 0 ? (
+        <EmptyState
+          icon={<FileDiff />}
+          title={t("diff.empty")}
+          actions={
+            scope === "task" ? undefined : (
+              <Button onClick={() => setScope("task")}>{t("diff.showTask")}</Button>
+            )
+          }
+        >
+          {t(`diff.emptyText.${scope}`)}
+        </EmptyState>
+      ) : (
+        <Files
+          task={task}
+          scope={scope}
+          summary={summary}
+          diffStyle={diffStyle}
+          treeOpen={treeOpen}
+          navigation={navigation}
+          view={view}
+          onChanges={onChanges}
+        />
+      )}
+    </div>
+  );
 }
