@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use anyhow::{Context as _, Result, bail};
 use forge_api::{Api, ApiError};
 use forge_engine::{Engine, EngineConfig};
-use forge_model::actor::Via;
+use forge_model::{actor::Via, settings::merge_patch};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -75,8 +75,11 @@ impl Sandbox {
             .await?;
         sandbox.agent = text(&agent, "id")?;
         let path = sandbox.repo.path().to_string_lossy().into_owned();
+        // A login shell reads the profile of whoever runs the tests, which may be slow or odd.
+        let mut all = json!({ "shell": ["sh", "-c"] });
+        merge_patch(&mut all, &settings);
         let project = sandbox
-            .call("project_create", json!({ "name": "sample", "repo_path": path, "settings": settings }))
+            .call("project_create", json!({ "name": "sample", "repo_path": path, "settings": all }))
             .await?;
         sandbox.project = text(&project, "id")?;
         Ok(sandbox)
@@ -215,11 +218,23 @@ impl Sandbox {
     }
 }
 
+/// A shell that, asked as a login shell, reads nobody's profile.
+fn plain_shell(dir: &Path) -> Result<std::path::PathBuf> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = dir.join("plain-shell");
+    if !path.exists() {
+        std::fs::write(&path, "#!/bin/sh\nexec /bin/sh -c \"$2\"\n")?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(path)
+}
+
 async fn start(dir: &Path, change: impl FnOnce(&mut EngineConfig)) -> Result<Api> {
     let mut config = EngineConfig::new(dir.join("data"));
     config.git_env =
         HERMETIC_GIT.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     config.undo_window = Duration::from_millis(200);
+    config.login_shell = Some(plain_shell(dir)?.into());
     change(&mut config);
     let engine = Engine::start(config).await?;
     Ok(Api::new(engine, program("forge-scripted-agent")?))
