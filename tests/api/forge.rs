@@ -103,7 +103,7 @@ impl Sandbox {
     }
 }
 
-/// A running `forge serve`. Killed when it is dropped.
+/// A running `forge serve`. Ended when it is dropped.
 pub struct Server {
     child: Child,
     stdout: BufReader<std::process::ChildStdout>,
@@ -116,7 +116,16 @@ pub struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be gone already.
+        // In good order first, so that a test that fails leaves no agent behind. It may be gone already.
+        if let Ok(pid) = i32::try_from(self.pid())
+            && matches!(self.child.try_wait(), Ok(None))
+            && kill(Pid::from_raw(pid), Signal::SIGTERM).is_ok()
+        {
+            let deadline = Instant::now() + PATIENCE;
+            while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+                std::thread::sleep(LOOK_EVERY);
+            }
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

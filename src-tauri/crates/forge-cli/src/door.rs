@@ -13,6 +13,9 @@ use crate::{changes::Changes, error::CliError, place, remote::Remote};
 /// without an engine holds the folder for a moment only.
 const HOLDER_PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long the engine may take to end. An agent that does not listen is killed after five seconds; with the
+/// server's own two, all of it takes less than ten.
+const ENGINE_ENDS_WITHIN: Duration = Duration::from_millis(6500);
 
 /// A way to the contract.
 pub(crate) enum Door {
@@ -31,6 +34,13 @@ pub(crate) async fn start_engine(
     let config = place::engine_config(data_dir.clone(), observer)?;
     let engine = Engine::start(config).await.map_err(|source| CliError::Start { data_dir, source })?;
     Ok(Api::new(engine, own_program))
+}
+
+/// Ends the engine of this process.
+pub(crate) async fn stop_engine(api: &Api) {
+    if tokio::time::timeout(ENGINE_ENDS_WITHIN, api.engine().stop()).await.is_err() {
+        tracing::warn!("the engine did not end in time; the next start settles what is left");
+    }
 }
 
 impl Door {
@@ -87,7 +97,7 @@ impl Door {
     /// Stops the engine, if it is this process's own.
     pub(crate) async fn close(&self) {
         if let Self::Own(api) = self {
-            api.engine().stop().await;
+            stop_engine(api).await;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `forge serve`.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 
 use forge_engine::Observer;
 use forge_server::ServeOptions;
@@ -8,10 +8,6 @@ use serde_json::json;
 
 use super::Signals;
 use crate::{args::Serve, door, error::CliError, put};
-
-/// How long the engine may take to end. An agent that does not listen is killed after five seconds; with the
-/// server's own two, all of it takes less than ten.
-const ENGINE_ENDS_WITHIN: Duration = Duration::from_millis(6500);
 
 /// Runs the engine and serves it until a signal asks for the end.
 pub(crate) async fn run(
@@ -28,7 +24,7 @@ pub(crate) async fn run(
     let server = match forge_server::serve(api.clone(), serve).await {
         Ok(server) => server,
         Err(error) => {
-            api.engine().stop().await;
+            door::stop_engine(&api).await;
             return Err(error.into());
         }
     };
@@ -45,8 +41,6 @@ pub(crate) async fn run(
     signals.any().await;
     tracing::info!("ending: short steps are finished, agents and checks stay pending for the next start");
     server.stop().await;
-    if tokio::time::timeout(ENGINE_ENDS_WITHIN, api.engine().stop()).await.is_err() {
-        tracing::warn!("the engine did not end in time; the next start settles what is left");
-    }
+    door::stop_engine(&api).await;
     Ok(())
 }
