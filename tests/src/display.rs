@@ -35,8 +35,10 @@ impl Display {
         }
         private(&folder.join("run"))?;
 
-        // Xvfb picks a free number itself and says it once it can be used.
-        let screen = ["-displayfd", "1", "-screen", "0", "1600x1000x24", "-dpi", "96", "-nolisten", "tcp"];
+        // Without `-noreset` the server starts anew when its last client leaves, which throws out whoever
+        // connects at that moment. Xvfb picks a free number itself and says it once it can be used.
+        let screen =
+            ["-displayfd", "1", "-screen", "0", "1600x1000x24", "-dpi", "96", "-nolisten", "tcp", "-noreset"];
         let mut xvfb = program("Xvfb");
         let (xvfb, number) = announced(xvfb.args(screen), &folder.join("logs/xvfb.log")).await?;
 

@@ -40,7 +40,9 @@ impl Serve<'_> {
     pub fn start(self) -> Result<Served> {
         let mut command = Command::new(program(self.program)?);
         command.args(["serve", "--port", "0", "--data-dir"]).arg(&self.data);
-        command.envs(HERMETIC_GIT).envs(self.env).env("SHELL", "/bin/sh").env("FORGE_UNDO_WINDOW_MS", "0");
+        command.envs(HERMETIC_GIT).envs(self.env).env("SHELL", "/bin/sh");
+        // No profile of whoever runs the tests: a login shell reads it.
+        command.env("HOME", self.data.parent().unwrap_or(&self.data));
         let log =
             std::fs::OpenOptions::new().create(true).append(true).open(self.data.with_extension("log"))?;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
