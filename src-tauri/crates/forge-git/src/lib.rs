@@ -26,6 +26,7 @@ mod rebase;
 mod refs;
 mod repo;
 mod restore;
+mod settle;
 mod status;
 #[cfg(test)]
 mod testing;

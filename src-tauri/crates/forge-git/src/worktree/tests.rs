@@ -247,13 +247,3 @@ async fn a_creation_given_up_at_any_time_can_be_repeated() {
     }
     assert_eq!(repo.worktrees().await.unwrap().len(), 7);
 }
-
-#[tokio::test]
-async fn a_settled_index_is_written_again_and_says_when_it_cannot() {
-    let sandbox = Sandbox::new().await;
-    let repo = sandbox.repo().await;
-    let spec = spec(&sandbox, "1");
-    repo.create_worktree(&spec).await.unwrap();
-    repo.settle_index(&spec.path).await.unwrap();
-    assert_eq!(repo.status(&spec.path).await.unwrap(), []);
-}
