@@ -1,0 +1,82 @@
+//! A kill at every boundary of the pipeline, then a restart: the task arrives, each effect happened once,
+//! the target is before or after and never between, and nothing is left behind.
+
+mod story;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result};
+use forge_tests::serve::Serve;
+use story::Story;
+
+/// The boundaries that one undisturbed task passes, each with how often, as the program itself tells them.
+async fn boundaries() -> Result<BTreeMap<String, u32>> {
+    let mut story = Story::new("trace")?;
+    let trace = story.folder().join("trace.txt");
+    let env = vec![(forge_testkit::fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
+    story.serve(Serve { program: "forge-faulty", data: story.data(), env })?;
+    story.run_to_the_end().await?;
+    story.check().await?;
+    let mut passed = BTreeMap::new();
+    for line in std::fs::read_to_string(trace).context("no boundary was passed")?.lines() {
+        *passed.entry(line.to_owned()).or_default() += 1;
+    }
+    Ok(passed)
+}
+
+/// Kills at the n-th passing of a boundary, restarts without a fault, and looks.
+async fn survives(point: &str, times: u32) -> Result<()> {
+    let mut story = Story::new(point)?;
+    let fault = vec![(forge_testkit::fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))];
+    let first = Serve { program: "forge-faulty", data: story.data(), env: fault };
+    match story.serve(first) {
+        // It may be ended before it could say where it is.
+        Err(_) => story.ended_early(),
+        Ok(()) => story.run_until_it_ends().await?,
+    }
+    story.serve(Serve { program: "forge-faulty", data: story.data(), env: Vec::new() })?;
+    story.run_to_the_end().await?;
+    story.check().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_at_any_boundary_loses_nothing() -> Result<()> {
+    let passed = boundaries().await?;
+    // What the story is made of must be among them, or this test would pass on nothing.
+    for expected in [
+        "claim.committed",
+        "workspace.made",
+        "execution.started",
+        "work.committed",
+        "merge.intended",
+        "merge.landed",
+        "cleanup.removed",
+    ] {
+        assert!(passed.contains_key(expected), "{expected} is not among {passed:?}");
+    }
+    let mut cases: Vec<(String, u32)> = Vec::new();
+    for (point, times) in &passed {
+        cases.push((point.clone(), 1));
+        if *times > 1 {
+            cases.push((point.clone(), *times));
+        }
+    }
+    println!("{} kills at {} boundaries", cases.len(), passed.len());
+    let mut running = tokio::task::JoinSet::new();
+    let mut failures = Vec::new();
+    let mut left = cases.into_iter();
+    loop {
+        while running.len() < 3 {
+            let Some((point, times)) = left.next() else { break };
+            running.spawn(async move {
+                survives(&point, times).await.with_context(|| format!("killed at {point}#{times}"))
+            });
+        }
+        match running.join_next().await {
+            None => break,
+            Some(done) => failures.extend(done?.err().map(|error| format!("{error:#}"))),
+        }
+    }
+    assert!(failures.is_empty(), "{} kills were not survived:\n{}", failures.len(), failures.join("\n\n"));
+    Ok(())
+}
