@@ -25,7 +25,7 @@ import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
 import { FileTree } from "./FileTree.tsx";
 import { FileView } from "./FileView.tsx";
 import { stepTo, type ChangeStart } from "./hunks.ts";
-import { fileOrder } from "./tree.ts";
+import { fileOrder, firstToRead } from "./tree.ts";
 import type { DiffStyle, DiffViewHandle } from "./view.ts";
 import { isViewed, setViewed, useViewedMarks } from "./viewed.ts";
 import styles from "./DiffTab.module.css";
@@ -44,12 +44,13 @@ interface Navigation {
 /** Where the person is among files and changes. */
 function useNavigation(
   paths: readonly string[],
+  first: string | null,
   view: React.RefObject<DiffViewHandle | null>,
   changes: React.RefObject<readonly ChangeStart[]>,
 ): Navigation {
   const [chosen, setChosen] = useState<string | null>(null);
   const change = useRef<number | null>(null);
-  const path = chosen !== null && paths.includes(chosen) ? chosen : (paths[0] ?? null);
+  const path = chosen !== null && paths.includes(chosen) ? chosen : first;
   const choose = useCallback((next: string) => {
     change.current = null;
     setChosen(next);
@@ -262,8 +263,9 @@ export default function DiffTab({ task }: { task: Task }) {
     { enabled: !gone, keepPrevious: true },
   );
   const summary = answer.data;
-  const paths = useMemo(() => fileOrder(summary?.files ?? []).map(({ path }) => path), [summary]);
-  const navigation = useNavigation(paths, view, changes);
+  const files = useMemo(() => fileOrder(summary?.files ?? []), [summary]);
+  const paths = useMemo(() => files.map(({ path }) => path), [files]);
+  const navigation = useNavigation(paths, firstToRead(files), view, changes);
   useDiffKeys(navigation);
   const onChanges = useCallback((next: readonly ChangeStart[]) => {
     changes.current = next;

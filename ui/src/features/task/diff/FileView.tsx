@@ -12,6 +12,7 @@ import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { bytes, whole } from "../numbers.ts";
+import { Fallback } from "./Fallback.tsx";
 import { KindMark } from "./KindMark.tsx";
 import { PlainDiff } from "./PlainDiff.tsx";
 import { changeStarts, diffRows, type ChangeStart } from "./hunks.ts";
@@ -119,29 +120,33 @@ function Body({
     return <EmptyState title={t("diff.noContent")}>{modes}</EmptyState>;
   }
   const label = t("diff.changesIn", { path: change.path });
-  const plain = diff.plain || !hasWorkers;
+  const plain = (
+    <PlainDiff
+      rows={rows}
+      columns={diff.columns}
+      label={label}
+      onEndReached={diff.more}
+      handle={handle}
+    />
+  );
   return (
     <>
       {diff.plain && <p className={styles.notice}>{t("diff.plain")}</p>}
       {diff.first.lossy && <p className={styles.notice}>{t("diff.lossy")}</p>}
-      {plain ? (
-        <PlainDiff
-          rows={rows}
-          columns={diff.columns}
-          label={label}
-          onEndReached={diff.more}
-          handle={handle}
-        />
+      {diff.plain || !hasWorkers ? (
+        plain
       ) : (
-        <Suspense fallback={<div className={styles.loading} aria-busy />}>
-          <ColourDiff
-            change={diff.first.change}
-            hunks={hunks}
-            diffStyle={diffStyle}
-            label={label}
-            handle={handle}
-          />
-        </Suspense>
+        <Fallback instead={plain}>
+          <Suspense fallback={<div className={styles.loading} aria-busy />}>
+            <ColourDiff
+              change={diff.first.change}
+              hunks={hunks}
+              diffStyle={diffStyle}
+              label={label}
+              handle={handle}
+            />
+          </Suspense>
+        </Fallback>
       )}
       {diff.error && (
         <ErrorState title={t("diff.fileFailed")} error={diff.error} onRetry={diff.retry} />

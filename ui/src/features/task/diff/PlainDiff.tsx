@@ -20,7 +20,8 @@ function Line({ row }: { row: DiffRow }) {
   if (row.type === "gap") {
     return (
       <div className={styles.gap}>
-        <span className={styles.range}>{`@@ -${row.oldNo} +${row.newNo} @@`}</span> {row.header}
+        <span className={styles.range}>{`@@ -${row.oldNo} +${row.newNo} @@`}</span>
+        {row.header}
       </div>
     );
   }

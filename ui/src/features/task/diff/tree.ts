@@ -84,3 +84,9 @@ export function treeRows(
 export function fileOrder(files: readonly FileChange[]): readonly FileChange[] {
   return treeRows(files, new Set()).flatMap((row) => (row.type === "file" ? [row.change] : []));
 }
+
+/** What to open with: the first file that a person wrote and can read. */
+export function firstToRead(files: readonly FileChange[]): string | null {
+  const readable = files.find(({ binary, generated }) => !binary && !generated);
+  return (readable ?? files[0])?.path ?? null;
+}

@@ -41,10 +41,12 @@ export function useFileDiff(
   const { data, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
   const first = data?.pages[0];
   const small = (first?.total_rows ?? 0) <= plainFrom;
+  const loaded = data?.pages.length ?? 0;
   const wantsMore = small && hasNextPage && !isFetching && !isFetchNextPageError;
   useEffect(() => {
-    if (wantsMore) void fetchNextPage();
-  }, [wantsMore, fetchNextPage]);
+    // Said once per page: a quick host answers before "fetching" was ever drawn.
+    if (wantsMore && loaded > 0) void fetchNextPage();
+  }, [wantsMore, loaded, fetchNextPage]);
 
   const hunks = useMemo(() => joinPages(data?.pages ?? []), [data]);
   const columns = useMemo(() => longestLine(hunks), [hunks]);
