@@ -190,15 +190,19 @@ async fn follow_after(
         act().await?;
         return shown(at, at.call("task_get", json!({ "task_id": id })).await?).await;
     }
+    let moves = async || at.call("task_transitions", json!({ "task_id": id })).await;
+    let moves_before = items(&moves().await?).len();
     // Listened to before the act, so that nothing of what follows is missed.
     let mut changes = at.door.changes().await?;
+    let mut moves_told = 0;
     act().await?;
     loop {
         // Read twice around the steps: an agent that ends in between leaves new ones behind.
         let before = at.call("task_get", json!({ "task_id": id })).await?;
-        let transitions = at.call("task_transitions", json!({ "task_id": id })).await?;
+        let transitions = moves().await?;
         let task = at.call("task_get", json!({ "task_id": id })).await?;
-        if before == task && story::rest(&task, &transitions).is_some() {
+        let all_told = moves_before + moves_told >= items(&transitions).len();
+        if all_told && before == task && story::rest(&task, &transitions).is_some() {
             return shown(at, task).await;
         }
         // One of this task's; the others change nothing here.
@@ -209,6 +213,7 @@ async fn follow_after(
                 None => return Err(CliError::Interrupted),
             }
         };
+        moves_told += usize::from(event["type"] == "task.status_changed");
         if let Some(sentence) = story::sentence(&event) {
             say(&format!("#{} {sentence}", task["number"]));
         }
