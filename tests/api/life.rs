@@ -36,7 +36,7 @@ async fn it_ends_in_good_order_whatever_is_open() -> Result<()> {
     let checked = server.task(&project, json!({})).await?;
     let claim = json!({ "agent_id": "user", "version": checked["version"] });
     server.post(&format!("/tasks/{}/claim", text(&checked, "id")), claim).await?;
-    let checked = server.until(&checked, |task| task["workspace"]["status"] == "active").await?;
+    let checked = server.until(&checked, is_ready).await?;
     let moved = json!({ "to": "review", "version": checked["version"] });
     let waiting = server.request(Method::POST, &format!("/tasks/{}/transition", text(&checked, "id")));
     let waiting = tokio::spawn(waiting.json(&moved).send());
@@ -64,6 +64,11 @@ async fn it_ends_in_good_order_whatever_is_open() -> Result<()> {
     Ok(())
 }
 
+/// Whether a person can work on a task: its worktree is there and its state is entered.
+fn is_ready(task: &Value) -> bool {
+    task["workspace"]["status"] == "active" && task["entry_barrier"].is_null()
+}
+
 /// Moving a task away from its agent ends the agent first, which takes seconds when it does not listen.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_hangs_up_changes_nothing() -> Result<()> {
@@ -84,13 +89,16 @@ async fn a_client_that_hangs_up_changes_nothing() -> Result<()> {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    // Read again: that its run began is a change of the task, too.
+    let task = server.get(&format!("/tasks/{id}")).await?;
     let away = server
         .request(Method::POST, &format!("/tasks/{id}/transition"))
         .json(&json!({ "to": "todo", "version": task["version"] }))
-        .timeout(Duration::from_millis(300))
+        .timeout(Duration::from_secs(1))
         .send()
         .await;
-    assert!(away.is_err_and(|error| error.is_timeout()), "it was to be cut off");
+    let cut_off = away.as_ref().is_err_and(reqwest::Error::is_timeout);
+    assert!(cut_off, "it was to be cut off: {away:?}");
     let now = server.until(&task, |task| task["status"] == "todo").await?;
     assert!(now["live"].is_null());
     let transitions: Value =
