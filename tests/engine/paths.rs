@@ -218,3 +218,22 @@ async fn a_second_conflict_stays_with_a_person() -> Result<()> {
     assert_eq!(sandbox.repo.show("main", "src/a.txt").as_deref(), Some("main"), "the target is as it was");
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_works_without_agent_from_column_to_column() -> Result<()> {
+    let sandbox = Sandbox::new(json!({})).await?;
+    let task = sandbox.task("By hand", &[], json!({ "roles": {} })).await?;
+    let step = async |to: &str| -> Result<serde_json::Value> {
+        let version = sandbox.get(&task).await?["version"].clone();
+        Ok(sandbox
+            .call("task_transition", json!({ "task_id": task["id"], "to": to, "version": version }))
+            .await?)
+    };
+    assert_eq!(step("in_progress").await?["task"]["workspace"], json!(null), "nobody to make a worktree for");
+    let review = step("review").await?;
+    assert_eq!(review["review"]["status"], "awaiting_human");
+    let answer = sandbox.call("review_approve", json!({ "task_id": task["id"] })).await?;
+    assert_eq!(answer["task"]["status"], "done");
+    assert_eq!(sandbox.repo.git(&["log", "--oneline"])?.lines().count(), 1, "nothing was merged");
+    Ok(())
+}

@@ -235,6 +235,23 @@ impl Session {
         self.post("/execute/async", json!({ "script": script, "args": arguments })).await
     }
 
+    /// Makes the page this large; the window around it grows with it.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn resize(&self, width: u32, height: u32) -> Result<()> {
+        let (mut frame_width, mut frame_height) = (0, 0);
+        // The frame's size shows only once there is a frame: a second try makes up for it.
+        for _ in 0..2 {
+            let size = json!({ "width": i64::from(width) + frame_width, "height": i64::from(height) + frame_height });
+            self.post("/window/rect", size).await?;
+            let inner = self.execute("return [innerWidth, innerHeight]", &[]).await?;
+            frame_width += i64::from(width) - inner[0].as_i64().unwrap_or_default();
+            frame_height += i64::from(height) - inner[1].as_i64().unwrap_or_default();
+        }
+        Ok(())
+    }
+
     /// The page as a PNG picture.
     ///
     /// # Errors

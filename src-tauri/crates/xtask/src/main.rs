@@ -1,11 +1,13 @@
-//! The one developer tool: `cargo xtask run`, `test`, `codegen` and `tidy`.
+//! The one developer tool: `cargo xtask run`, `test`, `codegen`, `tidy`, `shots` and `bench`.
 //!
 //! It depends on next to nothing, so that it is there seconds after a clone, before anything else can be
 //! built. Deliberately absent: knowledge of the product. It installs, builds, starts programs and reads files.
 
+mod bench;
 mod codegen;
 mod program;
 mod run;
+mod shots;
 mod suite;
 mod system;
 mod tidy;
@@ -39,6 +41,17 @@ enum Task {
     },
     /// Check who knows whom, file sizes and what must not be committed.
     Tidy,
+    /// Open the window, visit each screen in both themes, keep the pictures.
+    Shots {
+        /// Only the scenes whose name has this in it.
+        scene: Option<String>,
+    },
+    /// Measure what Forge costs beside doing the same by hand.
+    Bench {
+        /// How often each side is measured.
+        #[arg(long, default_value_t = 7)]
+        rounds: u32,
+    },
 }
 
 fn main() -> ExitCode {
@@ -58,5 +71,7 @@ fn perform(task: &Task) -> anyhow::Result<ExitCode> {
         Task::Test => suite::run(&workspace).map(|()| ExitCode::SUCCESS),
         Task::Codegen { check } => codegen::run(&workspace, *check).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::run(&workspace).map(|()| ExitCode::SUCCESS),
+        Task::Shots { scene } => shots::run(&workspace, scene.as_deref()).map(|()| ExitCode::SUCCESS),
+        Task::Bench { rounds } => bench::run(&workspace, *rounds).map(|()| ExitCode::SUCCESS),
     }
 }

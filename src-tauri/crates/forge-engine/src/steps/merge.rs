@@ -35,7 +35,7 @@ impl Engine {
         let repo = self.repo(&s.context).await?;
         let target = s.context.target_branch(&s.task);
         let Some(source) = self.merge_source(s, &repo).await? else {
-            return Ok(End::skipped("the task has no branch"));
+            return self.nothing(s, self.intent(s, &target, "").await?, "the task has no branch").await;
         };
         let queue = {
             let mut queues = locked(&QUEUES);
@@ -50,12 +50,7 @@ impl Engine {
         let request = self.merge_request(s, &target, &source);
         for _ in 0..ATTEMPTS {
             let (commit, before) = match repo.compute_merge(&request).await? {
-                MergeComputation::NothingToMerge => {
-                    merge.status = MergeStatus::Nothing;
-                    merge.reason = Some("nothing to merge".to_owned());
-                    self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
-                    return Ok(End::Ok(Some("nothing to merge".to_owned())));
-                }
+                MergeComputation::NothingToMerge => return self.nothing(s, merge, "nothing to merge").await,
                 MergeComputation::Conflict { target_before, paths, .. } => {
                     return self.conflict(s, merge, target_before, paths).await;
                 }
@@ -87,6 +82,14 @@ impl Engine {
         }
         let message = format!("{target} moved {ATTEMPTS} times while the merge was computed");
         Ok(End::Block(Trouble::new(AnnotationType::TargetUnstable, message)))
+    }
+
+    /// Records that there is nothing to merge; the task goes on as after a merge.
+    async fn nothing(&self, s: &Stepping, mut merge: MergeRow, why: &str) -> Result<End> {
+        merge.status = MergeStatus::Nothing;
+        merge.reason = Some(why.to_owned());
+        self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
+        Ok(End::Ok(Some(why.to_owned())))
     }
 
     /// What is merged: the commit that passed the review, so that nothing lands that nobody looked at; the

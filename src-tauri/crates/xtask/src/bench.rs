@@ -1,0 +1,19 @@
+//! `cargo xtask bench`: the figures, with optimisation, each beside its yardstick in the same run.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::{
+    program::{program, run as run_program},
+    workspace::Workspace,
+};
+
+/// Builds the measuring program and runs it; the figures are also written as JSON.
+pub fn run(workspace: &Workspace, rounds: u32) -> Result<()> {
+    let arguments = ["build", "--release", "--package", "forge-tests", "--bin", "forge-perf"];
+    run_program(&mut program("cargo", arguments, &workspace.root))?;
+    let mut perf = Command::new(workspace.root.join("target/release/forge-perf"));
+    perf.args(["--rounds", &rounds.to_string(), "--json", "target/bench.json"]).current_dir(&workspace.root);
+    run_program(&mut perf)
+}

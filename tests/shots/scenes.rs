@@ -1,0 +1,99 @@
+//! The scenes: an address, what is pressed there, and what must be seen before the picture is taken.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use forge_tests::window::Window;
+
+use crate::stage::{Extreme, Ordinary};
+
+/// The page settles: fonts, the diff's worker, the last answers.
+const SETTLE: Duration = Duration::from_millis(700);
+
+/// One scene.
+pub struct Scene {
+    /// Its name, also the picture's.
+    pub name: String,
+    address: String,
+    keys: Vec<Vec<&'static str>>,
+}
+
+impl Scene {
+    fn at(name: &str, address: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), address: address.into(), keys: Vec::new() }
+    }
+
+    /// Pressed after the address is reached, one combination after the other.
+    fn pressing(mut self, keys: &[&[&'static str]]) -> Self {
+        self.keys = keys.iter().map(|combination| combination.to_vec()).collect();
+        self
+    }
+
+    /// Goes there.
+    pub async fn enter(&self, window: &Window, theme: &str) -> Result<()> {
+        const GO: &str = "document.documentElement.dataset.theme = arguments[0];
+            if (document.activeElement) document.activeElement.blur();
+            location.hash = '#/gallery'; location.hash = arguments[1];";
+        window.page.press(&["\u{E00C}"]).await?;
+        window.page.execute(GO, &[theme.into(), self.address.clone().into()]).await?;
+        window.page.find("main").await?;
+        tokio::time::sleep(SETTLE).await;
+        for combination in &self.keys {
+            window.page.press(combination).await?;
+            tokio::time::sleep(SETTLE).await;
+        }
+        Ok(())
+    }
+}
+
+/// Before there is a project.
+pub fn empty() -> Vec<Scene> {
+    vec![
+        Scene::at("empty-board", "#/"),
+        Scene::at("empty-attention", "#/attention"),
+        Scene::at("empty-agents", "#/agents"),
+        Scene::at("settings", "#/settings"),
+        Scene::at("gallery", "#/gallery"),
+        Scene::at("unknown-address", "#/nowhere"),
+    ]
+}
+
+/// The demo project after a while.
+pub fn ordinary(demo: &Ordinary) -> Vec<Scene> {
+    let board = format!("#/board/{}", demo.project);
+    let panel = |number: u32| format!("{board}?task={number}");
+    let page = |number: u32| format!("#/task/{}/{number}", demo.project);
+    let mut scenes = vec![
+        Scene::at("board", board.clone()),
+        Scene::at("board-palette", board.clone()).pressing(&[&["\u{E009}", "k"]]),
+        Scene::at("board-new-task", board.clone()).pressing(&[&["c"]]),
+        Scene::at("board-keys", board.clone()).pressing(&[&["?"]]),
+        Scene::at("attention", "#/attention"),
+        Scene::at("agents", "#/agents"),
+        Scene::at("project-settings", format!("#/settings/project/{}", demo.project)),
+        Scene::at("task-missing", page(9_999)),
+        Scene::at("panel-blocked", panel(demo.blocked)),
+        Scene::at("panel-awaiting", panel(demo.awaiting)),
+        Scene::at("panel-fresh", panel(demo.fresh)),
+    ];
+    for (key, tab) in
+        [("1", "conversation"), ("2", "diff"), ("3", "review"), ("4", "timeline"), ("5", "workspace")]
+    {
+        scenes.push(Scene::at(&format!("task-{tab}"), page(demo.awaiting)).pressing(&[&[key]]));
+        scenes.push(Scene::at(&format!("task-blocked-{tab}"), page(demo.blocked)).pressing(&[&[key]]));
+    }
+    scenes.push(Scene::at("panel-done", panel(demo.done)).pressing(&[&["3"]]));
+    scenes
+}
+
+/// Many tasks, long titles, a long log, a large diff.
+pub fn extreme(extreme: &Extreme) -> Vec<Scene> {
+    let board = format!("#/board/{}", extreme.project);
+    let page = format!("#/task/{}/{}", extreme.project, extreme.large);
+    vec![
+        Scene::at("extreme-board", board.clone()),
+        Scene::at("extreme-panel", format!("{board}?task={}", extreme.long_title)),
+        Scene::at("extreme-conversation", page.clone()).pressing(&[&["1"]]),
+        Scene::at("extreme-diff", page.clone()).pressing(&[&["2"]]),
+    ]
+}
