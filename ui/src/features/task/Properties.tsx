@@ -15,6 +15,7 @@ import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { Elapsed } from "./Elapsed.tsx";
 import { compact, money } from "./numbers.ts";
+import { isClearable } from "./state.ts";
 import type { Action } from "./useAction.ts";
 import styles from "./Properties.module.css";
 
@@ -171,7 +172,7 @@ export function Properties({
           </span>
         </p>
       )}
-      {!live && task.waiting && (
+      {!live && task.waiting && !isClearable(task.waiting) && (
         <p className={styles.live}>
           <span className={styles.activity}>{task.waiting.message}</span>
           <span className={styles.since}>

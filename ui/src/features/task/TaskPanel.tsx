@@ -120,39 +120,40 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   return (
     <article
       className={styles.panel}
-      data-mode={mode}
       aria-label={t("task.label", { number: task.number, title: task.title })}
     >
-      <TaskHeader
-        task={task}
-        view={view}
-        action={action}
-        actions={actions}
-        onClose={close}
-        {...(mode === "panel" ? { onFullPage: fullPage } : {})}
-      />
-      <div className={styles.about}>
-        {action.error && (
-          <div className={styles.inset}>
-            <ActionError
-              title={t("task.actionFailed")}
-              error={action.error}
-              onDismiss={action.dismiss}
-            />
-          </div>
-        )}
-        <div className={styles.inset}>
-          <NeedBanner task={task} workflow={view?.workflow} />
-        </div>
-        <Details
+      <div className={styles.frame} data-mode={mode}>
+        <TaskHeader
           task={task}
-          projectId={projectId}
-          open={showDetails ?? isUntouched(task)}
-          onToggle={() => setShowDetails(!(showDetails ?? isUntouched(task)))}
+          view={view}
+          action={action}
+          actions={actions}
+          onClose={close}
+          {...(mode === "panel" ? { onFullPage: fullPage } : {})}
         />
-      </div>
-      <div className={styles.tabs}>
-        <Tabs label={t("task.tabs")} tabs={tabs} value={tab} onChange={setTab} />
+        <div className={styles.about}>
+          {action.error && (
+            <div className={styles.inset}>
+              <ActionError
+                title={t("task.actionFailed")}
+                error={action.error}
+                onDismiss={action.dismiss}
+              />
+            </div>
+          )}
+          <div className={styles.inset} data-area="banner">
+            <NeedBanner task={task} workflow={view?.workflow} />
+          </div>
+          <Details
+            task={task}
+            projectId={projectId}
+            open={showDetails ?? isUntouched(task)}
+            onToggle={() => setShowDetails(!(showDetails ?? isUntouched(task)))}
+          />
+        </div>
+        <div className={styles.tabs}>
+          <Tabs label={t("task.tabs")} tabs={tabs} value={tab} onChange={setTab} />
+        </div>
       </div>
     </article>
   );

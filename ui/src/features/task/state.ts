@@ -17,6 +17,9 @@ const clearable: ReadonlySet<Waiting["reason"]> = new Set([
   "held",
 ]);
 
+/** Said in the banner, where it can be ended. */
+export const isClearable = ({ reason }: Waiting): boolean => clearable.has(reason);
+
 /** Why the task needs a person, the weightiest reason first; null when it does not. */
 export type Need =
   | { readonly kind: "trouble"; readonly annotation: ErrorAnnotation }
@@ -28,7 +31,7 @@ export function needOf(task: Task, workflow: Workflow | undefined): Need {
   if (isClosed(task, workflow)) return null;
   if (task.error_annotation) return { kind: "trouble", annotation: task.error_annotation };
   if (task.review?.status === "awaiting_human") return { kind: "review" };
-  if (task.waiting && clearable.has(task.waiting.reason)) {
+  if (task.waiting && isClearable(task.waiting)) {
     return { kind: "waiting", waiting: task.waiting };
   }
   return null;

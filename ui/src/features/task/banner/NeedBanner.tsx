@@ -65,6 +65,7 @@ export function NeedBanner({ task, workflow }: { task: Task; workflow: Workflow 
   const action = useAction();
   const need = needOf(task, workflow);
   if (!need) return null;
+  const offers = asOffers(task.offers);
 
   const take = async (offer: Offer, field: string | null): Promise<boolean> => {
     const fields = field === null ? {} : { [offer.fields[0] ?? "reason"]: field };
@@ -88,7 +89,7 @@ export function NeedBanner({ task, workflow }: { task: Task; workflow: Workflow 
           evidence={
             annotation.evidence && <EvidenceBlock task={task} evidence={annotation.evidence} />
           }
-          actions={<Offers offers={asOffers(task.offers)} action={action} onTake={take} />}
+          actions={offers.length > 0 && <Offers offers={offers} action={action} onTake={take} />}
         >
           {annotation.message}
         </Banner>
@@ -136,7 +137,7 @@ export function NeedBanner({ task, workflow }: { task: Task; workflow: Workflow 
           tone="warning"
           title={t(`task.waits.${waiting.reason}`)}
           evidence={waiting.files.length > 0 && <Files files={waiting.files} />}
-          actions={<Offers offers={asOffers(task.offers)} action={action} onTake={take} />}
+          actions={offers.length > 0 && <Offers offers={offers} action={action} onTake={take} />}
         >
           {waiting.message}
           {waiting.reason === "target_checkout_dirty" && ` ${t("task.goesOn")}`}

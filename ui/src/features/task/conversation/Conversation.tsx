@@ -39,12 +39,6 @@ function Loading() {
 
 function Row({ row, names }: { row: ConversationRow; names: ReadonlyMap<string, string> }) {
   switch (row.type) {
-    case "earlier":
-      return (
-        <div className={styles.earlier} aria-busy>
-          <Skeleton width="40%" />
-        </div>
-      );
     case "head":
       return (
         <ExecutionHead
@@ -102,7 +96,7 @@ function Log({ task, executions, store, unfolded }: LogProps) {
   );
 
   const failure = error ?? earlier.error;
-  if (rows.every(({ type }) => type === "earlier")) {
+  if (rows.length === 0) {
     return error ? (
       <ErrorState title={t("conversation.failed")} error={error} onRetry={retry} />
     ) : (
@@ -119,6 +113,11 @@ function Log({ task, executions, store, unfolded }: LogProps) {
             onRetry={error ? retry : onStartReached}
           />
         )}
+        {earlier.busy && (
+          <div className={styles.earlier} aria-busy>
+            <Skeleton width={120} height={8} />
+          </div>
+        )}
         <VirtualList
           items={rows}
           keyOf={(row) => row.key}
@@ -131,7 +130,7 @@ function Log({ task, executions, store, unfolded }: LogProps) {
           role="log"
           fromEnd
           handle={list}
-          onStartReached={earlier.error ? undefined : onStartReached}
+          onStartReached={earlier.busy || earlier.error ? undefined : onStartReached}
           onAtEnd={setAtEnd}
           className={styles.list ?? ""}
         >

@@ -27,14 +27,8 @@ export interface HeadRow {
   readonly empty: boolean;
 }
 
-export interface EarlierRow {
-  readonly type: "earlier";
-  readonly key: string;
-}
-
 export type ConversationRow =
   | HeadRow
-  | EarlierRow
   | {
       readonly type: "log";
       readonly key: string;
@@ -81,8 +75,6 @@ export function rowsOf(
   stretches: Stretches,
 ): readonly ConversationRow[] {
   const rows: ConversationRow[] = [];
-  const missing = earlierThan(executions, stretches);
-  if (missing) rows.push({ type: "earlier", key: "earlier" });
   for (const execution of executions) {
     const stretch = stretches.get(execution.id);
     if (!stretch) continue;
