@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use forge_git::DiffScope;
 use forge_model::task::ExecutionMode;
 use forge_model::workflow::{Action, Audience, OnFailure, State, StateKind};
 use forge_model::workspace::WorkspaceStatus;
@@ -109,10 +108,7 @@ impl Engine {
         let Some(workspace) = self.active_workspace(task).await? else { return Ok(None) };
         let repo = self.repo(context).await?;
         let worktree = Path::new(&workspace.path);
-        let scope =
-            DiffScope::Worktree { worktree: worktree.to_owned(), base: workspace.base_commit.clone() };
-        let changed: Vec<String> =
-            repo.diff_files(&scope).await?.files.into_iter().map(|file| file.path).collect();
+        let changed = repo.changed_paths(worktree, &workspace.base_commit).await?;
         let marked = repo.conflict_markers(worktree, &changed).await?;
         Ok((!marked.is_empty()).then(|| {
             (format!("conflict markers are left in {}", marked.join(", ")), json!({ "files": marked }))

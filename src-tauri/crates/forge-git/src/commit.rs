@@ -27,7 +27,10 @@ impl Repo {
     ) -> Result<Option<String>, GitError> {
         let git_dir = self.git_dir(worktree).await?;
         let add = self.at(worktree, Kind::User).args(["add", "-A"]);
-        self.run_in_index(&git_dir, add).await?;
+        // Who commits does not depend on what: both are asked at once.
+        let (added, identity) =
+            tokio::join!(self.run_in_index(&git_dir, add), self.identity(worktree, author));
+        added?;
         let unchanged = self
             .at(worktree, Kind::Read)
             .args(["diff", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none"])
@@ -40,7 +43,7 @@ impl Repo {
         }
         let commit = self
             .at(worktree, Kind::User)
-            .envs(self.identity(worktree, author).await?)
+            .envs(identity?)
             // The configured clean-up could drop lines that start with `#`.
             .args(["commit", "--quiet", "--no-status", "--cleanup=whitespace", "--file=-"])
             .input(message.as_bytes());

@@ -18,6 +18,7 @@ pub mod guard;
 mod identity;
 mod index;
 mod land;
+mod local;
 mod lock;
 mod merge;
 mod object;
@@ -34,7 +35,7 @@ mod trash;
 mod worktree;
 
 pub use backup::Backup;
-pub use diff::{DiffPage, DiffScope};
+pub use diff::{DiffCounts, DiffPage, DiffScope};
 pub use discard::Discarded;
 pub use error::{ForeignReason, GitError, LockHolder};
 pub use land::Landing;

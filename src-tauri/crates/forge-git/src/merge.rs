@@ -162,12 +162,8 @@ impl Repo {
                 Relation::Ahead | Relation::Diverged => self.replay(request, tips).await,
             };
         }
-        // Merging is by far the longest part and nearly always needed: it does not wait for the answer to
-        // whether it is.
         let author = request.author.as_ref().map(|(name, email)| (name.as_str(), email.as_str()));
-        let (relation, merged, maker) =
-            tokio::join!(self.relation(request, &tips), self.merge_tips(&tips), self.commit_maker(author));
-        let tree = match relation? {
+        let (tree, maker) = match self.relation(request, &tips).await? {
             Relation::Contained => return Ok(MergeComputation::NothingToMerge),
             Relation::Ahead if tips.source_tree == tips.target_tree => {
                 return Ok(MergeComputation::NothingToMerge);
@@ -179,16 +175,23 @@ impl Repo {
                     fast_forward: true,
                 });
             }
-            Relation::Ahead => tips.source_tree.clone(),
-            Relation::Diverged => match merged? {
-                Merged::Tree(tree) if tree == tips.target_tree => {
-                    return Ok(MergeComputation::NothingToMerge);
+            Relation::Ahead => (tips.source_tree.clone(), self.commit_maker(author).await),
+            Relation::Diverged => {
+                let (merged, maker) = tokio::join!(self.merge_tips(&tips), self.commit_maker(author));
+                match merged? {
+                    Merged::Tree(tree) if tree == tips.target_tree => {
+                        return Ok(MergeComputation::NothingToMerge);
+                    }
+                    Merged::Tree(tree) => (tree, maker),
+                    Merged::Conflict { paths, messages } => {
+                        return Ok(MergeComputation::Conflict {
+                            target_before: tips.target,
+                            paths,
+                            messages,
+                        });
+                    }
                 }
-                Merged::Tree(tree) => tree,
-                Merged::Conflict { paths, messages } => {
-                    return Ok(MergeComputation::Conflict { target_before: tips.target, paths, messages });
-                }
-            },
+            }
         };
         let parents: &[&str] = match request.strategy {
             MergeStrategy::Merge => &[&tips.target, &tips.source],
@@ -200,6 +203,15 @@ impl Repo {
 
     async fn tips(&self, target_branch: &str, source: &str) -> Result<Tips, GitError> {
         let target = format!("refs/heads/{target_branch}");
+        let (branch, other) = (target.clone(), source.to_owned());
+        let known = self.locally(move |local| {
+            let (target, source) = (local.resolve(&branch)??, local.resolve(&other)??);
+            let (target_tree, source_tree) = (local.tree_of(&target)?, local.tree_of(&source)?);
+            Some(Tips { target, target_tree, source, source_tree })
+        });
+        if let Some(known) = known.await {
+            return Ok(known);
+        }
         let names = [&target, source].map(|n| [format!("{n}^{{commit}}"), format!("{n}^{{tree}}")]);
         let asked =
             self.read().args(["rev-parse", "--end-of-options"]).args(names.as_flattened()).run().await?;

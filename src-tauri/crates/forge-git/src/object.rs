@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use git2::{Odb, Oid};
+use git2::{ObjectType, Odb, Oid};
 
 use crate::bytes;
 use crate::error::GitError;
@@ -48,6 +48,17 @@ impl Objects {
         Some(size as u64)
     }
 
+    pub(crate) fn is_commit(&self, oid: Oid) -> bool {
+        let header = self.odb().and_then(|odb| odb.read_header(oid).ok());
+        header.is_some_and(|(_, kind)| kind == ObjectType::Commit)
+    }
+
+    /// `None` for what is no commit, or cannot be read here.
+    pub(crate) fn commit(&self, oid: Oid) -> Option<Commit> {
+        let object = self.odb()?.read(oid).ok()?;
+        (object.kind() == ObjectType::Commit).then(|| Commit::parse(object.data()))?
+    }
+
     fn odb(&self) -> Option<&Odb<'static>> {
         if let Some(open) = self.odb.get() {
             return Some(open);
@@ -61,6 +72,33 @@ impl Objects {
 /// libgit2 pads short names with zeros; only full SHA-1 names are meant here.
 fn parse(oid: &str) -> Option<Oid> {
     (oid.len() == 40).then(|| Oid::from_str(oid).ok()).flatten()
+}
+
+/// What a commit says about its place in history.
+#[derive(Debug, Clone)]
+pub(crate) struct Commit {
+    pub(crate) tree: Oid,
+    pub(crate) parents: Vec<Oid>,
+    /// When it was committed, seconds since 1970.
+    pub(crate) at: i64,
+}
+
+impl Commit {
+    fn parse(data: &[u8]) -> Option<Commit> {
+        // Names may be in any encoding; what is looked at here is ASCII.
+        let mut lines = data.split(|b| *b == b'\n').map(String::from_utf8_lossy);
+        let tree = Oid::from_str(lines.next()?.strip_prefix("tree ")?).ok()?;
+        let mut parents = Vec::new();
+        for line in lines.by_ref().take_while(|line| !line.is_empty()) {
+            if let Some(parent) = line.strip_prefix("parent ") {
+                parents.push(Oid::from_str(parent).ok()?);
+            } else if line.starts_with("committer ") {
+                let at = line.rsplit(' ').nth(1)?.parse().ok()?;
+                return Some(Commit { tree, parents, at });
+            }
+        }
+        None
+    }
 }
 
 /// One commit of a log.

@@ -55,6 +55,10 @@ impl Repo {
 
     /// The object a full ref name holds, whatever its type.
     pub(crate) async fn ref_value(&self, name: &str) -> Result<Option<String>, GitError> {
+        let wanted = name.to_owned();
+        if let Some(known) = self.locally(move |local| local.reference(&wanted)).await {
+            return Ok(known);
+        }
         let output = self
             .bare(Kind::Read)
             .args(["rev-parse", "-q", "--verify", "--end-of-options", name])

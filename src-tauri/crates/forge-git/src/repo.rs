@@ -127,22 +127,38 @@ impl Repo {
 
     /// The commit (hex) a name leads to, `None` when it leads to none.
     pub async fn resolve(&self, rev: &str) -> Result<Option<String>, GitError> {
-        self.parse(&format!("{rev}^{{commit}}")).await
+        let name = rev.to_owned();
+        match self.locally(move |local| local.resolve(&name)).await {
+            Some(known) => Ok(known),
+            None => self.parse(&format!("{rev}^{{commit}}")).await,
+        }
     }
 
     /// The tree (hex) of a commit.
     pub async fn tree_of(&self, rev: &str) -> Result<String, GitError> {
+        let name = rev.to_owned();
+        if let Some(known) = self.locally(move |local| local.tree_of(&name)).await {
+            return Ok(known);
+        }
         let found = self.parse(&format!("{rev}^{{tree}}")).await?;
         found.ok_or_else(|| GitError::UnknownRevision { rev: rev.to_owned() })
     }
 
     /// Whether `a` is `b` or one of its ancestors.
     pub async fn is_ancestor(&self, a: &str, b: &str) -> Result<bool, GitError> {
-        self.read().args(["merge-base", "--is-ancestor", "--end-of-options", a, b]).yes().await
+        let (one, other) = (a.to_owned(), b.to_owned());
+        match self.locally(move |local| local.is_ancestor(&one, &other)).await {
+            Some(known) => Ok(known),
+            None => self.read().args(["merge-base", "--is-ancestor", "--end-of-options", a, b]).yes().await,
+        }
     }
 
     /// The best common ancestor, `None` when the histories are unrelated.
     pub async fn merge_base(&self, a: &str, b: &str) -> Result<Option<String>, GitError> {
+        let (one, other) = (a.to_owned(), b.to_owned());
+        if let Some(known) = self.locally(move |local| local.merge_base(&one, &other)).await {
+            return Ok(Some(known));
+        }
         let command = self.read().args(["merge-base", "--end-of-options", a, b]);
         let args = command.shown();
         let output = command.run().await?;
@@ -155,6 +171,10 @@ impl Repo {
 
     /// The commit a worktree stands on.
     pub async fn head(&self, worktree: &Path) -> Result<String, GitError> {
+        let dir = worktree.to_owned();
+        if let Some(known) = self.locally(move |local| local.head(&local.git_dir(&dir)?)).await {
+            return Ok(known);
+        }
         let output = self
             .at(worktree, Kind::Read)
             .args(["rev-parse", "-q", "--verify", "HEAD^{commit}"])
@@ -190,6 +210,10 @@ impl Repo {
 
     /// The git directory of one worktree.
     pub(crate) async fn git_dir(&self, worktree: &Path) -> Result<PathBuf, GitError> {
+        let dir = worktree.to_owned();
+        if let Some(known) = self.locally(move |local| local.git_dir(&dir)).await {
+            return Ok(known);
+        }
         let said = self.at(worktree, Kind::Read).args(["rev-parse", "--absolute-git-dir"]).ok().await?;
         let said = said.strip_suffix(b"\n").unwrap_or(&said);
         Ok(bytes::path(said).to_owned())
@@ -223,6 +247,17 @@ pub(crate) fn operation_in(git_dir: &Path) -> Option<Operation> {
         ("REVERT_HEAD", Operation::Revert),
     ];
     signs.into_iter().find(|(sign, _)| git_dir.join(sign).exists()).map(|(_, operation)| operation)
+}
+
+/// Where a worktree's `.git` file leads.
+pub(crate) fn dot_git_target(worktree: &Path) -> Option<PathBuf> {
+    let dot_git = worktree.join(".git");
+    if !dot_git.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
+    let content = std::fs::read(&dot_git).ok()?;
+    let target = content.strip_prefix(b"gitdir: ")?;
+    Some(worktree.join(bytes::path(target.strip_suffix(b"\n").unwrap_or(target))))
 }
 
 async fn main_work_tree(

@@ -10,7 +10,7 @@ use crate::bytes;
 use crate::command::Kind;
 use crate::error::{ForeignReason, GitError};
 use crate::lock::{self, Purpose, Turn, turn};
-use crate::repo::Repo;
+use crate::repo::{Repo, dot_git_target};
 use crate::trash::Trash;
 
 /// The reason git gives the lock it puts on a worktree while it is being added.
@@ -337,17 +337,6 @@ fn is_free(path: &Path) -> Result<bool, GitError> {
         Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => Ok(false),
         Err(source) => Err(GitError::Io { doing: "look into", path: path.to_owned(), source }),
     }
-}
-
-/// Where a worktree's `.git` file leads.
-fn dot_git_target(worktree: &Path) -> Option<PathBuf> {
-    let dot_git = worktree.join(".git");
-    if !dot_git.symlink_metadata().ok()?.is_file() {
-        return None;
-    }
-    let content = std::fs::read(&dot_git).ok()?;
-    let target = content.strip_prefix(b"gitdir: ")?;
-    Some(worktree.join(bytes::path(target.strip_suffix(b"\n").unwrap_or(target))))
 }
 
 /// The branch that a rebase in this git directory will move when it is done.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use forge_git::{DiffScope, GitError};
+use forge_git::GitError;
 use forge_model::actor::Actor;
 use forge_model::budget::BudgetKind;
 use forge_model::execution::Execution;
@@ -47,13 +47,13 @@ impl Engine {
         let head = repo.head(worktree).await?;
         let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
         let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
-        let summary = repo.diff_files(&DiffScope::Commits { base, head: head.clone() }).await?;
+        let counts = repo.diff_counts(&base, &head).await?;
         execution.after_commit = Some(head);
         let mut tx = self.store().write().await?;
         executions::update(&mut tx, &execution).await?;
         if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
-            let files = u32::try_from(summary.files.len()).unwrap_or(u32::MAX);
-            task.diff_stat = Some(DiffStat { files, added: summary.added, removed: summary.removed });
+            task.diff_stat =
+                Some(DiffStat { files: counts.files, added: counts.added, removed: counts.removed });
             tasks::update(&mut tx, &mut task, self.now()).await?;
         }
         tx.commit().await?;

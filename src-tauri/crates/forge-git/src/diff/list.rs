@@ -7,7 +7,7 @@ use std::sync::Arc;
 use forge_model::diff::{DiffSummary, FileChange, FileChangeKind};
 
 use super::memory::Changes;
-use super::{DiffScope, Ends, RawChange};
+use super::{DiffCounts, DiffScope, Ends, RawChange};
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
@@ -32,6 +32,33 @@ impl Repo {
         let sum = |of: fn(&FileChange) -> u32| files.iter().map(of).fold(0, u32::saturating_add);
         let (added, removed) = (sum(|f| f.added), sum(|f| f.removed));
         Ok(DiffSummary { base: ends.base, head: ends.head, files, added, removed })
+    }
+
+    /// How much two commits differ: files, lines added, lines removed, as [`Repo::diff_files`] counts them.
+    pub async fn diff_counts(&self, base: &str, head: &str) -> Result<DiffCounts, GitError> {
+        let scope = DiffScope::Commits { base: base.to_owned(), head: head.to_owned() };
+        let ends = self.ends(&scope).await?;
+        let changes = self.list_tracked(&scope, &ends, None, &["--numstat"], &[]).await?;
+        let sum = |of: fn(&FileChange) -> u32| {
+            changes.iter().map(|raw| of(&raw.change)).fold(0, u32::saturating_add)
+        };
+        let files = u32::try_from(changes.len()).unwrap_or(u32::MAX);
+        Ok(DiffCounts { files, added: sum(|f| f.added), removed: sum(|f| f.removed) })
+    }
+
+    /// The paths that differ between a commit and a worktree's files, untracked ones included, sorted. Of a
+    /// renamed file both.
+    pub async fn changed_paths(&self, worktree: &Path, base: &str) -> Result<Vec<String>, GitError> {
+        let scope = DiffScope::Worktree { worktree: worktree.to_owned(), base: base.to_owned() };
+        let ends = self.ends(&scope).await?;
+        let (changes, untracked) = tokio::try_join!(
+            self.list_tracked(&scope, &ends, None, &["--no-renames"], &[]),
+            self.list_untracked(worktree)
+        )?;
+        let mut paths: Vec<String> =
+            changes.into_iter().chain(untracked).map(|raw| raw.change.path).collect();
+        paths.sort();
+        Ok(paths)
     }
 
     async fn list_and_remember(&self, scope: &DiffScope, ends: &Ends) -> Result<Arc<Changes>, GitError> {

@@ -53,6 +53,17 @@ impl DiffScope {
     }
 }
 
+/// How much changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiffCounts {
+    /// Changed files.
+    pub files: u32,
+    /// Lines that are new.
+    pub added: u32,
+    /// Lines that are gone.
+    pub removed: u32,
+}
+
 /// Which rows of a file's diff are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiffPage {

@@ -382,3 +382,26 @@ async fn a_list_that_is_out_of_date_misleads_nobody() {
     let committed = repo.diff_file(&scope, "Cargo.lock", DiffPage::default()).await;
     assert!(matches!(committed, Err(GitError::NotInDiff { .. })));
 }
+
+#[tokio::test]
+async fn counts_and_paths_are_those_of_the_full_list() {
+    let sandbox = Sandbox::new().await;
+    sandbox
+        .commit("base", &[("kept", "1\n2\n"), ("old", &"line\n".repeat(20)), ("gone", "x\n"), ("bin", "\0")]);
+    let base = sandbox.head();
+    sandbox.remove("gone");
+    fs::rename(sandbox.path("old"), sandbox.path("renamed")).unwrap();
+    let head = sandbox.commit("head", &[("kept", "1\n3\n"), ("added", "a\nb\n"), ("bin", "\0\0")]);
+    let repo = sandbox.repo().await;
+    let scope = DiffScope::Commits { base: base.clone(), head: head.clone() };
+    let full = repo.diff_files(&scope).await.unwrap();
+    let counts = repo.diff_counts(&base, &head).await.unwrap();
+    assert_eq!(
+        (counts.files as usize, counts.added, counts.removed),
+        (full.files.len(), full.added, full.removed)
+    );
+    assert_eq!((counts.files, counts.added, counts.removed), (5, 3, 2));
+    sandbox.write("ünï/new", "x");
+    let paths = repo.changed_paths(repo.root(), &base).await.unwrap();
+    assert_eq!(paths, ["added", "bin", "gone", "kept", "old", "renamed", "ünï/new"]);
+}
