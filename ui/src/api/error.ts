@@ -38,6 +38,11 @@ export class ApiError extends Error {
   }
 }
 
+/** What went wrong and what to do, as one paragraph. */
+export function errorText({ message, hints }: ApiError): string {
+  return [message, ...hints].map((part) => (/[.!?]$/.test(part) ? part : `${part}.`)).join(" ");
+}
+
 interface WireError {
   code: string;
   message: string;

@@ -27,7 +27,7 @@ it("tells the host that it is ready once something is painted", async () => {
 });
 
 it("marks where one is, and goes elsewhere by link and by keys", async () => {
-  await open("#/board/p2", "Board");
+  await open("#/board/p2", "Parser");
   const nav = screen.getByRole("navigation");
   expect(within(nav).getByRole("link", { current: "page" }).textContent).toContain("Board");
   expect(within(nav).getByRole("button", { name: "Project: Parser" })).toBeTruthy();
@@ -35,8 +35,8 @@ it("marks where one is, and goes elsewhere by link and by keys", async () => {
   await userEvent.keyboard("ga");
   await screen.findByRole("heading", { level: 1, name: "Attention" });
   await userEvent.keyboard("gb");
-  await screen.findByRole("heading", { level: 1, name: "Board" });
-  expect(location.hash).toBe("#/board/p1");
+  await screen.findByRole("heading", { level: 1, name: "Parser" });
+  expect(location.hash).toBe("#/board/p2");
 });
 
 it("finds and runs commands in the palette", async () => {

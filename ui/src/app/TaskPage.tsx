@@ -1,10 +1,15 @@
+import { Suspense, lazy } from "react";
 import { useTranslation } from "react-i18next";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { useOp } from "#ui/api/client.ts";
-import { TaskPanel } from "#ui/features/task/TaskPanel.tsx";
 import { useRoute } from "./router.ts";
 import { Screen } from "./Screen.tsx";
+
+// The panel brings a diff viewer with it, for which no board should have to wait.
+const TaskPanel = lazy(async () => ({
+  default: (await import("#ui/features/task/TaskPanel.tsx")).TaskPanel,
+}));
 
 /** A task by its number in the address; `panel` beside the board, `page` on its own. */
 export function TaskByNumber({
@@ -19,7 +24,11 @@ export function TaskByNumber({
   const { t } = useTranslation();
   const task = useOp("task_find", { project_id: project, number });
   if (task.data) {
-    return <TaskPanel key={task.data.id} projectId={project} taskId={task.data.id} mode={mode} />;
+    return (
+      <Suspense fallback={<SkeletonText lines={6} />}>
+        <TaskPanel key={task.data.id} projectId={project} taskId={task.data.id} mode={mode} />
+      </Suspense>
+    );
   }
   if (task.error) {
     return (

@@ -14,6 +14,7 @@ import { useTranslation } from "react-i18next";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { Screen } from "#ui/app/Screen.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
+import { errorText } from "#ui/api/error.ts";
 import type { Agent } from "#ui/api/generated.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Avatar } from "#ui/components/Avatar.tsx";
@@ -125,7 +126,7 @@ function Row({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
       >
         {remove.error && (
           <Banner tone="danger" title={t("agents.notDeleted")}>
-            {[remove.error.message, ...remove.error.hints].join(" ")}
+            {errorText(remove.error)}
           </Banner>
         )}
       </AlertDialog>

@@ -10,7 +10,11 @@ export function AskBeforeMove() {
   const { t } = useTranslation();
   const acting = useActing();
   const wish = useBoard((state) => state.asking);
-  const close = () => acting.model.state.setState({ asking: null });
+  const close = () => {
+    acting.model.state.setState({ asking: null });
+    const { focused } = acting.model.state.getState();
+    if (focused !== null) requestAnimationFrame(() => acting.model.focusCard(focused));
+  };
   const busy = wish?.tasks.filter(isBusy) ?? [];
   const agent = busy.some(({ live }) => live !== null);
   return (

@@ -83,7 +83,8 @@ function useCardKeys(onOpen: (number: number) => void) {
         if (id) model.focusCard(id);
       } else if (event.key === " " || event.key === "Enter") {
         drop(acting);
-        if (id) requestAnimationFrame(() => model.focusCard(id));
+        // A question that the drop has raised keeps the focus.
+        if (id && !model.state.getState().asking) requestAnimationFrame(() => model.focusCard(id));
       } else if (isDragKey(event.key)) stepTo(model, event.key);
       else return event.key === "Tab";
       return true;

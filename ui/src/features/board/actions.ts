@@ -2,7 +2,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { call } from "#ui/api/client.ts";
 import { tagsOf } from "#ui/api/changes.ts";
-import { ApiError } from "#ui/api/error.ts";
+import { ApiError, errorText } from "#ui/api/error.ts";
 import type { Task } from "#ui/api/generated.ts";
 import { showToast } from "#ui/components/Toast.tsx";
 import { t } from "#ui/i18n/index.ts";
@@ -24,12 +24,7 @@ function reread({ client, model }: Acting): Promise<void> {
 }
 
 function fail(title: string, error: unknown): void {
-  const known = ApiError.from(error);
-  showToast({
-    tone: "danger",
-    title,
-    detail: [known.message, ...known.hints].join(" "),
-  });
+  showToast({ tone: "danger", title, detail: errorText(ApiError.from(error)) });
 }
 
 function setPending(model: BoardModel, moves: readonly PendingMove[]): void {

@@ -114,7 +114,8 @@ export function createBoardModel(projectId: string): BoardModel {
       place.column.element?.scrollIntoView({ inline: "nearest", block: "nearest" });
       place.column.list?.scrollToIndex(place.column.items.indexOf(place.task));
       const give = (tries: number) => {
-        const card = document.querySelector<HTMLElement>(`[data-task="${CSS.escape(id)}"]`);
+        const cards = document.querySelectorAll<HTMLElement>("[data-task]");
+        const card = [...cards].find((each) => each.dataset["task"] === id);
         if (card) card.focus({ preventScroll: true });
         // It may first have to be scrolled into being.
         else if (tries > 0) requestAnimationFrame(() => give(tries - 1));

@@ -2,6 +2,7 @@ import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { navigate } from "#ui/app/router.ts";
 import { useOpMutation } from "#ui/api/client.ts";
+import { errorText } from "#ui/api/error.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
 import type { Project } from "#ui/api/generated.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
@@ -108,7 +109,7 @@ function Remove({ project }: { project: Project }) {
           />
           {remove.error && (
             <Banner tone="danger" title={t("projectSettings.notDeleted")}>
-              {remove.error.message}
+              {errorText(remove.error)}
             </Banner>
           )}
         </div>

@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import { kindOfState } from "#ui/app/stateKinds.ts";
 import { statesOf, type KnownState, type States } from "#ui/app/useStates.ts";
 import { useOp } from "#ui/api/client.ts";
+import type { Workflow } from "#ui/api/generated.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
@@ -22,17 +23,16 @@ function Edges({ state, states }: { state: KnownState; states: States }) {
   );
 }
 
-/** The states in board order: what they are for, where they are shown, where they lead by themselves. */
-export function WorkflowTable({ projectId }: { projectId: string }) {
-  const { t } = useTranslation();
-  const view = useOp("project_workflow_get", { project_id: projectId });
-  if (view.error) return <ErrorState title={t("projectSettings.failed")} error={view.error} />;
-  if (!view.data) return <SkeletonText lines={6} />;
-  const { workflow } = view.data;
-  const states = statesOf(view.data);
+type Translate = ReturnType<typeof useTranslation>["t"];
+
+function columnsOf(
+  workflow: Workflow,
+  states: States,
+  t: Translate,
+): readonly Column<KnownState>[] {
   const role = (name: string | null | undefined) =>
     workflow.roles.find((each) => each.name === name)?.display_name ?? "";
-  const columns: readonly Column<KnownState>[] = [
+  return [
     {
       id: "state",
       header: t("projectSettings.workflow.state"),
@@ -64,6 +64,17 @@ export function WorkflowTable({ projectId }: { projectId: string }) {
       cell: (state) => <Edges state={state} states={states} />,
     },
   ];
+}
+
+/** The states in board order: what they are for, where they are shown, where they lead by themselves. */
+export function WorkflowTable({ projectId }: { projectId: string }) {
+  const { t } = useTranslation();
+  const view = useOp("project_workflow_get", { project_id: projectId });
+  if (view.error) return <ErrorState title={t("projectSettings.failed")} error={view.error} />;
+  if (!view.data) return <SkeletonText lines={6} />;
+  const { workflow } = view.data;
+  const states = statesOf(view.data);
+  const columns = columnsOf(workflow, states, t);
   return (
     <div className={styles.card}>
       <Table

@@ -1,0 +1,183 @@
+import { act, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it } from "vitest";
+import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
+
+const card = (number: number) => screen.findByRole("button", { name: new RegExp(`^#${number} `) });
+const column = (name: string) => screen.getByRole("region", { name: new RegExp(`^${name},`) });
+
+async function openBoard(size = 40): Promise<SampleHost> {
+  const host = createSampleHost(null, size);
+  openApp(host, "#/board/p1");
+  await card(1);
+  return host;
+}
+
+async function lift(number: number) {
+  const found = await card(number);
+  act(() => found.focus());
+  await userEvent.keyboard(" ");
+}
+
+const said = () => screen.getByText(/place|Moved|Put|taken up/, { selector: "[role=status]" });
+
+it("shows each task in the column of its state, and what holds it", async () => {
+  await openBoard();
+  expect(within(column("Blocked")).getByText(/Checks failed three times/)).toBeTruthy();
+  expect(within(column("Review")).getByText("Waits for your review")).toBeTruthy();
+  expect(within(column("In progress")).getByText(/Waits for Codex local/)).toBeTruthy();
+  expect(screen.queryByRole("region", { name: /^Cancelled,/ })).toBeNull();
+});
+
+it("opens a task with Enter, in the address", async () => {
+  await openBoard();
+  const first = await card(1);
+  act(() => first.focus());
+  await userEvent.keyboard("{Enter}");
+  expect(location.hash).toBe("#/board/p1?task=1");
+});
+
+it("walks over the cards with arrows", async () => {
+  await openBoard();
+  const first = await card(1);
+  act(() => first.focus());
+  await userEvent.keyboard("{ArrowDown}");
+  await waitFor(() => expect(document.activeElement?.getAttribute("data-task")).toBe("t6"));
+  await userEvent.keyboard("{ArrowRight}");
+  await waitFor(() => expect(document.activeElement?.getAttribute("data-task")).toBe("t5"));
+});
+
+it("moves a card by keys, says where it is, and offers to take the start back", async () => {
+  const host = await openBoard();
+  await lift(1);
+  expect(said().textContent).toMatch(/^Task 1 taken up, Todo, place 1 of /);
+  await userEvent.keyboard("{ArrowRight}");
+  expect(said().textContent).toMatch(/^In progress, place 1 of /);
+  await userEvent.keyboard("{Enter}");
+
+  await waitFor(() => expect(inputsOf(host, "task_move")).toHaveLength(1));
+  expect(inputsOf(host, "task_move")[0]).toEqual({
+    task_id: "t1",
+    to: "in_progress",
+    before_id: "t4",
+    version: 1,
+    wait: "none",
+  });
+  await waitFor(() => expect(within(column("In progress")).getByText("#1")).toBeTruthy());
+
+  const toast = (await screen.findByText("The agent starts on #1")).closest("[data-tone]");
+  await userEvent.click(within(toast as HTMLElement).getByRole("button", { name: "Undo" }));
+  await waitFor(() => expect(inputsOf(host, "task_undo")).toEqual([{ task_id: "t1" }]));
+  await waitFor(() => expect(within(column("Todo")).getByText("#1")).toBeTruthy());
+});
+
+it("puts a lifted card back with Escape", async () => {
+  const host = await openBoard();
+  await lift(1);
+  await userEvent.keyboard("{ArrowRight}{Escape}");
+  expect(said().textContent).toBe("Put back.");
+  expect(inputsOf(host, "task_move")).toEqual([]);
+});
+
+it("springs back from a refusal and says why", async () => {
+  const host = await openBoard();
+  act(() => void host.change("t1", { title: "Refuse me" }));
+  await screen.findByText("Refuse me");
+  await lift(1);
+  await userEvent.keyboard("{ArrowRight} ");
+  await screen.findAllByText("#1 was not moved");
+  expect(screen.getAllByText(/conflict markers are left.*Resolve them first/)[0]).toBeTruthy();
+  await waitFor(() => expect(within(column("Todo")).getByText("#1")).toBeTruthy());
+});
+
+it("shows what is closed to a lifted card, and why", async () => {
+  const host = await openBoard();
+  const done = host.tasks.find(({ status }) => status === "done");
+  await lift(done?.number ?? 0);
+  expect(within(column("Review")).getByText("A task in Done cannot go to Review")).toBeTruthy();
+  // The next open column to the left is Todo, past Blocked, Review and In progress.
+  await userEvent.keyboard("{ArrowLeft}");
+  expect(said().textContent).toMatch(/^Todo, place /);
+});
+
+it("asks before it stops an agent", async () => {
+  const host = await openBoard();
+  const busy = host.tasks.find(({ live }) => live !== null);
+  await lift(busy?.number ?? 0);
+  await userEvent.keyboard("{ArrowLeft} ");
+  const dialog = await screen.findByRole("alertdialog");
+  expect(inputsOf(host, "task_move")).toEqual([]);
+  await userEvent.click(within(dialog).getByRole("button", { name: "Stop and move" }));
+  await waitFor(() => expect(inputsOf(host, "task_move")).toHaveLength(1));
+});
+
+it("selects several and moves them together", async () => {
+  const host = await openBoard();
+  const user = userEvent.setup();
+  await user.keyboard("{Control>}");
+  await user.click(await card(1));
+  await user.click(await card(6));
+  await user.keyboard("{/Control}");
+  expect(screen.getByText("2 selected")).toBeTruthy();
+  await user.keyboard("m");
+  await user.type(await screen.findByRole("combobox"), "backlog{Enter}");
+  await waitFor(() => expect(inputsOf(host, "task_move")).toHaveLength(2));
+  expect(inputsOf(host, "task_move")).toMatchObject([
+    { task_id: "t1", to: "backlog" },
+    { task_id: "t6", to: "backlog", after_id: "t1" },
+  ]);
+});
+
+it("renames in place", async () => {
+  const host = await openBoard();
+  const first = await card(1);
+  act(() => first.focus());
+  await userEvent.keyboard("e");
+  const field = await screen.findByRole("textbox", { name: "Title" });
+  await userEvent.clear(field);
+  await userEvent.type(field, "Look before you leap{Enter}");
+  await waitFor(() =>
+    expect(inputsOf(host, "task_update")).toEqual([
+      { task_id: "t1", version: 1, title: "Look before you leap" },
+    ]),
+  );
+});
+
+it("reads each column once for two hundred changes at once", async () => {
+  const host = await openBoard(120);
+  await waitFor(() => expect(inputsOf(host, "task_list").length).toBeGreaterThanOrEqual(6));
+  const before = inputsOf(host, "task_list").length;
+  const boards = inputsOf(host, "project_board").length;
+  act(() =>
+    host.commit(
+      ...Array.from({ length: 200 }, (_, index) => ({
+        task_id: `t${index}`,
+        tags: [`task:t${index}`, "board:p1"],
+      })),
+    ),
+  );
+  await waitFor(() => expect(inputsOf(host, "project_board").length).toBe(boards + 1));
+  expect(inputsOf(host, "task_list").length - before).toBe(6);
+});
+
+it("leads a newcomer to the demo", async () => {
+  const host = createSampleHost("empty");
+  openApp(host, "#/");
+  await userEvent.click(await screen.findByRole("button", { name: "Try the demo project" }));
+  await screen.findByRole("heading", { level: 1, name: "Demo" });
+  expect(location.hash).toBe("#/board/p1");
+  await screen.findByRole("button", { name: /Create the first task/ });
+});
+
+it("says what is wrong when nothing can be read", async () => {
+  openApp(createSampleHost("broken"), "#/board/p1");
+  await screen.findByText("The projects could not be read");
+});
+
+it("has no accessibility violation", async () => {
+  const host = createSampleHost(null, 30);
+  const { container } = openApp(host, "#/board/p1");
+  await card(1);
+  expect(await violationsIn(container)).toEqual([]);
+});
