@@ -1,7 +1,8 @@
 //! git: worktrees, merges, diffs and guards, by the git program and libgit2.
 //!
 //! Whatever touches a work tree or a ref is done by the user's git program, so that hooks, filters, LFS,
-//! sparse checkout and submodules behave as they do in the user's own hands. Objects are read by libgit2.
+//! sparse checkout and submodules behave as they do in the user's own hands. Objects are read by libgit2; plain
+//! names and relations of commits are looked up here where the answer is certain to be git's (`local`).
 //!
 //! Invariants: no command forces, stashes or resets a checkout that is not Forge's own; refs move by compare
 //! and swap; every answer of git is read from its machine formats (`-z`), never from its messages.
