@@ -61,6 +61,9 @@ export function Title({ task }: { task: Task }) {
         rows={Math.max(1, Math.ceil(draft.length / 48))}
         value={draft}
         onChange={(event) => setDraft(event.target.value.replace(/\n/g, " "))}
+        onFocus={({ currentTarget }) =>
+          currentTarget.setSelectionRange(currentTarget.value.length, currentTarget.value.length)
+        }
         onBlur={() => void keep()}
         onKeyDown={onKeyDown}
       />

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { countLines, findings, firstLine, miniDiff, planSteps, shortInput } from "./present.ts";
+
+describe("present", () => {
+  it("keeps of a unified diff what changed", () => {
+    const lines = miniDiff(
+      "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-old\n+new\n+\n same\n\\ No newline at end of file\n",
+    );
+    expect(lines).toEqual([
+      { kind: "hunk", text: "@@ -1 +1,2 @@" },
+      { kind: "removed", text: "old" },
+      { kind: "added", text: "new" },
+      { kind: "added", text: "" },
+      { kind: "context", text: "same" },
+    ]);
+    expect(countLines(lines)).toEqual({ added: 2, removed: 1 });
+  });
+
+  it("marks the first open step of a plan as the current one", () => {
+    const steps = [{ text: "a", done: true }, { text: "b" }, { text: "c", done: false }, "odd"];
+    expect(planSteps({ steps })).toEqual([
+      { text: "a", done: true, current: false },
+      { text: "b", done: false, current: true },
+      { text: "c", done: false, current: false },
+    ]);
+  });
+
+  it.each<[unknown, string]>([
+    [{ pattern: "x", file_path: "src/a.ts" }, "src/a.ts"],
+    [{ depth: 2 }, '{"depth":2}'],
+    ["two\nlines", "two"],
+    [null, ""],
+    [undefined, ""],
+  ])("says a tool's input %j in one line", (input, line) => {
+    expect(shortInput(input)).toBe(line);
+  });
+
+  it("reads findings and survives what is none", () => {
+    expect(findings({ findings: [{ file: "a.ts", line: 3, text: "no" }, 7] })).toEqual([
+      { file: "a.ts", line: 3, severity: null, text: "no" },
+    ]);
+    expect(findings({ findings: "none" })).toEqual([]);
+    expect(firstLine("\n\n  hello \n")).toBe("hello");
+  });
+});
