@@ -57,7 +57,10 @@ async fn a_failing_check_goes_back_to_the_agent_with_its_output() -> Result<()> 
     assert_eq!(done["budgets"]["review"], json!({ "used": 0, "limit": 2 }), "a pass is a boundary");
     let runs = sandbox.call("task_executions", json!({ "task_id": task["id"] })).await?;
     let log = sandbox.call("execution_logs", json!({ "execution_id": runs["items"][1]["id"] })).await?;
-    let prompt = log["entries"][0]["body"]["text"].as_str().unwrap();
+    let entries = log["entries"].as_array().unwrap();
+    let prompts: Vec<_> = entries.iter().filter(|entry| entry["kind"] == "user_message").collect();
+    assert_eq!(prompts.len(), 1, "told once");
+    let prompt = prompts[0]["body"]["text"].as_str().unwrap();
     assert!(prompt.contains("Review attempt 1 of 3 failed") && prompt.contains("looked"), "{prompt}");
     Ok(())
 }

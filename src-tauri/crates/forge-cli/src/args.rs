@@ -52,6 +52,26 @@ impl Command {
     pub(crate) const fn serves(&self) -> bool {
         matches!(self, Self::Serve(_))
     }
+
+    /// Whether an engine of its own is there to work, not only to be asked: it waits for what it started.
+    pub(crate) const fn works(&self) -> bool {
+        match self {
+            Self::Serve(_) | Self::Demo => true,
+            Self::Project(_) | Self::Agent(_) | Self::Doctor => false,
+            Self::Task(task) => match task {
+                Task::Start { wait, .. }
+                | Task::Move { wait, .. }
+                | Task::Approve { wait, .. }
+                | Task::Reject { wait, .. }
+                | Task::Action { wait, .. } => !wait.no_wait,
+                Task::Create(_)
+                | Task::List { .. }
+                | Task::Show(_)
+                | Task::Cancel { .. }
+                | Task::Log { .. } => false,
+            },
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Args)]

@@ -23,6 +23,7 @@ use crate::{
 /// Does what the command line says.
 pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result<Option<Answer>, CliError> {
     let Cli { common, command } = cli;
+    let works = command.works();
     let data_dir = |asked: Option<PathBuf>| place::data_dir(asked);
     match command {
         Command::Serve(options) => {
@@ -33,11 +34,13 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
             Ok(Some(answer))
         }
         Command::Project(project) => {
-            through(common, observer, async |at| project::run(at, project).await).await
+            through(common, observer, works, async |at| project::run(at, project).await).await
         }
-        Command::Task(task) => through(common, observer, async |at| task::run(at, task).await).await,
-        Command::Agent(agent) => through(common, observer, async |at| agent::run(at, agent).await).await,
-        Command::Doctor => through(common, observer, async |at| doctor(at).await).await,
+        Command::Task(task) => through(common, observer, works, async |at| task::run(at, task).await).await,
+        Command::Agent(agent) => {
+            through(common, observer, works, async |at| agent::run(at, agent).await).await
+        }
+        Command::Doctor => through(common, observer, works, async |at| doctor(at).await).await,
     }
 }
 
@@ -53,9 +56,10 @@ pub(crate) struct At {
 async fn through(
     common: Common,
     observer: Option<Arc<dyn Observer>>,
+    works: bool,
     command: impl AsyncFnOnce(&At) -> Result<Answer, CliError>,
 ) -> Result<Option<Answer>, CliError> {
-    let door = Door::open(place::data_dir(common.data_dir)?, observer).await?;
+    let door = Door::open(place::data_dir(common.data_dir)?, observer, works).await?;
     let at = At { door, project: common.project };
     let answer = interruptible(command(&at)).await;
     at.door.close().await;

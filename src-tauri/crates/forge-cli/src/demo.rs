@@ -39,7 +39,7 @@ pub(crate) async fn run(
         }
     };
     tell(&format!("Data folder: {}", data_dir.display()));
-    let api = door::start_engine(data_dir.clone(), observer).await?;
+    let api = door::start_engine(data_dir.clone(), observer, true).await?;
     let door = Door::Own(api);
     let played = play(&door, &tell).await;
     door.close().await;

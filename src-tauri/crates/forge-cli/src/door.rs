@@ -29,9 +29,11 @@ pub(crate) enum Door {
 pub(crate) async fn start_engine(
     data_dir: PathBuf,
     observer: Option<Arc<dyn Observer>>,
+    does_work: bool,
 ) -> Result<Api, CliError> {
     let own_program = std::env::current_exe().map_err(CliError::io("find this program"))?;
-    let config = place::engine_config(data_dir.clone(), observer)?;
+    let mut config = place::engine_config(data_dir.clone(), observer)?;
+    config.does_work = does_work;
     let engine = Engine::start(config).await.map_err(|source| CliError::Start { data_dir, source })?;
     Ok(Api::new(engine, own_program))
 }
@@ -44,16 +46,17 @@ pub(crate) async fn stop_engine(api: &Api) {
 }
 
 impl Door {
-    /// To the engine that runs on the folder, else to one of its own.
+    /// To the engine that runs on the folder, else to one of its own, which does pending work or leaves it.
     pub(crate) async fn open(
         data_dir: PathBuf,
         observer: Option<Arc<dyn Observer>>,
+        does_work: bool,
     ) -> Result<Self, CliError> {
         let patience = tokio::time::Instant::now() + HOLDER_PATIENCE;
         loop {
             let holder = match Engine::holder_of(&data_dir) {
                 Some(holder) => holder,
-                None => match start_engine(data_dir.clone(), observer.clone()).await {
+                None => match start_engine(data_dir.clone(), observer.clone(), does_work).await {
                     Ok(api) => return Ok(Self::Own(api)),
                     // Somebody was quicker.
                     Err(CliError::Start {

@@ -60,6 +60,9 @@ pub struct EngineConfig {
     pub git_env: Vec<(String, String)>,
     /// The user's shell, asked once for the path that programs are found on.
     pub login_shell: Option<std::ffi::OsString>,
+    /// Whether pending work is done. Without it commands are taken and steps stay pending: for a program
+    /// that only looks or asks and ends at once, which would cut agents off again a moment after it started them.
+    pub does_work: bool,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Identities.
@@ -80,6 +83,7 @@ impl EngineConfig {
             git: None,
             git_env: Vec::new(),
             login_shell: None,
+            does_work: true,
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
             observer: None,

@@ -27,6 +27,9 @@ use crate::{
     workers::Workers,
 };
 
+/// How long the user's shell may take over its profile.
+const LOGIN_SHELL_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+
 /// Why an engine cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -120,7 +123,7 @@ impl Engine {
                 workers: Workers::default(),
                 running: Running::default(),
                 watches: Watches::default(),
-                login_path: LoginPath::new(shell, std::time::Duration::from_secs(10)),
+                login_path: LoginPath::new(shell, LOGIN_SHELL_PATIENCE),
                 log_growth: tokio::sync::broadcast::Sender::new(256),
                 progress: watch::Sender::new(0),
                 shutdown: CancellationToken::new(),
@@ -129,7 +132,21 @@ impl Engine {
             }),
         };
         engine.recover().await?;
+        engine.ask_login_shell();
         Ok(engine)
+    }
+
+    /// Asks the user's shell for the path once, ahead of the first agent. Nobody waits for it when the engine
+    /// stops: a shell that is killed in the middle of its profile can leave a mess behind.
+    fn ask_login_shell(&self) {
+        if self.inner.config.does_work {
+            let engine = self.clone();
+            tokio::spawn(async move {
+                if let Err(error) = engine.inner.login_path.get().await {
+                    tracing::warn!(%error, "failed to ask the login shell for its path");
+                }
+            });
+        }
     }
 
     /// Ends agents, checks and set-up (they stay pending for the next start), lets short steps finish,

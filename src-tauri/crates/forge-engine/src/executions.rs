@@ -17,7 +17,6 @@ use forge_model::agent::{AdapterKind, Agent, ShellConfig};
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionError, ExecutionStatus, Usage};
 use forge_model::ids::{ExecutionId, TaskId};
-use forge_model::log::EntryKind;
 use forge_model::prompt::{CoderPrompt, Correction, coder_prompt};
 use forge_model::task::AnnotationType;
 use forge_model::transition::StepKind;
@@ -152,7 +151,6 @@ impl Engine {
         tokio::fs::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
         let log_dir = self.log_dir(&p.task.project_id, &p.task.id);
         let log = LogWriter::open(&log_dir, id.as_str(), id.as_str(), forge_agents::log::DEFAULT_CAP_BYTES)?;
-        log.append(EntryKind::UserMessage, "prompt", json!({ "text": prompt }));
         let marker = marker_of(id.as_str());
         self.record_running(p, &before, &marker).await?;
         self.point("execution.starting");
@@ -337,7 +335,11 @@ impl Engine {
         env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
         env.push(("FORGE_ATTEMPT".to_owned(), execution.attempt.to_string()));
         env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
-        match self.inner.login_path.get().await {
+        let path = tokio::select! {
+            path = self.inner.login_path.get() => path,
+            () = self.inner.shutdown.cancelled() => return env,
+        };
+        match path {
             Ok(path) => env.push(("PATH".to_owned(), path.to_string_lossy().into_owned())),
             Err(error) => tracing::warn!(%error, "programs are looked for on this process's own path"),
         }

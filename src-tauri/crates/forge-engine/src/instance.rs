@@ -35,6 +35,18 @@ pub enum InstanceError {
     },
 }
 
+/// Takes the lock; somebody who only looks has it for a moment, so one refusal is not yet an answer.
+fn lock_patiently(mut file: File) -> Result<Flock<File>, File> {
+    for _ in 0..5 {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => return Ok(lock),
+            Err((refused, _)) => file = refused,
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    Err(file)
+}
+
 /// The hold on a data folder; gone with the process, however it ends.
 #[derive(Debug)]
 pub(crate) struct Instance {
@@ -53,13 +65,13 @@ impl Instance {
             .mode(0o600)
             .open(&path)
             .map_err(io)?;
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        match lock_patiently(file) {
             Ok(lock) => {
                 let instance = Self { lock };
                 instance.announce(None).map_err(io)?;
                 Ok(instance)
             }
-            Err((mut file, _)) => {
+            Err(mut file) => {
                 let mut text = String::new();
                 file.read_to_string(&mut text).map_err(io)?;
                 let unknown = EngineAddress { pid: 0, url: None };
@@ -84,7 +96,7 @@ impl Instance {
         let mut text = String::new();
         file.read_to_string(&mut text).ok()?;
         // A lock that can be had means that whoever wrote the text is gone.
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        match Flock::lock(file, FlockArg::LockSharedNonblock) {
             Ok(_) => None,
             Err(_) => serde_json::from_str(&text).ok(),
         }

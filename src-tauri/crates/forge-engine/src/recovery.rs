@@ -21,6 +21,9 @@ const EVENTS_KEPT: u32 = 100_000;
 impl Engine {
     /// Runs once at start, before anything else may happen.
     pub(crate) async fn recover(&self) -> Result<()> {
+        if !self.inner.config.does_work {
+            return Ok(());
+        }
         self.end_orphans().await?;
         let mut tx = self.store().write().await?;
         for workspace in workspaces::present(&mut tx).await? {

@@ -54,7 +54,7 @@ impl Engine {
             entry.again = true;
             return;
         }
-        if self.inner.shutdown.is_cancelled() {
+        if self.inner.shutdown.is_cancelled() || !self.inner.config.does_work {
             return;
         }
         let cancel = self.inner.shutdown.child_token();

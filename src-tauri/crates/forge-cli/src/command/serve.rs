@@ -17,7 +17,7 @@ pub(crate) async fn run(
 ) -> Result<(), CliError> {
     let mut signals = Signals::listen()?;
     let api = tokio::select! {
-        api = door::start_engine(data_dir.clone(), observer) => api?,
+        api = door::start_engine(data_dir.clone(), observer, true) => api?,
         () = signals.any() => return Ok(()),
     };
     let serve = ServeOptions { port: options.port, auth: !options.no_auth };

@@ -273,7 +273,8 @@ impl Engine {
     /// When the database cannot be read.
     pub async fn settle(&self, id: &TaskId) -> Result<()> {
         let mut progress = self.progress();
-        loop {
+        // An engine that does no work would wait for itself.
+        while self.inner.config.does_work {
             progress.borrow_and_update();
             if !self.is_working(id) && self.is_settled(id).await? {
                 return Ok(());
@@ -283,6 +284,7 @@ impl Engine {
                 () = self.inner.shutdown.cancelled() => return Ok(()),
             }
         }
+        Ok(())
     }
 
     async fn is_settled(&self, id: &TaskId) -> Result<bool> {
