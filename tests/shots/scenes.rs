@@ -8,7 +8,7 @@ use forge_tests::window::Window;
 use crate::stage::{Extreme, Ordinary};
 
 /// The page settles: fonts, the diff's worker, the last answers.
-const SETTLE: Duration = Duration::from_millis(700);
+const SETTLE: Duration = Duration::from_millis(1_200);
 
 /// One scene.
 pub struct Scene {
@@ -31,11 +31,14 @@ impl Scene {
 
     /// Goes there.
     pub async fn enter(&self, window: &Window, theme: &str) -> Result<()> {
-        const GO: &str = "document.documentElement.dataset.theme = arguments[0];
-            if (document.activeElement) document.activeElement.blur();
-            location.hash = '#/gallery'; location.hash = arguments[1];";
-        window.page.press(&["\u{E00C}"]).await?;
+        // As if the window had just been opened there by a person who prefers this theme.
+        const GO: &str =
+            "const kept = JSON.parse(localStorage.getItem('forge.preferences') ?? '{\"version\":1}');
+            kept.state = { ...kept.state, theme: arguments[0] };
+            localStorage.setItem('forge.preferences', JSON.stringify(kept));
+            location.hash = arguments[1]; location.reload();";
         window.page.execute(GO, &[theme.into(), self.address.clone().into()]).await?;
+        tokio::time::sleep(SETTLE).await;
         window.page.find("main").await?;
         tokio::time::sleep(SETTLE).await;
         for combination in &self.keys {
