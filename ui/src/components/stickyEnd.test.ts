@@ -13,7 +13,7 @@ function someBox() {
     box.scrollTop = top;
     box.dispatchEvent(new Event("scroll"));
   };
-  const onChange = vi.fn();
+  const onChange = vi.fn<(atEnd: boolean) => void>();
   return { box, grow, scrollTo, onChange, sticky: stickToEnd(box, onChange) };
 }
 

@@ -12,15 +12,16 @@ import {
   Square,
 } from "lucide-react";
 import { useState } from "react";
-import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
-import type { Task, Verb, WorkflowView } from "#ui/api/generated.ts";
+import type { Agent, Offer, Task, Verb, WorkflowView } from "#ui/api/generated.ts";
 import { kindOfState } from "#ui/app/stateKinds.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import type { MenuEntry } from "#ui/components/Menu.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
+import { t } from "#ui/i18n/index.ts";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
+import type { Platform } from "#ui/platform/types.ts";
 import { movesFrom, stateOf, workingAgent } from "./state.ts";
 import type { Action } from "./useAction.ts";
 
@@ -31,53 +32,31 @@ export interface TaskActions {
   readonly starters: readonly MenuEntry[];
   readonly moves: readonly MenuEntry[];
   readonly menu: readonly MenuEntry[];
-  readonly confirm: { readonly verb: Verb; readonly label: string; readonly why: string } | null;
+  /** The offer that is asked about before it is taken. */
+  readonly confirm: Offer | null;
   readonly onConfirm: () => void;
   readonly onConfirmClose: () => void;
 }
 
-export function useTaskActions(
+function movesOf(
   task: Task,
   view: WorkflowView | undefined,
-  action: Action,
-): TaskActions {
-  const { t } = useTranslation();
-  const platform = usePlatform();
-  const agents = useOp("agent_list", {}).data?.items ?? [];
-  const [asked, setAsked] = useState<Verb | null>(null);
+  go: (to: string) => void,
+): MenuEntry[] {
   const workflow = view?.workflow;
-
-  const start = (agent: string) =>
-    void action.run("task_claim", { task_id: task.id, agent_id: agent, version: task.version });
-  const take = (verb: Verb) =>
-    void action.run("task_action", { task_id: task.id, verb, version: task.version, wait: "none" });
-  const open = (how: (path: string) => Promise<void>, path: string) => {
-    how(path).catch((thrown: unknown) =>
-      showToast({ tone: "danger", title: t("task.openFailed"), detail: String(thrown) }),
-    );
-  };
-
-  const kind = stateOf(workflow, task.status)?.kind;
-  const startable = !task.live && ["backlog", "initial", "active"].includes(kind ?? "");
-  const worker = workingAgent(task, view?.work_role);
-  const offer = (verb: Verb) => task.offers.find((each) => each.verb === verb);
-
-  const moves: MenuEntry[] = movesFrom(view?.moves ?? [], task.status).map((to) => {
+  return movesFrom(view?.moves ?? [], task.status).map((to) => {
     const state = stateOf(workflow, to);
     return {
       id: `move:${to}`,
       label: state?.display_name ?? to,
       icon: <StateGlyph kind={kindOfState(state, workflow?.cancellation_state)} label="" />,
-      onSelect: () =>
-        void action.run("task_transition", {
-          task_id: task.id,
-          to,
-          version: task.version,
-          wait: "none",
-        }),
+      onSelect: () => go(to),
     };
   });
-  const starters: MenuEntry[] = [
+}
+
+function startersOf(agents: readonly Agent[], start: (holder: string) => void): MenuEntry[] {
+  return [
     ...agents.map((agent) => ({
       id: `start:${agent.id}`,
       label: agent.name,
@@ -88,128 +67,128 @@ export function useTaskActions(
     })),
     { id: "start:user", label: t("task.you"), onSelect: () => start("user") },
   ];
+}
 
-  const path = task.workspace && task.workspace.status !== "cleaned" ? task.workspace.path : null;
-  const places: MenuEntry[] =
-    path === null
-      ? []
-      : [
-          {
-            id: "editor",
-            label: t("task.openEditor"),
-            icon: <SquareCode />,
-            onSelect: () => open(platform.openInEditor, path),
-          },
-          {
-            id: "terminal",
-            label: t("task.openTerminal"),
-            icon: <SquareTerminal />,
-            onSelect: () => open(platform.openInTerminal, path),
-          },
-          {
-            id: "files",
-            label: t("task.openFiles"),
-            icon: <FolderOpen />,
-            onSelect: () => open(platform.openPath, path),
-          },
-          { kind: "separator", id: "places" },
-        ];
-  const hold = offer("hold");
-  const release = offer("release");
-  const cancel = offer("cancel");
-  const live = task.live;
+function placesOf(task: Task, platform: Platform): MenuEntry[] {
+  if (!task.workspace || task.workspace.status === "cleaned") return [];
+  const { path } = task.workspace;
+  const open = (how: (path: string) => Promise<void>) => () => {
+    how(path).catch((thrown: unknown) =>
+      showToast({ tone: "danger", title: t("task.openFailed"), detail: String(thrown) }),
+    );
+  };
+  return [
+    {
+      id: "editor",
+      label: t("task.openEditor"),
+      icon: <SquareCode />,
+      onSelect: open(platform.openInEditor),
+    },
+    {
+      id: "terminal",
+      label: t("task.openTerminal"),
+      icon: <SquareTerminal />,
+      onSelect: open(platform.openInTerminal),
+    },
+    {
+      id: "files",
+      label: t("task.openFiles"),
+      icon: <FolderOpen />,
+      onSelect: open(platform.openPath),
+    },
+    { kind: "separator", id: "places" },
+  ];
+}
+
+function copyLink(task: Task): void {
+  navigator.clipboard.writeText(`forge://task/${task.id}`).then(
+    () => showToast({ tone: "success", title: t("task.linkCopied") }),
+    () => showToast({ tone: "danger", title: t("action.copyFailed") }),
+  );
+}
+
+function submenu(
+  id: string,
+  label: string,
+  icon: React.ReactNode,
+  entries: MenuEntry[],
+): MenuEntry[] {
+  return entries.length === 0 ? [] : [{ kind: "submenu", id, label, icon, entries }];
+}
+
+/** Holding and releasing: offers of the engine that stand at all times. */
+function pausesOf(task: Task, take: (verb: Verb) => void): MenuEntry[] {
+  const icons = { hold: <Pause />, release: <StepForward /> };
+  return (["hold", "release"] as const).flatMap((verb) => {
+    const offer = task.offers.find((each) => each.verb === verb);
+    if (!offer) return [];
+    const { label, why } = offer;
+    return [{ id: verb, label, note: why, icon: icons[verb], onSelect: () => take(verb) }];
+  });
+}
+
+export function useTaskActions(
+  task: Task,
+  view: WorkflowView | undefined,
+  action: Action,
+): TaskActions {
+  const platform = usePlatform();
+  const agents = useOp("agent_list", {}).data?.items ?? [];
+  const [asking, setAsking] = useState(false);
+  const { id, version, live } = task;
+
+  const start = (holder: string) =>
+    void action.run("task_claim", { task_id: id, agent_id: holder, version });
+  const take = (verb: Verb) =>
+    void action.run("task_action", { task_id: id, verb, version, wait: "none" });
+  const go = (to: string) =>
+    void action.run("task_transition", { task_id: id, to, version, wait: "none" });
   const stop = live
     ? () => void action.run("execution_stop", { execution_id: live.execution_id })
     : null;
 
-  const menu: MenuEntry[] = [
-    ...(startable && starters.length > 0
-      ? [
-          {
-            kind: "submenu" as const,
-            id: "start",
-            label: t("task.startWith"),
-            icon: <Play />,
-            entries: starters,
-          },
-        ]
-      : []),
-    ...(stop ? [{ id: "stop", label: t("task.stop"), icon: <Square />, onSelect: stop }] : []),
-    ...(hold
-      ? [
-          {
-            id: "hold",
-            label: hold.label,
-            note: hold.why,
-            icon: <Pause />,
-            onSelect: () => take("hold"),
-          },
-        ]
-      : []),
-    ...(release
-      ? [
-          {
-            id: "release",
-            label: release.label,
-            note: release.why,
-            icon: <StepForward />,
-            onSelect: () => take("release"),
-          },
-        ]
-      : []),
-    ...(moves.length > 0
-      ? [
-          {
-            kind: "submenu" as const,
-            id: "move",
-            label: t("task.moveTo"),
-            icon: <ArrowRightLeft />,
-            entries: moves,
-          },
-        ]
-      : []),
-    { kind: "separator", id: "doing" },
-    ...places,
-    {
-      id: "link",
-      label: t("task.copyLink"),
-      icon: <Copy />,
-      onSelect: () => {
-        navigator.clipboard.writeText(`forge://task/${task.id}`).then(
-          () => showToast({ tone: "success", title: t("task.linkCopied") }),
-          () => showToast({ tone: "danger", title: t("action.copyFailed") }),
-        );
-      },
-    },
-    ...(cancel
-      ? [
-          { kind: "separator" as const, id: "ending" },
-          {
-            id: "cancel",
-            label: cancel.label,
-            icon: <Ban />,
-            danger: true,
-            onSelect: () => setAsked("cancel"),
-          },
-        ]
-      : []),
-  ];
+  const kind = stateOf(view?.workflow, task.status)?.kind ?? "";
+  const startable = !live && ["backlog", "initial", "active"].includes(kind);
+  const worker = workingAgent(task, view?.work_role);
+  const cancel = task.offers.find(({ verb }) => verb === "cancel") ?? null;
+  const starters = startable ? startersOf(agents, start) : [];
+  const moves = movesOf(task, view, go);
+  const ending: MenuEntry[] = cancel
+    ? [
+        { kind: "separator", id: "ending" },
+        {
+          id: "cancel",
+          label: cancel.label,
+          icon: <Ban />,
+          danger: true,
+          onSelect: () => setAsking(true),
+        },
+      ]
+    : [];
 
-  const asking = asked ? offer(asked) : undefined;
   return {
     main: stop
       ? { kind: "stop", run: stop }
       : startable && worker
         ? { kind: "start", run: () => start(worker) }
         : null,
-    starters: startable ? starters : [],
+    starters,
     moves,
-    menu,
-    confirm: asking ? { verb: asking.verb, label: asking.label, why: asking.why } : null,
+    menu: [
+      ...submenu("start", t("task.startWith"), <Play />, starters),
+      ...(stop ? [{ id: "stop", label: t("task.stop"), icon: <Square />, onSelect: stop }] : []),
+      ...pausesOf(task, take),
+      ...submenu("move", t("task.moveTo"), <ArrowRightLeft />, moves),
+      { kind: "separator", id: "doing" },
+      ...placesOf(task, platform),
+      { id: "link", label: t("task.copyLink"), icon: <Copy />, onSelect: () => copyLink(task) },
+      ...ending,
+    ],
+    confirm: asking ? cancel : null,
     onConfirm: () => {
-      if (asked) take(asked);
-      setAsked(null);
+      take("cancel");
+      setAsking(false);
     },
-    onConfirmClose: () => setAsked(null),
+    onConfirmClose: () => setAsking(false),
   };
 }

@@ -30,6 +30,11 @@ const backend = "highlights";
 const poolOptions = { workerFactory: () => new DiffWorker(), poolSize: 2 };
 const highlighterOptions = { theme, preferredHighlighter: backend } as const;
 const itemId = "file";
+/** The ground is ours, so that the diff does not stand out of the panel as a box. */
+const ground = `:host {
+  --diffs-light-bg: var(--surface-raised) !important;
+  --diffs-dark-bg: var(--surface-raised) !important;
+}`;
 
 /** Changes with the content, so that what was highlighted once is not highlighted again. */
 function contentKey(patch: string): string {
@@ -71,6 +76,7 @@ export default function ColourDiff({ change, hunks, diffStyle, label, handle }: 
         lineDiffType: "word-alt",
         overflow: "scroll",
         tokenizeMaxLength: 800_000,
+        unsafeCSS: ground,
         layout: { paddingTop: 0, paddingBottom: 0, gap: 0 },
       }) as const,
     [themeType, diffStyle],
