@@ -5,11 +5,20 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { useOp } from "#ui/api/client.ts";
 import { useRoute } from "./router.ts";
 import { Screen } from "./Screen.tsx";
+import styles from "./TaskPage.module.css";
 
 // The panel brings a diff viewer with it, for which no board should have to wait.
 const TaskPanel = lazy(async () => ({
   default: (await import("#ui/features/task/TaskPanel.tsx")).TaskPanel,
 }));
+
+function Loading() {
+  return (
+    <div className={styles.loading} aria-busy>
+      <SkeletonText lines={6} />
+    </div>
+  );
+}
 
 /** A task by its number in the address; `panel` beside the board, `page` on its own. */
 export function TaskByNumber({
@@ -25,7 +34,7 @@ export function TaskByNumber({
   const task = useOp("task_find", { project_id: project, number });
   if (task.data) {
     return (
-      <Suspense fallback={<SkeletonText lines={6} />}>
+      <Suspense fallback={<Loading />}>
         <TaskPanel key={task.data.id} projectId={project} taskId={task.data.id} mode={mode} />
       </Suspense>
     );
@@ -39,7 +48,7 @@ export function TaskByNumber({
       />
     );
   }
-  return <SkeletonText lines={6} />;
+  return <Loading />;
 }
 
 export default function TaskPage() {

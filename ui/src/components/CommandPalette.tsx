@@ -28,6 +28,8 @@ export interface CommandPaletteProps {
   readonly groups: readonly PaletteGroup[];
   readonly query?: string;
   readonly onQueryChange?: (query: string) => void;
+  /** What it is for, when it is not for everything. */
+  readonly title?: string;
 }
 
 /** Every typed word must occur; the order of words and letters between them do not matter. */
@@ -58,8 +60,10 @@ export function CommandPalette({
   groups,
   query,
   onQueryChange,
+  title,
 }: CommandPaletteProps) {
   const { t } = useTranslation();
+  const name = title ?? t("palette.title");
   const run = (item: PaletteItem) => {
     onOpenChange(false);
     item.run();
@@ -69,7 +73,7 @@ export function CommandPalette({
       <Dialog.Portal>
         <Dialog.Backdrop className={styles.backdrop} />
         <Dialog.Viewport className={styles.viewport}>
-          <Dialog.Popup className={styles.popup} aria-label={t("palette.title")}>
+          <Dialog.Popup className={styles.popup} aria-label={name}>
             <Autocomplete.Root
               open
               inline
@@ -85,8 +89,8 @@ export function CommandPalette({
                 <Search aria-hidden />
                 <Autocomplete.Input
                   className={styles.input}
-                  aria-label={t("palette.title")}
-                  placeholder={t("palette.placeholder")}
+                  aria-label={name}
+                  placeholder={title ?? t("palette.placeholder")}
                 />
                 <KeyHint keys="escape" />
               </div>

@@ -50,7 +50,7 @@ function Program({ agent }: { agent: Agent }) {
       <span data-selectable>
         {found
           ? `${program ?? ""}${version ? ` ${version}` : ""}`
-          : [problem, remedy].filter(Boolean).join(" ")}
+          : [problem, remedy].filter(Boolean).join(". ")}
       </span>
       {again}
     </p>

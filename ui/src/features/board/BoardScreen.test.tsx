@@ -2,6 +2,7 @@ import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import "./BoardScreen.tsx"; // Before the tests: as a chunk it may take longer than a test has.
 import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
 
 const card = (number: number) => screen.findByRole("button", { name: new RegExp(`^#${number} `) });
@@ -172,7 +173,8 @@ it("leads a newcomer to the demo", async () => {
 
 it("says what is wrong when nothing can be read", async () => {
   openApp(createSampleHost("broken"), "#/board/p1");
-  await screen.findByText("The projects could not be read");
+  const alert = await screen.findByRole("alert");
+  expect(alert.textContent).toContain("The projects could not be read");
 });
 
 it("has no accessibility violation", async () => {

@@ -81,7 +81,8 @@ export function Pickers({ view, agents, columns }: PickersProps) {
     <CommandPalette
       open={picking !== null && tasks.length > 0}
       onOpenChange={(open) => !open && close()}
-      groups={picking ? [{ value: `${t(`board.command.${picking}`)} · ${title}`, items }] : []}
+      title={picking ? t(`board.command.${picking}`) : ""}
+      groups={picking ? [{ value: title, items }] : []}
     />
   );
 }

@@ -51,6 +51,7 @@ function Checks() {
         path="review_config.ci_timeout_seconds"
         kind="number"
         label={t("projectSettings.timeout")}
+        placeholder="1800"
         suffix={t("agents.seconds")}
       />
       <SwitchSetting
