@@ -6,7 +6,7 @@ import { Markdown } from "./Markdown.tsx";
 async function show(source: string, onLink: (href: string) => void = () => {}) {
   const { container } = render(<Markdown source={`${source}\n\nend`} onLink={onLink} />);
   // The parser is loaded lazily; a paragraph of its own shows that it has come.
-  await vi.waitFor(() => expect(screen.getByText("end").tagName).toBe("P"));
+  await vi.waitFor(() => expect(screen.getByText("end").tagName).toBe("P"), { timeout: 10_000 });
   return container;
 }
 
