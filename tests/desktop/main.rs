@@ -1,6 +1,7 @@
 //! The built window, driven as a person would.
 
 mod ends;
+mod newcomer;
 mod notices;
 mod opens;
 mod work;

@@ -5,6 +5,7 @@
 pub mod children;
 pub mod display;
 pub mod notifications;
+pub mod page;
 pub mod patience;
 pub mod serve;
 pub mod webdriver;

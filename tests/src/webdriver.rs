@@ -48,6 +48,18 @@ pub struct Session {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Element(String);
 
+impl Element {
+    /// Out of an answer that refers to one.
+    pub(crate) fn read(value: &Value) -> Option<Self> {
+        value[ELEMENT].as_str().map(|id| Self(id.to_owned()))
+    }
+
+    /// As the argument of a script.
+    pub(crate) fn argument(&self) -> Value {
+        json!({ ELEMENT: self.0 })
+    }
+}
+
 /// Where an element is in the window, in CSS pixels.
 #[derive(Debug, Clone, Copy, serde::Deserialize)]
 pub struct Rect {
@@ -101,11 +113,7 @@ impl Session {
     pub async fn find_all(&self, selector: &str) -> Result<Vec<Element>> {
         let found = self.post("/elements", json!({ "using": "css selector", "value": selector })).await?;
         let found = found.as_array().context("failed to read the elements")?;
-        Ok(found
-            .iter()
-            .filter_map(|element| element[ELEMENT].as_str())
-            .map(|id| Element(id.to_owned()))
-            .collect())
+        Ok(found.iter().filter_map(Element::read).collect())
     }
 
     /// The first element that matches, once there is one.
@@ -201,7 +209,17 @@ impl Session {
     /// # Errors
     /// When the window does not answer.
     pub async fn drag(&self, from: (f64, f64), to: (f64, f64)) -> Result<()> {
+        self.take_up(from, to).await?;
+        self.let_go().await
+    }
+
+    /// The same without letting go: what is dragged hangs at the pointer.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn take_up(&self, from: (f64, f64), to: (f64, f64)) -> Result<()> {
         const STEPS: u32 = 8;
+        self.drawn().await?;
         let at = |share: f64| {
             let between = |a: f64, b: f64| (a + (b - a) * share).round();
             json!({ "type": "pointerMove", "duration": 20, "x": between(from.0, to.0), "y": between(from.1, to.1) })
@@ -209,7 +227,18 @@ impl Session {
         let mut actions = vec![at(0.0), json!({ "type": "pointerDown", "button": 0 })];
         actions.extend((1..=STEPS).map(|step| at(f64::from(step) / f64::from(STEPS))));
         actions.push(json!({ "type": "pause", "duration": 50 }));
-        actions.push(json!({ "type": "pointerUp", "button": 0 }));
+        self.point(&actions).await
+    }
+
+    /// Releases the pointer where it is.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn let_go(&self) -> Result<()> {
+        self.point(&[json!({ "type": "pointerUp", "button": 0 })]).await
+    }
+
+    async fn point(&self, actions: &[Value]) -> Result<()> {
         let pointer = json!({ "pointerType": "mouse" });
         self.act(json!([{ "type": "pointer", "id": "mouse", "parameters": pointer, "actions": actions }]))
             .await
@@ -240,16 +269,23 @@ impl Session {
     /// # Errors
     /// When the window does not answer.
     pub async fn resize(&self, width: u32, height: u32) -> Result<()> {
-        let (mut frame_width, mut frame_height) = (0, 0);
-        // The frame's size shows only once there is a frame: a second try makes up for it.
-        for _ in 0..2 {
-            let size = json!({ "width": i64::from(width) + frame_width, "height": i64::from(height) + frame_height });
-            self.post("/window/rect", size).await?;
-            let inner = self.execute("return [innerWidth, innerHeight]", &[]).await?;
-            frame_width += i64::from(width) - inner[0].as_i64().unwrap_or_default();
-            frame_height += i64::from(height) - inner[1].as_i64().unwrap_or_default();
-        }
-        Ok(())
+        let outer = self.execute("return [outerWidth - innerWidth, outerHeight - innerHeight]", &[]).await?;
+        let frame = |value: &Value| value.as_u64().unwrap_or_default();
+        let size = json!({
+            "width": u64::from(width) + frame(&outer[0]),
+            "height": u64::from(height) + frame(&outer[1]),
+        });
+        self.post("/window/rect", size).await.map(drop)
+    }
+
+    /// Waits until what the page holds now is also what a person sees: drawn, its effects run.
+    ///
+    /// # Errors
+    /// When the window does not answer, or is hidden and so never draws.
+    pub async fn drawn(&self) -> Result<()> {
+        const SCRIPT: &str = "const done = arguments[0];
+            requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));";
+        self.execute_async(SCRIPT, &[]).await.map(drop)
     }
 
     /// The page as a PNG picture.
@@ -257,6 +293,7 @@ impl Session {
     /// # Errors
     /// When the window does not answer.
     pub async fn screenshot(&self) -> Result<Vec<u8>> {
+        self.drawn().await?;
         let picture = self.get("/screenshot").await?;
         let picture = picture.as_str().context("failed to read the picture")?;
         BASE64_STANDARD.decode(picture).context("failed to decode the picture")

@@ -92,6 +92,19 @@ impl Window {
         &self.data_dir
     }
 
+    /// Ends the test: the window closes, and when the test failed a picture of the page is kept.
+    ///
+    /// # Errors
+    /// The test's own, else when the window cannot be closed.
+    pub async fn end(self, name: &str, outcome: Result<()>) -> Result<()> {
+        if outcome.is_err() {
+            // What went wrong in the test matters more than a picture that cannot be taken.
+            self.keep_picture(&format!("{name}-failed")).await.ok();
+        }
+        outcome?;
+        self.page.close().await
+    }
+
     /// Keeps a picture of the page as `{name}.png`.
     ///
     /// # Errors

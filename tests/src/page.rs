@@ -1,0 +1,122 @@
+//! The page as a person meets it: things by their role and name, wherever the source has put them.
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+
+use crate::{
+    patience::until,
+    webdriver::{Element, Session},
+};
+
+/// Where a role may be found; the names that assistive technology would read are reckoned by [`NAMED`].
+const ROLES: [(&str, &str); 5] = [
+    ("button", "button, [role=button]"),
+    ("tab", "[role=tab]"),
+    ("dialog", "[role=dialog], [role=alertdialog]"),
+    ("listitem", "li, [role=listitem]"),
+    ("status", "[role=status]"),
+];
+
+/// The elements in sight that match a selector and whose name holds a text; exact ones first.
+const NAMED: &str = r#"
+    const [selector, wanted] = arguments;
+    const textOf = (element) => (element.textContent ?? "").replace(/\s+/g, " ").trim();
+    const nameOf = (element) => {
+        const labels = (element.getAttribute("aria-labelledby") ?? "").split(/\s+/).filter(Boolean);
+        return element.getAttribute("aria-label")
+            ?? (labels.length > 0
+                ? labels.map((id) => textOf(document.getElementById(id) ?? element)).join(" ")
+                : textOf(element));
+    };
+    const found = [...document.querySelectorAll(selector)]
+        .filter((element) => element.checkVisibility({ visibilityProperty: true }))
+        .map((element) => ({ element, name: nameOf(element) }))
+        .filter(({ name }) => name.includes(wanted));
+    found.sort((one, other) => one.name.length - other.name.length);
+    return found[0]?.element ?? null;"#;
+
+/// Texts of all elements that match, also in the shadow trees that the diff's viewer draws in.
+const EVERYWHERE: &str = r#"
+    const [selector] = arguments;
+    const texts = [];
+    const look = (root) => {
+        for (const element of root.querySelectorAll(selector)) texts.push(element.textContent ?? "");
+        for (const element of root.querySelectorAll("*")) if (element.shadowRoot) look(element.shadowRoot);
+    };
+    look(document);
+    return texts;"#;
+
+impl Session {
+    /// What has this role and a name that holds `name`, once it is in sight; the shortest name wins.
+    ///
+    /// # Errors
+    /// When none appears.
+    pub async fn named(&self, role: &str, name: &str) -> Result<Element> {
+        let selector = selector_of(role)?;
+        until(&format!("the {role} {name:?}"), async || {
+            Ok(Element::read(&self.execute(NAMED, &[selector.into(), name.into()]).await?))
+        })
+        .await
+    }
+
+    /// Clicks what has this role and name, as soon as it can be clicked.
+    ///
+    /// # Errors
+    /// When it does not appear, or stays covered.
+    pub async fn press_named(&self, role: &str, name: &str) -> Result<()> {
+        until(&format!("a click on the {role} {name:?}"), async || {
+            // Between finding and clicking it may be drawn anew; then the new one is meant.
+            Ok(self.click(&self.named(role, name).await?).await.ok())
+        })
+        .await
+    }
+
+    /// Waits for a text in the first of the elements that match.
+    ///
+    /// # Errors
+    /// When it does not appear.
+    pub async fn wait_for_text(&self, selector: &str, text: &str) -> Result<()> {
+        self.find_with_text(selector, text).await.map(drop)
+    }
+
+    /// Whether anything matches now.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn has(&self, selector: &str) -> Result<bool> {
+        Ok(!self.find_all(selector).await?.is_empty())
+    }
+
+    /// The texts of all that matches, in shadow trees, too.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn texts_everywhere(&self, selector: &str) -> Result<Vec<String>> {
+        Ok(serde_json::from_value(self.execute(EVERYWHERE, &[selector.into()]).await?)?)
+    }
+
+    /// Presses one key after the other, each on whatever has the focus then.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn press_each(&self, keys: &[&str]) -> Result<()> {
+        for key in keys {
+            self.press(&[key]).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether an element has the focus.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn has_focus(&self, element: &Element) -> Result<bool> {
+        const SCRIPT: &str = "return document.activeElement === arguments[0]";
+        Ok(self.execute(SCRIPT, &[element.argument()]).await? == json!(true))
+    }
+}
+
+fn selector_of(role: &str) -> Result<&'static str> {
+    let known = ROLES.iter().find(|(name, _)| *name == role);
+    known.map(|(_, selector)| *selector).with_context(|| format!("failed to find things of the role {role}"))
+}
