@@ -31,6 +31,27 @@ it("shows each task in the column of its state, and what holds it", async () => 
   expect(screen.queryByRole("region", { name: /^Cancelled,/ })).toBeNull();
 });
 
+it("folds an empty backlog to a strip, which opens by a press and for a card", async () => {
+  const host = createSampleHost(null, 40);
+  for (const task of host.tasks) {
+    if (task.status === "backlog") host.change(task.id, { status: "todo" });
+  }
+  openApp(host, "#/board/p1");
+  await card(1);
+  const strip = await screen.findByRole("button", { name: "Open Backlog" });
+  expect(within(column("Backlog")).queryByRole("heading")).toBeNull();
+  await userEvent.click(strip);
+  expect(within(column("Backlog")).getByRole("heading", { name: "Backlog" })).toBeTruthy();
+  await userEvent.click(screen.getByRole("button", { name: "Fold Backlog" }));
+  expect(screen.getByRole("button", { name: "Open Backlog" })).toBeTruthy();
+
+  await lift(1);
+  await userEvent.keyboard("{ArrowLeft}");
+  expect(within(column("Backlog")).getByRole("heading", { name: "Backlog" })).toBeTruthy();
+  await userEvent.keyboard("{Escape}");
+  expect(await screen.findByRole("button", { name: "Open Backlog" })).toBeTruthy();
+});
+
 it("opens a task with Enter, in the address", async () => {
   await openBoard();
   const first = await card(1);

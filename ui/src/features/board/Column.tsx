@@ -1,5 +1,5 @@
-import { Lock, Plus } from "lucide-react";
-import { memo, useEffect, useRef } from "react";
+import { ChevronsRightLeft, Lock, Plus } from "lucide-react";
+import { memo, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Column as ColumnFacts, Task, WorkflowView } from "#ui/api/generated.ts";
 import { kindOfState } from "#ui/app/stateKinds.ts";
@@ -39,7 +39,54 @@ function useClosed(view: WorkflowView, column: ColumnFacts): string | null {
   });
 }
 
-function Header({ column, view, shown }: Pick<ColumnProps, "column" | "view"> & { shown: string }) {
+/**
+ * A backlog with nothing in it gives its width to the others until it is wanted: by a press, or as
+ * the place a card is taken to.
+ */
+function useFolded(column: ColumnFacts, view: WorkflowView, empty: boolean, isTarget: boolean) {
+  const [opened, setOpened] = useState(false);
+  // What has opened under a dragged card stays open until the card is let go: the columns beside it
+  // must not jump back under the pointer.
+  const [met, setMet] = useState(false);
+  const dragging = useBoard(({ drag }) => drag !== null);
+  if (isTarget && !met) setMet(true);
+  if (!dragging && met) setMet(false);
+  const mayFold =
+    empty && column.count === 0 && statesOf(view).get(column.drop_state)?.kind === "backlog";
+  return {
+    folded: mayFold && !opened && !met && !isTarget,
+    fold: mayFold && opened ? () => setOpened(false) : undefined,
+    unfold: () => setOpened(true),
+  };
+}
+
+function Strip({
+  column,
+  view,
+  onOpen,
+}: Pick<ColumnProps, "column" | "view"> & { onOpen: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <button
+      type="button"
+      className={styles.strip}
+      aria-expanded={false}
+      aria-label={t("board.unfold", { name: column.name })}
+      onClick={onOpen}
+    >
+      <StateGlyph kind={kindOfState(statesOf(view).get(column.drop_state))} label="" />
+      <span className={styles.count}>{column.count}</span>
+      <span className={styles.stripName}>{column.name}</span>
+    </button>
+  );
+}
+
+function Header({
+  column,
+  view,
+  shown,
+  onFold,
+}: Pick<ColumnProps, "column" | "view"> & { shown: string; onFold: (() => void) | undefined }) {
   const { t } = useTranslation();
   const state = statesOf(view).get(column.drop_state);
   return (
@@ -47,6 +94,14 @@ function Header({ column, view, shown }: Pick<ColumnProps, "column" | "view"> & 
       <StateGlyph kind={state?.cancels ? "cancelled" : kindOfState(state)} label="" />
       <h2 className={styles.name}>{column.name}</h2>
       <span className={styles.count}>{shown}</span>
+      {onFold && (
+        <IconButton
+          size="sm"
+          label={t("board.fold", { name: column.name })}
+          icon={<ChevronsRightLeft />}
+          onClick={onFold}
+        />
+      )}
       {state?.kind === "initial" && (
         <IconButton
           size="sm"
@@ -112,6 +167,7 @@ export const Column = memo(function Column({ column, view, filter, agents, open 
   const kept = lead === null ? -1 : rows.findIndex((row) => keyOf(row) === lead);
   const shown = filter.narrowed ? `${items.length}${more ? "+" : ""}` : String(column.count);
   const line = ordered ? slot : null;
+  const { folded, fold, unfold } = useFolded(column, view, rows.length === 0, slot !== null);
 
   return (
     <section
@@ -119,10 +175,15 @@ export const Column = memo(function Column({ column, view, filter, agents, open 
       className={styles.column}
       aria-label={t("board.column", { name: column.name, count: column.count })}
       data-closed={closed !== null || undefined}
+      data-folded={folded || undefined}
       data-target={slot !== null || undefined}
     >
-      <Header column={column} view={view} shown={shown} />
-      {error && rows.length === 0 ? (
+      {folded ? (
+        <Strip column={column} view={view} onOpen={unfold} />
+      ) : (
+        <Header column={column} view={view} shown={shown} onFold={fold} />
+      )}
+      {folded ? null : error && rows.length === 0 ? (
         <ErrorState title={t("board.columnFailed")} error={error} onRetry={retry} />
       ) : loading ? (
         <Loading />
@@ -171,7 +232,7 @@ export const Column = memo(function Column({ column, view, filter, agents, open 
         </VirtualList>
       )}
       {rows.length === 0 && slot !== null && <div className={styles.first} />}
-      {closed !== null && (
+      {closed !== null && !folded && (
         <div className={styles.closed}>
           <Lock aria-hidden />
           {closed}
