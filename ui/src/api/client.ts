@@ -2,4 +2,5 @@
 import { tags, type Operations } from "./generated.ts";
 import { createOperations } from "./operations.tsx";
 
-export const { call, opQuery, useOp, useOpMutation, useOpPages } = createOperations<Operations>(tags);
+export const { call, opQuery, useOp, useOpMutation, useOpPages } =
+  createOperations<Operations>(tags);

@@ -10,6 +10,8 @@ export interface BannerProps {
   readonly children?: ReactNode;
   /** What proves it: a CodeBlock, a list of files. */
   readonly evidence?: ReactNode;
+  /** Leads to the evidence while it is not shown. */
+  readonly more?: ReactNode;
   /** What the person can do, the likeliest first. */
   readonly actions?: ReactNode;
 }
@@ -21,7 +23,7 @@ const icons: Readonly<Record<BannerTone, ReactNode>> = {
 };
 
 /** Stays until its cause is gone. */
-export function Banner({ tone, title, children, evidence, actions }: BannerProps) {
+export function Banner({ tone, title, children, evidence, more, actions }: BannerProps) {
   return (
     <section
       className={styles.banner}
@@ -32,11 +34,19 @@ export function Banner({ tone, title, children, evidence, actions }: BannerProps
       <span className={styles.icon} aria-hidden>
         {icons[tone]}
       </span>
-      <div className={styles.content}>
-        <h3 className={styles.title}>{title}</h3>
-        {children && <div className={styles.text}>{children}</div>}
+      {/* Without evidence it is a line: the words, and beside them what can be done. */}
+      <div className={styles.content} data-line={!evidence || undefined}>
+        <div className={styles.say}>
+          <h3 className={styles.title}>{title}</h3>
+          {children && <div className={styles.text}>{children}</div>}
+        </div>
         {evidence && <div className={styles.evidence}>{evidence}</div>}
-        {actions && <div className={styles.actions}>{actions}</div>}
+        {(more || actions) && (
+          <div className={styles.actions}>
+            {actions}
+            {more}
+          </div>
+        )}
       </div>
     </section>
   );

@@ -10,7 +10,7 @@ import type { Platform } from "#ui/platform/types.ts";
 import { isBusy } from "./format.ts";
 import { announce, clearSelection, type BoardModel, type MoveWish } from "./model.ts";
 import { anchorOf, type PendingMove, type Place } from "./order.ts";
-import { refusal, stateAfter } from "./rules.ts";
+import { refusal, stateAfter, type Refusal } from "./rules.ts";
 
 export interface Acting {
   readonly platform: Platform;
@@ -42,6 +42,12 @@ function dropPending(model: BoardModel, moves: readonly PendingMove[]): void {
   model.state.setState({ pending });
 }
 
+/** Says why cards stay where they are. */
+export function refuse(model: BoardModel, refused: Refusal): void {
+  showToast({ tone: "warning", title: t("board.closed", refused) });
+  announce(model, t("board.closed", refused));
+}
+
 /** Moves cards, unless that stops something: then it asks. */
 export function move(acting: Acting, wish: MoveWish): void {
   const { model } = acting;
@@ -50,8 +56,7 @@ export function move(acting: Acting, wish: MoveWish): void {
   if (!column || !view) return;
   const refused = refusal(view, wish.tasks, column);
   if (refused) {
-    showToast({ tone: "warning", title: t("board.closed", refused) });
-    announce(model, t("board.closed", refused));
+    refuse(model, refused);
     return;
   }
   const stops = wish.tasks.some((task) => stateAfter(task, column) !== task.status && isBusy(task));
@@ -69,7 +74,14 @@ export async function moveNow(acting: Acting, wish: MoveWish): Promise<void> {
     return { task, column: column.name, to: stateAfter(task, column), place };
   });
   setPending(model, moves);
-  announce(model, t("board.announce.moved", { count: moves.length, column: column.name }));
+  announce(
+    model,
+    t("board.announce.moved", {
+      count: moves.length,
+      number: wish.tasks[0]?.number ?? 0,
+      column: column.name,
+    }),
+  );
   for (const pending of moves) {
     const { task, to, place } = pending;
     const anchor = anchorOf(place);

@@ -1,7 +1,7 @@
 /** Dragging by pointer and by keys, as changes of the board's state. */
 import { t } from "#ui/i18n/index.ts";
 import type { Task } from "#ui/api/generated.ts";
-import { move, type Acting } from "./actions.ts";
+import { move, refuse, type Acting } from "./actions.ts";
 import { announce, type BoardModel } from "./model.ts";
 import { isNoMove, keyboardStep, placeAt, slotAt, type DragKey } from "./order.ts";
 import { refusal } from "./rules.ts";
@@ -21,7 +21,15 @@ function say(model: BoardModel): void {
   const items = model.shown().find((shown) => shown.column.name === column)?.items ?? [];
   const rest = items.filter(({ id }) => !drag.ids.has(id)).length;
   const above = items.slice(0, slot).filter(({ id }) => !drag.ids.has(id)).length;
-  announce(model, t("board.announce.over", { column, place: above + 1, total: rest + 1 }));
+  announce(
+    model,
+    t("board.announce.over", {
+      column,
+      place: above + 1,
+      total: rest + 1,
+      number: drag.tasks[0]?.number ?? 0,
+    }),
+  );
 }
 
 /** Takes up a card, and with it the selection it belongs to. */
@@ -64,14 +72,16 @@ export function pointerAt(model: BoardModel, x: number, y: number): void {
   });
   const list = over?.list?.element;
   const view = model.view();
+  const refused = over && view ? refusal(view, drag.tasks, over.column) : null;
   let target: NonNullable<typeof drag.target> | null = null;
-  if (over && view && !refusal(view, drag.tasks, over.column)) {
+  if (over && view && !refused) {
     const offset = list ? y - list.getBoundingClientRect().top + list.scrollTop : 0;
     const slot = over.ordered ? slotAt(offset, over.items.length, cardSizes) : over.items.length;
     target = { column: over.column.name, slot };
   }
-  if (target?.column === drag.target?.column && target?.slot === drag.target?.slot) return;
-  model.state.setState({ drag: { ...drag, target } });
+  const sameTarget = target?.column === drag.target?.column && target?.slot === drag.target?.slot;
+  if (sameTarget && refused?.to === drag.refused?.to) return;
+  model.state.setState({ drag: { ...drag, target, refused } });
 }
 
 export function stepTo(model: BoardModel, key: DragKey): void {
@@ -104,7 +114,11 @@ export function drop(acting: Acting): void {
   const { model } = acting;
   const { drag } = model.state.getState();
   model.state.setState({ drag: null });
-  if (!drag?.target) return;
+  if (!drag?.target) {
+    // The reason on the column goes with the drag; what was tried deserves one that stays a while.
+    if (drag?.refused) refuse(model, drag.refused);
+    return;
+  }
   const shown = model.shown().find(({ column }) => column.name === drag.target?.column);
   if (!shown) return;
   const { slot } = drag.target;

@@ -9,12 +9,15 @@ import { createStore, type StoreApi } from "zustand/vanilla";
 import type { Column, Task, WorkflowView } from "#ui/api/generated.ts";
 import type { VirtualListHandle } from "#ui/components/VirtualList.tsx";
 import type { PendingMove, Place, Target } from "./order.ts";
+import type { Refusal } from "./rules.ts";
 
 export interface Drag {
   readonly mode: "pointer" | "keyboard";
   readonly tasks: readonly Task[];
   readonly ids: ReadonlySet<string>;
   readonly target: Target | null;
+  /** Why the column under the pointer does not take them. */
+  readonly refused?: Refusal | null;
 }
 
 /** A move that somebody asked for. */

@@ -12,12 +12,18 @@ export function mayMove(view: WorkflowView, task: Task, column: Column): boolean
   return view.moves.some((moves) => moves.from === task.status && moves.to.includes(to));
 }
 
+/** Between which states a move is not allowed, as people call them. */
+export interface Refusal {
+  readonly from: string;
+  readonly to: string;
+}
+
 /** The first task that a column refuses, and between which states; null when it takes all. */
 export function refusal(
   view: WorkflowView,
   tasks: readonly Task[],
   column: Column,
-): { readonly from: string; readonly to: string } | null {
+): Refusal | null {
   const task = tasks.find((candidate) => !mayMove(view, candidate, column));
   if (!task) return null;
   const name = (state: string) =>

@@ -13,7 +13,7 @@ import { DiffCount } from "#ui/components/DiffCount.tsx";
 import { Menu, type MenuEntry } from "#ui/components/Menu.tsx";
 import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
-import { Elapsed } from "./Elapsed.tsx";
+import { Elapsed } from "#ui/components/Elapsed.tsx";
 import { compact, money } from "./numbers.ts";
 import { isClearable } from "./state.ts";
 import type { Action } from "./useAction.ts";

@@ -386,6 +386,7 @@ describe("other tabs", () => {
     expect(await violations(container)).toEqual([]);
     await user.keyboard("4");
     const more = await screen.findByRole("button", { name: "1 step skipped" });
+    expect(screen.getByText("You, on the board · claim")).toBeTruthy();
     await user.click(more);
     expect(screen.getByText("nobody holds the role")).toBeTruthy();
     expect(await violations(container)).toEqual([]);
@@ -434,6 +435,53 @@ describe("other tabs", () => {
     await user.click(await screen.findByRole("checkbox", { name: "Viewed" }));
     expect(await screen.findByText("Binary file")).toBeTruthy();
     expect(screen.getByLabelText("Viewed", { selector: "svg" })).toBeTruthy();
+    dropKeys();
+  });
+});
+
+describe("in a narrow panel", () => {
+  beforeEach(() => {
+    vi.spyOn(Element.prototype, "getBoundingClientRect").mockReturnValue(
+      new DOMRect(0, 0, 480, 600),
+    );
+  });
+
+  it("gives the diff to the code: files over it on demand, evidence a press away", async () => {
+    const { user, dropKeys } = show(
+      {
+        task: someTask({
+          ...worked,
+          status: "blocked",
+          error_annotation: {
+            type: "review_budget_exhausted",
+            from_state: "review",
+            message: "Checks failed three times",
+            details: null,
+            execution_id: null,
+            evidence: { command: "npm test", exit_code: 1, output: "2 failed", log_id: null },
+            at: new Date().toISOString(),
+          },
+        }),
+      },
+      {
+        task_diff: () =>
+          someSummary([someFile("a.png", { binary: true }), someFile("b.png", { binary: true })]),
+      },
+    );
+    expect(await screen.findByText("2 failed")).toBeTruthy();
+    await user.click(await screen.findByRole("tab", { name: /Diff/ }));
+    expect(await screen.findByRole("heading", { name: "a.png" })).toBeTruthy();
+    expect(screen.queryByRole("list", { name: "Changed files" })).toBeNull();
+    expect(screen.queryByText("2 failed")).toBeNull();
+
+    await user.click(screen.getByRole("button", { name: "File list" }));
+    const files = screen.getByRole("list", { name: "Changed files" });
+    await user.click(within(files).getByRole("button", { name: /b\.png/ }));
+    expect(await screen.findByRole("heading", { name: "b.png" })).toBeTruthy();
+    expect(screen.queryByRole("list", { name: "Changed files" })).toBeNull();
+
+    await user.click(screen.getByRole("button", { name: "Show what happened" }));
+    expect(screen.getByText("2 failed")).toBeTruthy();
     dropKeys();
   });
 });

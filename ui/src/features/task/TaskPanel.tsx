@@ -142,7 +142,7 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
             </div>
           )}
           <div className={styles.inset} data-area="banner">
-            <NeedBanner task={task} workflow={view?.workflow} />
+            <NeedBanner task={task} workflow={view?.workflow} compact={tab === "diff"} />
           </div>
           <Details
             task={task}

@@ -1,5 +1,5 @@
 /** Says on top why the task needs the person, proves it, and offers what helps. */
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { Evidence, Offer, Task, Workflow } from "#ui/api/generated.ts";
 import { AnsiText } from "#ui/components/AnsiText.tsx";
@@ -14,11 +14,13 @@ import { Offers } from "./Offers.tsx";
 import { asOffers } from "./offers.ts";
 import styles from "./NeedBanner.module.css";
 
+const saysNothing = ({ command, exit_code: exit, output, log_id: log }: Evidence) =>
+  command === null && exit === null && output === "" && log === null;
+
 function EvidenceBlock({ task, evidence }: { task: Task; evidence: Evidence }) {
   const { t } = useTranslation();
   const [log, setLog] = useState<string | null>(null);
   const { command, exit_code: exit, output, log_id: logId } = evidence;
-  if (command === null && exit === null && output === "" && logId === null) return null;
   return (
     <div className={styles.evidence}>
       <CodeBlock
@@ -60,12 +62,36 @@ function Files({ files }: { files: readonly string[] }) {
   );
 }
 
-export function NeedBanner({ task, workflow }: { task: Task; workflow: Workflow | undefined }) {
+export interface NeedBannerProps {
+  readonly task: Task;
+  readonly workflow: Workflow | undefined;
+  /** The evidence is a press away: what stands below needs the height. */
+  readonly compact?: boolean;
+}
+
+export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps) {
   const { t } = useTranslation();
+  const [unfolded, setUnfolded] = useState(false);
   const action = useAction();
   const need = needOf(task, workflow);
   if (!need) return null;
   const offers = asOffers(task.offers);
+  const folds = (evidence: ReactNode) =>
+    evidence && compact
+      ? {
+          evidence: unfolded && evidence,
+          more: (
+            <Button
+              size="sm"
+              variant="ghost"
+              aria-expanded={unfolded}
+              onClick={() => setUnfolded(!unfolded)}
+            >
+              {t(unfolded ? "task.hideEvidence" : "task.showEvidence")}
+            </Button>
+          ),
+        }
+      : { evidence };
 
   const take = async (offer: Offer, field: string | null): Promise<boolean> => {
     const fields = field === null ? {} : { [offer.fields[0] ?? "reason"]: field };
@@ -86,9 +112,11 @@ export function NeedBanner({ task, workflow }: { task: Task; workflow: Workflow 
         <Banner
           tone="danger"
           title={t(`task.trouble.${annotation.type}`)}
-          evidence={
-            annotation.evidence && <EvidenceBlock task={task} evidence={annotation.evidence} />
-          }
+          {...folds(
+            annotation.evidence && !saysNothing(annotation.evidence) && (
+              <EvidenceBlock task={task} evidence={annotation.evidence} />
+            ),
+          )}
           actions={offers.length > 0 && <Offers offers={offers} action={action} onTake={take} />}
         >
           {annotation.message}
@@ -136,7 +164,7 @@ export function NeedBanner({ task, workflow }: { task: Task; workflow: Workflow 
         <Banner
           tone="warning"
           title={t(`task.waits.${waiting.reason}`)}
-          evidence={waiting.files.length > 0 && <Files files={waiting.files} />}
+          {...folds(waiting.files.length > 0 && <Files files={waiting.files} />)}
           actions={offers.length > 0 && <Offers offers={offers} action={action} onTake={take} />}
         >
           {waiting.message}

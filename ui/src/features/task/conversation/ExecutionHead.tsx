@@ -13,7 +13,7 @@ import type { Execution, ExecutionStatus } from "#ui/api/generated.ts";
 import { Badge, type Tone } from "#ui/components/Badge.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { duration } from "#ui/components/time.ts";
-import { Elapsed } from "../Elapsed.tsx";
+import { Elapsed } from "#ui/components/Elapsed.tsx";
 import { compact, milliseconds, money } from "../numbers.ts";
 import styles from "./ExecutionHead.module.css";
 

@@ -26,9 +26,13 @@ import { FileTree } from "./FileTree.tsx";
 import { FileView } from "./FileView.tsx";
 import { stepTo, type ChangeStart } from "./hunks.ts";
 import { fileOrder, firstToRead } from "./tree.ts";
+import { useNarrow } from "./useNarrow.ts";
 import type { DiffStyle, DiffViewHandle } from "./view.ts";
 import { isViewed, setViewed, useViewedMarks } from "./viewed.ts";
 import styles from "./DiffTab.module.css";
+
+/** Below this the file list would take the code's room: it lies over the code while it is open. */
+const narrowWidth = 720;
 
 const scopes: readonly Scope[] = ["task", "uncommitted", "turn", "since_review"];
 
@@ -201,7 +205,7 @@ function Files({
   scope,
   summary,
   diffStyle,
-  treeOpen,
+  tree,
   navigation,
   view,
   onChanges,
@@ -210,7 +214,7 @@ function Files({
   scope: Scope;
   summary: DiffSummary;
   diffStyle: DiffStyle;
-  treeOpen: boolean;
+  tree: "beside" | "over" | "hidden";
   navigation: Navigation;
   view: React.RefObject<DiffViewHandle | null>;
   onChanges: (changes: readonly ChangeStart[]) => void;
@@ -219,8 +223,8 @@ function Files({
   const change = summary.files.find(({ path }) => path === navigation.path);
   return (
     <div className={styles.files}>
-      {treeOpen && (
-        <div className={styles.tree}>
+      {tree !== "hidden" && (
+        <div className={styles.tree} data-over={tree === "over" || undefined}>
           <FileTree
             taskId={task.id}
             files={summary.files}
@@ -253,7 +257,11 @@ export default function DiffTab({ task }: { task: Task }) {
   const { t } = useTranslation();
   const [scope, setScope] = useState<Scope>("task");
   const [diffStyle, setDiffStyle] = useState<DiffStyle>("unified");
-  const [treeOpen, setTreeOpen] = useState(true);
+  const [treeBeside, setTreeBeside] = useState(true);
+  const [treeOver, setTreeOver] = useState(false);
+  const [box, setBox] = useState<HTMLDivElement | null>(null);
+  const narrow = useNarrow(box, narrowWidth);
+  const treeOpen = narrow ? treeOver : treeBeside;
   const view = useRef<DiffViewHandle>(null);
   const changes = useRef<readonly ChangeStart[]>([]);
   const gone = task.workspace === null || task.workspace.status === "creating";
@@ -265,7 +273,17 @@ export default function DiffTab({ task }: { task: Task }) {
   const summary = answer.data;
   const files = useMemo(() => fileOrder(summary?.files ?? []), [summary]);
   const paths = useMemo(() => files.map(({ path }) => path), [files]);
-  const navigation = useNavigation(paths, firstToRead(files), view, changes);
+  const walk = useNavigation(paths, firstToRead(files), view, changes);
+  const navigation = useMemo(
+    () => ({
+      ...walk,
+      choose: (path: string) => {
+        setTreeOver(false);
+        walk.choose(path);
+      },
+    }),
+    [walk],
+  );
   useDiffKeys(navigation);
   const onChanges = useCallback((next: readonly ChangeStart[]) => {
     changes.current = next;
@@ -279,7 +297,7 @@ export default function DiffTab({ task }: { task: Task }) {
     );
   }
   return (
-    <div className={styles.diff}>
+    <div ref={setBox} className={styles.diff} data-narrow={narrow || undefined}>
       <Bar
         summary={summary}
         scope={scope}
@@ -287,7 +305,7 @@ export default function DiffTab({ task }: { task: Task }) {
         diffStyle={diffStyle}
         onDiffStyle={setDiffStyle}
         treeOpen={treeOpen}
-        onTree={() => setTreeOpen(!treeOpen)}
+        onTree={() => (narrow ? setTreeOver(!treeOver) : setTreeBeside(!treeBeside))}
         navigation={navigation}
       />
       {answer.error ? (
@@ -319,7 +337,7 @@ export default function DiffTab({ task }: { task: Task }) {
           scope={scope}
           summary={summary}
           diffStyle={diffStyle}
-          treeOpen={treeOpen}
+          tree={!treeOpen ? "hidden" : narrow ? "over" : "beside"}
           navigation={navigation}
           view={view}
           onChanges={onChanges}

@@ -229,7 +229,7 @@ export function someTransition(changes: Partial<Transition> = {}): Transition {
     from: "todo",
     to: "in_progress",
     trigger: "claim",
-    actor: "user",
+    actor: "user:board",
     reason: null,
     rejection: false,
     steps: [],

@@ -10,7 +10,7 @@ import {
   LoaderCircle,
   SkipForward,
 } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task, Transition, TransitionStep, WorkflowView } from "#ui/api/generated.ts";
@@ -26,6 +26,7 @@ import { duration } from "#ui/components/time.ts";
 import { LogDialog } from "../LogDialog.tsx";
 import { milliseconds } from "../numbers.ts";
 import { stateOf } from "../state.ts";
+import { actorText } from "./actor.ts";
 import { partSteps, stepMark, words, type StepMark } from "./steps.ts";
 import styles from "./Timeline.module.css";
 
@@ -100,10 +101,12 @@ function Move({
   task,
   move,
   view,
+  agents,
 }: {
   task: Task;
   move: Transition;
   view: WorkflowView | undefined;
+  agents: ReadonlyMap<string, string>;
 }) {
   const { t } = useTranslation();
   const from = stateOf(view?.workflow, move.from);
@@ -124,7 +127,10 @@ function Move({
           </span>
         </p>
         <p className={styles.who}>
-          {t("timeline.by", { actor: words(move.actor), trigger: words(move.trigger) })}
+          {t("timeline.by", {
+            actor: actorText(move.actor, agents, t),
+            trigger: words(move.trigger),
+          })}
         </p>
         {move.reason && <p className={styles.reason}>{move.reason}</p>}
         <Steps taskId={task.id} steps={move.steps} />
@@ -136,6 +142,8 @@ function Move({
 export function Timeline({ task, view }: { task: Task; view: WorkflowView | undefined }) {
   const { t } = useTranslation();
   const moves = useOp("task_transitions", { task_id: task.id });
+  const known = useOp("agent_list", {}).data?.items;
+  const agents = useMemo(() => new Map(known?.map(({ id, name }) => [id, name])), [known]);
   if (moves.error) {
     return (
       <ErrorState
@@ -166,7 +174,7 @@ export function Timeline({ task, view }: { task: Task; view: WorkflowView | unde
     <div className={styles.timeline} data-selectable>
       <ol className={styles.moves}>
         {newestFirst.map((move) => (
-          <Move key={move.id} task={task} move={move} view={view} />
+          <Move key={move.id} task={task} move={move} view={view} agents={agents} />
         ))}
       </ol>
     </div>

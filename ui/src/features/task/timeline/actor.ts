@@ -1,0 +1,34 @@
+/** Who made a move, in words. Pure. */
+import type { TFunction } from "i18next";
+import { words } from "./steps.ts";
+
+const doors = ["board", "api", "cli", "mcp"] as const;
+const causes = ["scheduler", "workflow", "review", "merge", "recovery", "cleanup"] as const;
+
+const among = <Name extends string>(names: readonly Name[], name: string): Name | undefined =>
+  names.find((known) => known === name);
+
+/** An actor's text form (`user:board`, `agent:<id>`, `system:<cause>`) as people say it. */
+export function actorText(
+  actor: string,
+  agents: ReadonlyMap<string, string>,
+  t: TFunction,
+): string {
+  const split = actor.indexOf(":");
+  const kind = split < 0 ? actor : actor.slice(0, split);
+  const rest = split < 0 ? "" : actor.slice(split + 1);
+  switch (kind) {
+    case "agent":
+      return agents.get(rest) ?? t("timeline.actor.agentGone");
+    case "user": {
+      const door = among(doors, rest);
+      return door ? t(`timeline.actor.user.${door}`) : t("timeline.actor.you");
+    }
+    case "system": {
+      const cause = among(causes, rest);
+      return cause ? t(`timeline.actor.system.${cause}`) : t("timeline.actor.forge");
+    }
+    default:
+      return words(actor);
+  }
+}
