@@ -12,7 +12,7 @@ use forge_testkit::{HERMETIC_GIT, program};
 use serde_json::{Value, json};
 
 /// How long a test waits for something that is bound to happen.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A `forge serve` process on a data folder, and its address.
 pub struct Served {

@@ -79,16 +79,31 @@ impl Engine {
         locked(&self.inner.running.runs).contains_key(task)
     }
 
-    /// Starts the process of a recorded execution.
-    pub(crate) fn launch(&self, id: ExecutionId) {
-        let engine = self.clone();
+    /// Starts the process of a recorded execution. It can be stopped from this moment on, before there is a
+    /// process, too: whoever moves the task next must find it.
+    pub(crate) fn launch(&self, task: &TaskId, id: ExecutionId) {
+        let control = Control::new(self.inner.shutdown.child_token());
+        let (sender, gone) = watch::channel(false);
+        let run = Run {
+            execution: id.clone(),
+            cancel: control.cancel.clone(),
+            activity: control.watch_activity(),
+            gone,
+        };
+        locked(&self.inner.running.runs).insert(task.clone(), run);
+        let (engine, task) = (self.clone(), task.clone());
         self.inner.tracker.spawn(async move {
-            if let Err(error) = engine.run_execution(&id).await {
+            if let Err(error) = engine.run_execution(&id, &control).await {
                 tracing::error!(execution = %id, %error, "failed to run an execution");
                 if let Err(error) = engine.fail_to_start(&id, &error).await {
                     tracing::error!(execution = %id, %error, "failed to record it; the next start settles it");
                 }
             }
+            locked(&engine.inner.running.runs).remove(&task);
+            sender.send_replace(true);
+            engine.kick(&task);
+            engine.wake_waiting();
+            engine.made_progress();
         });
     }
 
@@ -102,25 +117,9 @@ impl Engine {
         true
     }
 
-    async fn run_execution(&self, id: &ExecutionId) -> Result<()> {
+    async fn run_execution(&self, id: &ExecutionId, control: &Control) -> Result<()> {
         let prepared = self.prepare_run(id).await?;
-        let task_id = prepared.task.id.clone();
-        let control = Control::new(self.inner.shutdown.child_token());
-        let (sender, gone) = watch::channel(false);
-        let run = Run {
-            execution: id.clone(),
-            cancel: control.cancel.clone(),
-            activity: control.watch_activity(),
-            gone,
-        };
-        locked(&self.inner.running.runs).insert(task_id.clone(), run);
-        let ended = self.run_prepared(&prepared, &control).await;
-        locked(&self.inner.running.runs).remove(&task_id);
-        sender.send_replace(true);
-        self.kick(&task_id);
-        self.wake_waiting();
-        self.made_progress();
-        ended
+        self.run_prepared(&prepared, control).await
     }
 
     async fn prepare_run(&self, id: &ExecutionId) -> Result<Prepared> {

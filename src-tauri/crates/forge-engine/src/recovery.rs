@@ -9,6 +9,7 @@ use forge_model::execution::ExecutionStatus;
 use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
 use forge_model::workflow::State;
+use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::{events, executions, processes, slots, steps, tasks, workspaces};
 
 use crate::{Engine, error::Result};
@@ -107,13 +108,21 @@ impl Engine {
             let mut conn = self.store().read().await?;
             workspaces::due(&mut conn, self.now()).await?
         };
-        for workspace in due {
-            let (task, context) = {
+        for found in due {
+            // The task's own steps may be at its worktree, too: one at a time, and on what is there then.
+            let _hold = self.hold(&found.task_id).await;
+            let (task, context, workspace) = {
                 let mut conn = self.store().read().await?;
-                let Some(task) = tasks::get(&mut conn, &workspace.task_id).await? else { continue };
+                let Some(task) = tasks::get(&mut conn, &found.task_id).await? else { continue };
                 let context = self.context(&mut conn, &task.project_id).await?;
-                (task, context)
+                (task, context, workspaces::last(&mut conn, &found.task_id).await?)
             };
+            let still_due = |w: &Workspace| {
+                w.id == found.id
+                    && w.status != WorkspaceStatus::Cleaned
+                    && w.cleanup_at.is_some_and(|at| at <= self.now())
+            };
+            let Some(workspace) = workspace.filter(still_due) else { continue };
             // A task that was opened again needs its worktree.
             if context.workflow.state(&task.status).is_some_and(State::is_terminal)
                 && let Err(reason) = self.remove_workspace(&context, &task, workspace).await?

@@ -74,8 +74,8 @@ impl End {
 
 /// What is done once the transaction is committed.
 pub(crate) enum Effect {
-    /// Start this execution's process.
-    Launch(ExecutionId),
+    /// Start the process of this task's execution.
+    Launch(TaskId, ExecutionId),
     /// Run the pending steps of another task.
     Kick(TaskId),
     /// Places became free: ask whoever waits for one.
@@ -387,9 +387,9 @@ impl Engine {
         let mut wake = false;
         for effect in effects {
             match effect {
-                Effect::Launch(id) => {
+                Effect::Launch(task, id) => {
                     self.point("execution.recorded");
-                    self.launch(id);
+                    self.launch(&task, id);
                 }
                 Effect::Kick(task) => self.kick(&task),
                 Effect::WakeWaiting => wake = true,

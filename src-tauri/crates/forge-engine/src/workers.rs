@@ -1,6 +1,9 @@
 //! Who runs a task's steps: at most one worker per task, which can be stopped and held off.
 
-use std::{collections::HashMap, sync::Mutex};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
 
 use forge_model::{ids::TaskId, time::Timestamp};
 use tokio::sync::watch;
@@ -19,20 +22,25 @@ struct Entry {
     running: Option<CancellationToken>,
     /// True once the worker is gone; replaced with each worker.
     gone: Option<watch::Receiver<bool>>,
-    /// How many commands keep workers off.
+    /// How many commands keep workers off, or wait for their turn to.
     holds: u32,
+    /// Commands that hold the task take turns.
+    turn: Arc<tokio::sync::Mutex<()>>,
     /// Whether somebody asked for a worker meanwhile.
     again: bool,
 }
 
-/// While it lives, no worker runs for the task. When the last one goes, a worker looks for work.
+/// While it lives, no worker runs for the task and no other command holds it. When the last one goes, a
+/// worker looks for work.
 pub(crate) struct Hold {
     engine: Engine,
     task: TaskId,
+    turn: Option<tokio::sync::OwnedMutexGuard<()>>,
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
+        self.turn.take();
         let last = {
             let mut tasks = locked(&self.engine.inner.workers.tasks);
             let entry = tasks.entry(self.task.clone()).or_default();
@@ -97,16 +105,19 @@ impl Engine {
 
     /// Stops the task's worker, waits until what it ran is gone, and keeps workers off while the hold lives.
     pub(crate) async fn hold(&self, task: &TaskId) -> Hold {
-        let gone = {
+        let (gone, turn) = {
             let mut tasks = locked(&self.inner.workers.tasks);
             let entry = tasks.entry(task.clone()).or_default();
             entry.holds += 1;
-            entry.running.as_ref().map(|running| {
+            let gone = entry.running.as_ref().map(|running| {
                 running.cancel();
                 entry.gone.clone()
-            })
+            });
+            (gone, Arc::clone(&entry.turn))
         };
-        let hold = Hold { engine: self.clone(), task: task.clone() };
+        // From here on the count is given back when the hold is dropped, also if nobody waits for its turn.
+        let mut hold = Hold { engine: self.clone(), task: task.clone(), turn: None };
+        hold.turn = Some(turn.lock_owned().await);
         if let Some(Some(mut gone)) = gone {
             // An error means the worker's sender is dropped: it is gone too.
             let _ = gone.wait_for(|gone| *gone).await;

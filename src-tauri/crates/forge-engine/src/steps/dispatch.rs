@@ -173,7 +173,7 @@ impl Engine {
             &json!({ "agent_id": agent.id, "attempt": row.execution.attempt }),
         )
         .await?;
-        effects.push(Effect::Launch(id));
+        effects.push(Effect::Launch(s.task.id.clone(), id));
         Ok(End::Ok(Some(agent.name)))
     }
 

@@ -1,0 +1,115 @@
+//! A task that is cancelled in mid-work: whatever kills Forge while its worktree goes, every uncommitted byte
+//! is in a backup ref afterwards.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::{Repository, fault};
+use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
+use serde_json::json;
+use tempfile::TempDir;
+
+const WORK: &str = "```forge-script\nedit half.txt <<< \"half done\\n\"\nhang\n```";
+
+struct Given {
+    dir: TempDir,
+    repo: Repository,
+    server: Served,
+    task: String,
+}
+
+impl Given {
+    /// A task whose agent has written a file and goes on for ever.
+    async fn up(env: Vec<(String, String)>) -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
+        let server = serve(&dir, env)?;
+        let agent = server.post("/agents", scripted_agent("scripted")?).await?["id"].clone();
+        let project = server.post("/projects", json!({ "name": "sample", "repo_path": repo.path() })).await?;
+        let path = format!("/projects/{}/tasks", project["id"].as_str().context("no id")?);
+        let new = json!({ "title": "Given up", "description": WORK, "roles": { "coder": agent } });
+        let task = server.post(&path, new).await?;
+        let id = task["id"].as_str().context("no id")?.to_owned();
+        server
+            .post(&format!("/tasks/{id}/claim"), json!({ "agent_id": agent, "version": task["version"] }))
+            .await?;
+        server
+            .wait(&id, "at work", |task| {
+                let tree = task["workspace"]["path"].as_str().unwrap_or_default();
+                std::path::Path::new(tree).join("half.txt").exists()
+            })
+            .await?;
+        Ok(Self { dir, repo, server, task: id })
+    }
+
+    /// Cancels the task; the server may be killed while it answers.
+    async fn cancel(&self) -> Result<()> {
+        loop {
+            let task = self.server.get(&format!("/tasks/{}", self.task)).await?;
+            let body = json!({ "version": task["version"] });
+            match self.server.post(&format!("/tasks/{}/actions/cancel?wait=none", self.task), body).await {
+                // After a restart the task is on the move: what was read is old a moment later.
+                Err(error) if error.to_string().contains("version_conflict") => {}
+                other => return other.map(drop),
+            }
+        }
+    }
+
+    async fn check(&self) -> Result<()> {
+        let cleaned = |task: &serde_json::Value| task["workspace"]["status"] == "cleaned";
+        let task = self.server.wait(&self.task, "cleaned", cleaned).await?;
+        ensure!(task["status"] == "cancelled", "{task:#}");
+        let backups = self.server.get(&format!("/tasks/{}/backups", self.task)).await?;
+        let commits: Vec<&str> =
+            backups["items"].as_array().into_iter().flatten().filter_map(|b| b["commit"].as_str()).collect();
+        let kept =
+            commits.iter().any(|commit| self.repo.show(commit, "half.txt").as_deref() == Some("half done"));
+        ensure!(kept, "no backup holds the uncommitted file: {backups:#}");
+        ensure!(self.repo.git(&["worktree", "list"])?.lines().count() == 1, "a worktree is left");
+        ensure!(marked_processes(self.dir.path())?.is_empty(), "processes are left");
+        Ok(())
+    }
+}
+
+fn serve(dir: &TempDir, mut env: Vec<(String, String)>) -> Result<Served> {
+    env.push(("FORGE_WORKSPACE_CLEANUP_DELAY_SECONDS".to_owned(), "0".to_owned()));
+    Serve { program: "forge-faulty", data: dir.path().join("data"), env }.start()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uncommitted_work_is_in_a_backup_wherever_the_kill_was() -> Result<()> {
+    let trace_dir = tempfile::tempdir()?;
+    let trace = trace_dir.path().join("trace.txt");
+    let undisturbed =
+        Given::up(vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())]).await?;
+    let before = std::fs::read_to_string(&trace)?.lines().count();
+    undisturbed.cancel().await?;
+    undisturbed.check().await?;
+    let mut passed: BTreeMap<String, u32> = BTreeMap::new();
+    let mut cases = Vec::new();
+    for (index, point) in std::fs::read_to_string(&trace)?.lines().enumerate() {
+        let times = passed.entry(point.to_owned()).or_default();
+        *times += 1;
+        if index >= before {
+            cases.push((point.to_owned(), *times));
+        }
+    }
+    assert!(cases.iter().any(|(point, _)| point == "cleanup.backed_up"), "{cases:?}");
+    for (point, times) in cases {
+        let case = format!("killed at {point}#{times}");
+        let mut given = Given::up(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])
+            .await
+            .context(case.clone())?;
+        // The kill may come before, while or after it answers.
+        let _ = given.cancel().await;
+        while !given.server.is_gone()? {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        given.server = serve(&given.dir, Vec::new())?;
+        if given.server.get(&format!("/tasks/{}", given.task)).await?["status"] != "cancelled" {
+            given.cancel().await.context(case.clone())?;
+        }
+        given.check().await.context(case)?;
+    }
+    Ok(())
+}
