@@ -1,8 +1,26 @@
 /** Facts for tests and for the page opened in a plain browser. */
-import type { Agent, Project, State, Task, Workflow, WorkflowView } from "#ui/api/generated.ts";
+import type {
+  Agent,
+  Project,
+  State,
+  Task,
+  Usage,
+  Workflow,
+  WorkflowView,
+} from "#ui/api/generated.ts";
 
 export const sampleNow = Date.UTC(2030, 0, 15, 12);
 const ago = (minutes: number) => new Date(sampleNow - minutes * 60_000).toISOString();
+
+export const sampleUsage: Usage = {
+  input_uncached: null,
+  cache_read: null,
+  cache_write: null,
+  output: null,
+  reasoning: null,
+  cost_micro_usd: null,
+  runs_of_unknown_cost: 0,
+};
 
 export function sampleTask(change: Partial<Task> = {}): Task {
   return {
@@ -38,15 +56,7 @@ export function sampleTask(change: Partial<Task> = {}): Task {
     live: null,
     review: null,
     diff_stat: null,
-    usage: {
-      input_uncached: null,
-      cache_read: null,
-      cache_write: null,
-      output: null,
-      reasoning: null,
-      cost_micro_usd: null,
-      runs_of_unknown_cost: 0,
-    },
+    usage: sampleUsage,
     created_at: ago(3_000),
     updated_at: ago(60),
     status_since: ago(60),

@@ -13,10 +13,7 @@ export function mayMove(view: WorkflowView, task: Task, column: Column): boolean
 }
 
 /** Between which states a move is not allowed, as people call them. */
-export interface Refusal {
-  readonly from: string;
-  readonly to: string;
-}
+export type Refusal = Readonly<Record<"from" | "to", string>>;
 
 /** The first task that a column refuses, and between which states; null when it takes all. */
 export function refusal(

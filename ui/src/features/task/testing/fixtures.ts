@@ -12,44 +12,26 @@ import type {
   Workspace,
   WorkflowView,
 } from "#ui/api/generated.ts";
+import {
+  sampleAgent,
+  sampleTask,
+  sampleUsage,
+  sampleWorkflow,
+  sampleWorkflowView,
+} from "#ui/test/sample.ts";
 
 export const at = (minutesAgo: number): string =>
   new Date(Date.now() - minutesAgo * 60_000).toISOString();
 
-const noUsage = {
-  input_uncached: null,
-  cache_read: null,
-  cache_write: null,
-  output: null,
-  reasoning: null,
-  cost_micro_usd: null,
-  runs_of_unknown_cost: 0,
-};
-
 export function someTask(changes: Partial<Task> = {}): Task {
-  return {
-    id: "t1",
+  return sampleTask({
     number: 42,
-    project_id: "p1",
     title: "Rate-limit the login endpoint",
     description: "Five attempts a minute per address.",
     status: "in_progress",
     priority: 3,
-    position: 1,
     version: 7,
-    parent_id: null,
-    execution_mode: "independent",
-    subtask_order: null,
-    depends_on: [],
     roles: { coder: { type: "agent", id: "a1" }, reviewer: null },
-    review_config: null,
-    merge_config: null,
-    task_state_config: null,
-    review_passed_at: null,
-    entry_barrier: null,
-    error_annotation: null,
-    waiting: null,
-    held: false,
     offers: [
       { verb: "hold", label: "Hold", fields: [], why: "Nothing new is started for the task." },
       { verb: "cancel", label: "Cancel task", fields: [], why: "Closes the task." },
@@ -59,16 +41,11 @@ export function someTask(changes: Partial<Task> = {}): Task {
       merge_fix: { used: 0, limit: 1 },
       execution: { used: 0, limit: 2 },
     },
-    workspace: null,
-    live: null,
-    review: null,
-    diff_stat: null,
-    usage: noUsage,
     created_at: at(300),
     updated_at: at(2),
     status_since: at(30),
     ...changes,
-  };
+  });
 }
 
 export function someExecution(changes: Partial<Execution> = {}): Execution {
@@ -85,7 +62,7 @@ export function someExecution(changes: Partial<Execution> = {}): Execution {
     activity: "",
     before_commit: null,
     after_commit: null,
-    usage: noUsage,
+    usage: sampleUsage,
     cost_micro_usd: null,
     cost_source: "unknown",
     conflict: null,
@@ -137,52 +114,15 @@ export function pageOf(
   };
 }
 
-export const someAgent: Agent = {
-  id: "a1",
-  name: "Claude",
-  adapter: "shell",
-  config: {},
-  model: null,
-  max_concurrent: 1,
-  paused: false,
-  running: 0,
-  created_at: at(900),
-  updated_at: at(900),
-};
-
-const kinds = {
-  backlog: ["Backlog", "backlog"],
-  todo: ["Todo", "initial"],
-  in_progress: ["In progress", "active"],
-  review: ["Review", "gate"],
-  merging: ["Merging", "gate"],
-  merge_failed: ["Merge failed", "custom"],
-  blocked: ["Blocked", "blocked"],
-  done: ["Done", "terminal"],
-  cancelled: ["Cancelled", "terminal"],
-} as const;
+export const someAgent: Agent = sampleAgent({ name: "Claude" });
 
 export const someWorkflow: WorkflowView = {
-  workflow: {
-    name: "default",
-    roles: [
-      { name: "coder", display_name: "Coder" },
-      { name: "reviewer", display_name: "Reviewer" },
-    ],
-    cancellation_state: "cancelled",
-    states: Object.entries(kinds).map(([name, [display, kind]]) => ({
-      name,
-      display_name: display,
-      kind,
-      column: display,
-    })),
-  },
-  moves: Object.keys(kinds).map((from) => ({
+  ...sampleWorkflowView,
+  moves: sampleWorkflow.states.map(({ name: from }) => ({
     from,
     to: ["todo", "in_progress", "cancelled"].filter((to) => to !== from),
   })),
   dispatching: ["in_progress", "review"],
-  work_role: "coder",
 };
 
 export function someWorkspace(changes: Partial<Workspace> = {}): Workspace {
