@@ -97,6 +97,6 @@ pub fn extreme(extreme: &Extreme) -> Vec<Scene> {
         Scene::at("extreme-board", board.clone()),
         Scene::at("extreme-panel", format!("{board}?task={}", extreme.long_title)),
         Scene::at("extreme-conversation", page.clone()).pressing(&[&["1"]]),
-        Scene::at("extreme-diff", page.clone()).pressing(&[&["2"]]),
+        Scene::at("extreme-diff", page).pressing(&[&["2"]]),
     ]
 }

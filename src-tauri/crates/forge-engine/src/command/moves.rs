@@ -272,9 +272,12 @@ impl Engine {
     /// # Errors
     /// When the database cannot be read.
     pub async fn settle(&self, id: &TaskId) -> Result<()> {
+        if !self.inner.config.does_work {
+            // It would wait for itself.
+            return Ok(());
+        }
         let mut progress = self.progress();
-        // An engine that does no work would wait for itself.
-        while self.inner.config.does_work {
+        loop {
             progress.borrow_and_update();
             if !self.is_working(id) && self.is_settled(id).await? {
                 return Ok(());
@@ -284,7 +287,6 @@ impl Engine {
                 () = self.inner.shutdown.cancelled() => return Ok(()),
             }
         }
-        Ok(())
     }
 
     async fn is_settled(&self, id: &TaskId) -> Result<bool> {
