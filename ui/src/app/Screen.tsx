@@ -36,13 +36,9 @@ export function Screen({ title, filters, actions, panel, layout = "full", childr
         <h1 className={styles.title}>{title}</h1>
         <div className={styles.filters}>{filters}</div>
         {actions && <div className={styles.actions}>{actions}</div>}
-        <button
-          type="button"
-          className={styles.search}
-          aria-label={t("action.openPalette")}
-          onClick={() => showOverlay("palette")}
-        >
+        <button type="button" className={styles.search} onClick={() => showOverlay("palette")}>
           <Search aria-hidden />
+          <span className="visually-hidden">{t("action.openPalette")} </span>
           <KeyHint keys="mod+k" />
         </button>
         <NotificationBell />

@@ -20,6 +20,8 @@ const known = [
   command("attention", ["g a"]),
   command("create", ["c"]),
   command("closed", ["x"], false),
+  command("open", ["enter"]),
+  command("pick", ["space"]),
 ];
 
 beforeEach(() => {
@@ -50,6 +52,17 @@ describe("the key listener", () => {
     type("b");
     type("c");
     expect(ran).toEqual(["palette", "help", "board", "create"]);
+  });
+
+  it("leaves Enter and Space to the control that has the focus", () => {
+    const type = typist();
+    const button = document.createElement("button");
+    expect(type("Enter", {}, button).defaultPrevented).toBe(false);
+    expect(type(" ", {}, button).defaultPrevented).toBe(false);
+    expect(ran).toEqual([]);
+    type("Enter");
+    type(" ");
+    expect(ran).toEqual(["open", "pick"]);
   });
 
   it("forgets a sequence after a second, and takes a broken one as a new start", () => {

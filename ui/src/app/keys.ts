@@ -77,6 +77,18 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLInputElement && !silent.includes(target.type);
 }
 
+/** Enter and Space press the control that has the focus; no command may take that away. */
+function isPress(event: KeyboardEvent): boolean {
+  const pressing = event.key === "Enter" || event.key === " ";
+  if (!pressing || event.ctrlKey || event.metaKey || event.altKey) return false;
+  return (
+    event.target instanceof HTMLElement &&
+    event.target.closest(
+      "button, a[href], summary, input, select, [role=button], [role=link], [role=tab], [role=checkbox], [role=switch]",
+    ) !== null
+  );
+}
+
 /** A dialog or an open menu owns the keyboard: single keys do not reach through it. */
 function isCaptured(target: EventTarget | null): boolean {
   return (
@@ -93,7 +105,7 @@ export function createKeyListener(commands: () => Iterable<Command>, now: () => 
 
   return (event: KeyboardEvent): void => {
     if (event.defaultPrevented || event.isComposing) return;
-    if (["Control", "Shift", "Alt", "Meta"].includes(event.key)) return;
+    if (["Control", "Shift", "Alt", "Meta"].includes(event.key) || isPress(event)) return;
     const held = event.ctrlKey || event.metaKey;
     const free = !isTyping(event.target) && !isCaptured(event.target);
     if (!free && !held) return;

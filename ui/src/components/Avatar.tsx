@@ -32,9 +32,9 @@ export function Avatar({ name, hue = hueOf(name), size = 20, live = false }: Ava
       role="img"
       aria-label={name}
       data-live={live || undefined}
+      // Drawn, not written: as text they would be read as part of what they stand in.
+      data-initials={initials(name)}
       style={{ "--hue": hue, "--size": `${size}px` } as React.CSSProperties}
-    >
-      {initials(name)}
-    </span>
+    />
   );
 }

@@ -75,7 +75,6 @@ function Strip({
       onClick={onOpen}
     >
       <StateGlyph kind={kindOfState(statesOf(view).get(column.drop_state))} label="" />
-      <span className={styles.count}>{column.count}</span>
       <span className={styles.stripName}>{column.name}</span>
     </button>
   );

@@ -355,7 +355,7 @@ describe("other tabs", () => {
               },
             ],
             reason: "Checks failed",
-            decided_by: "checks",
+            decided_by: "system:review",
           }),
         ],
         transitions: [
@@ -383,6 +383,7 @@ describe("other tabs", () => {
     await user.keyboard("3");
     expect(await screen.findByText("1 failed")).toBeTruthy();
     expect(screen.getByText("1 of 3")).toBeTruthy();
+    expect(screen.getByText("Decided by: Forge (review)")).toBeTruthy();
     expect(await violations(container)).toEqual([]);
     await user.keyboard("4");
     const more = await screen.findByRole("button", { name: "1 step skipped" });

@@ -16,6 +16,7 @@ import { FollowUp } from "./FollowUp.tsx";
 import { RowContext, type Unfolded } from "./RowContext.ts";
 import { earlierThan, inOrder, rowsOf, type ConversationRow } from "./conversation.ts";
 import type { LogStore } from "./logStore.ts";
+import { useAgentNames } from "../useAgentNames.ts";
 import { useEarlierLogs, useFollowedLogs } from "./useLog.ts";
 import styles from "./Conversation.module.css";
 
@@ -66,11 +67,7 @@ interface LogProps {
 function Log({ task, executions, store, unfolded }: LogProps) {
   const { t } = useTranslation();
   const platform = usePlatform();
-  const agents = useOp("agent_list", {});
-  const names = useMemo(
-    () => new Map(agents.data?.items.map(({ id, name }) => [id, name])),
-    [agents.data],
-  );
+  const names = useAgentNames();
   // The one before the newest may still owe its last words when the newest begins.
   const followed = executions.slice(-2).map(({ id }) => id);
   const { stretches, error, retry } = useFollowedLogs(store, followed);

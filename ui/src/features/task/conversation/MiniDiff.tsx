@@ -51,7 +51,9 @@ export function MiniDiff({ row, log, diff, icon, path, note, label }: MiniDiffPr
       </button>
       {open && (
         <LongText body={row.body} log={log} seq={row.seq}>
-          <pre className={styles.mini} aria-label={label}>
+          {/* A scrolling region must be reachable by keyboard. */}
+          {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+          <pre className={styles.mini} aria-label={label} tabIndex={0}>
             {lines.slice(0, shownUpTo).map((line, index) => (
               <span key={index} className={styles.miniLine} data-kind={line.kind}>
                 {line.text || " "}

@@ -24,7 +24,9 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { duration } from "#ui/components/time.ts";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { LogDialog } from "../LogDialog.tsx";
+import { actorText } from "../actor.ts";
 import { milliseconds } from "../numbers.ts";
+import { useAgentNames } from "../useAgentNames.ts";
 import { isOpenAtFirst, outcomeOf, tailOf, type CheckOutcome } from "./checks.ts";
 import styles from "./Reviews.module.css";
 
@@ -104,6 +106,7 @@ function Check({ taskId, step }: { taskId: string; step: ReviewStep }) {
 function Attempt({ task, review, newest }: { task: Task; review: Review; newest: boolean }) {
   const { t } = useTranslation();
   const platform = usePlatform();
+  const agents = useAgentNames();
   const { tone, icon } = looks[review.status];
   const took = review.finished_at
     ? Date.parse(review.finished_at) - Date.parse(review.started_at)
@@ -150,7 +153,9 @@ function Attempt({ task, review, newest }: { task: Task; review: Review; newest:
         </div>
       )}
       {review.decided_by && (
-        <p className={styles.note}>{t("review.decidedBy", { name: review.decided_by })}</p>
+        <p className={styles.note}>
+          {t("review.decidedBy", { name: actorText(review.decided_by, agents, t) })}
+        </p>
       )}
     </section>
   );

@@ -10,7 +10,7 @@ import {
   LoaderCircle,
   SkipForward,
 } from "lucide-react";
-import { useMemo, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task, Transition, TransitionStep, WorkflowView } from "#ui/api/generated.ts";
@@ -25,8 +25,9 @@ import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { duration } from "#ui/components/time.ts";
 import { LogDialog } from "../LogDialog.tsx";
 import { milliseconds } from "../numbers.ts";
+import { actorText } from "../actor.ts";
 import { stateOf } from "../state.ts";
-import { actorText } from "./actor.ts";
+import { useAgentNames } from "../useAgentNames.ts";
 import { partSteps, stepMark, words, type StepMark } from "./steps.ts";
 import styles from "./Timeline.module.css";
 
@@ -142,8 +143,7 @@ function Move({
 export function Timeline({ task, view }: { task: Task; view: WorkflowView | undefined }) {
   const { t } = useTranslation();
   const moves = useOp("task_transitions", { task_id: task.id });
-  const known = useOp("agent_list", {}).data?.items;
-  const agents = useMemo(() => new Map(known?.map(({ id, name }) => [id, name])), [known]);
+  const agents = useAgentNames();
   if (moves.error) {
     return (
       <ErrorState

@@ -1,6 +1,6 @@
-/** Who made a move, in words. Pure. */
+/** Who made a move or decided a review, in words. Pure. */
 import type { TFunction } from "i18next";
-import { words } from "./steps.ts";
+import { words } from "./timeline/steps.ts";
 
 const doors = ["board", "api", "cli", "mcp"] as const;
 const causes = ["scheduler", "workflow", "review", "merge", "recovery", "cleanup"] as const;
@@ -19,14 +19,14 @@ export function actorText(
   const rest = split < 0 ? "" : actor.slice(split + 1);
   switch (kind) {
     case "agent":
-      return agents.get(rest) ?? t("timeline.actor.agentGone");
+      return agents.get(rest) ?? t("task.actor.agentGone");
     case "user": {
       const door = among(doors, rest);
-      return door ? t(`timeline.actor.user.${door}`) : t("timeline.actor.you");
+      return door ? t(`task.actor.user.${door}`) : t("task.actor.you");
     }
     case "system": {
       const cause = among(causes, rest);
-      return cause ? t(`timeline.actor.system.${cause}`) : t("timeline.actor.forge");
+      return cause ? t(`task.actor.system.${cause}`) : t("task.actor.forge");
     }
     default:
       return words(actor);
