@@ -1,4 +1,4 @@
-import { render, screen } from "@testing-library/react";
+import { render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import { Menu } from "./Menu.tsx";
@@ -24,5 +24,7 @@ it("is worked by keys alone, passes over nothing it shows, and returns focus", a
   expect(refused).not.toHaveBeenCalled();
   await userEvent.keyboard("{ArrowUp}{Enter}");
   expect(onSelect).toHaveBeenCalledOnce();
-  expect(document.activeElement).toBe(screen.getByRole("button", { name: "More" }));
+  await waitFor(() =>
+    expect(document.activeElement).toBe(screen.getByRole("button", { name: "More" })),
+  );
 });
