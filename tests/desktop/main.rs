@@ -1,5 +1,7 @@
 //! The built window, driven as a person would.
 
+mod access;
+mod board;
 mod ends;
 mod newcomer;
 mod notices;

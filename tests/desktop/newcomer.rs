@@ -1,17 +1,25 @@
 //! A newcomer tries the demo: from the empty window to work that is merged, by pointer and by keyboard.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use forge_testkit::HERMETIC_GIT;
 use forge_tests::{
     patience::until,
-    webdriver::{Element, Session},
+    webdriver::{Session, keys},
     window::Window,
 };
 use tokio::process::Command;
 
-const TITLE: &str = "Greet people in French";
+use crate::board::{card_in, drag_to};
+
+const FRENCH: &str = "Greet people in French";
+const FRENCH_FILE: &str = "src/greetings/fr.txt";
+const FRENCH_LINE: &str = "Bonjour, NAME !";
+
+const DAYTIME: &str = "Greet by the time of day";
+const DAYTIME_FILE: &str = "src/daytime.sh";
+const DAYTIME_LINE: &str = "greeting=\"Good morning\"";
 
 #[tokio::test]
 async fn by_pointer() -> Result<()> {
@@ -23,69 +31,134 @@ async fn by_pointer() -> Result<()> {
 async fn with_the_pointer(window: &Window) -> Result<()> {
     let page = &window.page;
     page.press_named("button", "Try the demo project").await?;
-    let card = page.find(&card_in("Todo", TITLE)).await?;
+    page.find(&card_in("Todo", FRENCH)).await?;
     assert_eq!(page.find_all("[data-task]").await?.len(), 6, "every task of the demo has its card");
     window.keep_picture("newcomer-board").await?;
 
-    drag_to(page, &card, "In progress").await?;
-    page.find(&card_in("In progress", TITLE)).await?;
+    drag_to(page, &card_in("Todo", FRENCH), "In progress").await?;
+    page.find(&card_in("In progress", FRENCH)).await?;
     page.named("button", "Undo").await?;
     window.keep_picture("newcomer-undo").await?;
 
     // Opened before the agent starts, so that whatever appears has come while it was looked at.
-    page.click(&page.find(&card_in("In progress", TITLE)).await?).await?;
-    page.find(&format!("article[aria-label='Task 1: {TITLE}']")).await?;
+    page.click(&page.find(&card_in("In progress", FRENCH)).await?).await?;
+    page.find(&format!("article[aria-label='Task 1: {FRENCH}']")).await?;
     assert!(!page.has("[role=log]").await?, "nothing is said before the agent starts");
-    page.wait_for_text("article [role=log]", "A language is one line").await?;
-    page.wait_for_text("article [role=log]", "French is in").await?;
+    page.find_with_text("article [role=log]", "A language is one line").await?;
+    page.find_with_text("article [role=log]", "French is in").await?;
     window.keep_picture("newcomer-conversation").await?;
 
     page.named("button", "Approve").await?;
-    look_at_the_work(page).await?;
+    page.press_named("tab", "Review").await?;
+    check_has_passed(page).await?;
+    window.keep_picture("newcomer-review").await?;
+    page.press_named("tab", "Diff").await?;
+    show_file(page, FRENCH_FILE, async || page.press_named("button", "Next file").await).await?;
+    diff_adds(page, FRENCH_FILE, FRENCH_LINE).await?;
     window.keep_picture("newcomer-diff").await?;
+
     page.press_named("button", "Approve").await?;
-    page.find(&card_in("Done", TITLE)).await?;
+    page.find(&card_in("Done", FRENCH)).await?;
+    page.press_named("button", "Close panel").await?;
+    page.wait_gone("article").await?;
     window.keep_picture("newcomer-done").await?;
-    work_is_merged(&demo_repository(window)).await
+    work_is_merged(window, FRENCH_FILE, FRENCH_LINE).await
 }
 
-/// The review has passed its check, and the diff shows what is new.
-async fn look_at_the_work(page: &Session) -> Result<()> {
-    page.press_named("tab", "Review").await?;
-    page.named("listitem", "sh test.sh").await?;
-    page.find("article li [role=img][aria-label=Passed]").await?;
+#[tokio::test]
+async fn by_keyboard() -> Result<()> {
+    let window = Window::open().await?;
+    let outcome = with_the_keyboard(&window).await;
+    window.end("newcomer-keyboard", outcome).await
+}
 
-    page.press_named("tab", "Diff").await?;
-    page.click(&page.find("article button[title='src/greetings/fr.txt']").await?).await?;
-    page.find("article section[aria-label='src/greetings/fr.txt']").await?;
-    until("the added line", async || {
+async fn with_the_keyboard(window: &Window) -> Result<()> {
+    let page = &window.page;
+    page.tab_to("button", "Try the demo project").await?;
+    page.press(&[keys::ENTER]).await?;
+    page.find(&card_in("Todo", DAYTIME)).await?;
+    take_to_work(window).await?;
+
+    // The focus is still on the card, where Enter opens it.
+    page.press(&[keys::ENTER]).await?;
+    page.find(&format!("article[aria-label='Task 4: {DAYTIME}']")).await?;
+    page.find_with_text("article [role=log]", "I have a look around first.").await?;
+    page.named("button", "Stop").await.context("the agent's words are shown while it works")?;
+    page.find_with_text("article [role=log]", "Done. The tests cover every border").await?;
+    page.named("button", "Approve").await?;
+
+    page.press(&["3"]).await?;
+    check_has_passed(page).await?;
+    page.press(&["2"]).await?;
+    show_file(page, DAYTIME_FILE, async || page.press(&["n"]).await).await?;
+    diff_adds(page, DAYTIME_FILE, DAYTIME_LINE).await?;
+
+    page.tab_to("button", "Approve").await?;
+    page.press(&[keys::ENTER]).await?;
+    page.find(&card_in("Done", DAYTIME)).await?;
+    window.keep_picture("newcomer-keyboard").await?;
+    work_is_merged(window, DAYTIME_FILE, DAYTIME_LINE).await
+}
+
+/// Picks the card up, carries it to the agent and puts it down; the live region tells each step.
+async fn take_to_work(window: &Window) -> Result<()> {
+    let page = &window.page;
+    page.tab_into("[data-task]").await?;
+    page.press(&[keys::HOME]).await?;
+    page.wait_for_focus(&card_in("Todo", FRENCH)).await?;
+    for _ in 0..3 {
+        page.press(&[keys::DOWN]).await?;
+        page.drawn().await?;
+    }
+    page.wait_for_focus(&card_in("Todo", DAYTIME)).await?;
+
+    page.press(&[keys::SPACE]).await?;
+    page.wait_for_announcement("Task 4 taken up, Todo, place 4 of 6.").await?;
+    page.press(&[keys::RIGHT]).await?;
+    page.wait_for_announcement("In progress, place 1 of 1, task 4.").await?;
+    window.keep_picture("newcomer-carried").await?;
+    page.press(&[keys::SPACE]).await?;
+    page.wait_for_announcement("Moved task 4 to In progress.").await?;
+    page.find(&card_in("In progress", DAYTIME)).await?;
+    page.named("button", "Undo").await?;
+    page.wait_for_focus(&card_in("In progress", DAYTIME)).await
+}
+
+async fn check_has_passed(page: &Session) -> Result<()> {
+    page.named("listitem", "sh test.sh").await?;
+    page.find("article li [role=img][aria-label=Passed]").await.map(drop)
+}
+
+/// Goes to a file of the diff, a step at a time.
+async fn show_file(page: &Session, file: &str, step: impl AsyncFn() -> Result<()>) -> Result<()> {
+    page.find("article section[aria-label*='/']").await?;
+    for _ in 0..4 {
+        page.drawn().await?;
+        if page.has(&format!("article section[aria-label='{file}']")).await? {
+            return Ok(());
+        }
+        step().await?;
+    }
+    bail!("failed to reach {file} in the diff")
+}
+
+async fn diff_adds(page: &Session, file: &str, wanted: &str) -> Result<()> {
+    page.find(&format!("article section[aria-label='{file}']")).await?;
+    until(&format!("the added line {wanted:?}"), async || {
         let added = page.texts_everywhere("[data-line-type=change-addition], [data-kind=added]").await?;
-        Ok(added.iter().any(|line| line.contains("Bonjour, NAME !")).then_some(()))
+        Ok(added.iter().any(|line| line.contains(wanted)).then_some(()))
     })
     .await
 }
 
-/// The selector of a card in a column.
-fn card_in(column: &str, title: &str) -> String {
-    format!("section[aria-label^='{column},'] [data-task][aria-label*='{title}']")
-}
-
-async fn drag_to(page: &Session, card: &Element, column: &str) -> Result<()> {
-    let target = page.find(&format!("section[aria-label^='{column},']")).await?;
-    let (from, to) = (page.rect(card).await?.centre(), page.rect(&target).await?.centre());
-    page.drag(from, to).await
-}
-
-fn demo_repository(window: &Window) -> PathBuf {
-    window.data_dir().join("demo/greetings")
-}
-
 /// As git sees it: the work is on `main`, which is checked out, and nothing lies about.
-async fn work_is_merged(repository: &Path) -> Result<()> {
-    assert_eq!(git(repository, &["show", "main:src/greetings/fr.txt"]).await?, "Bonjour, NAME !\n");
-    assert_eq!(git(repository, &["branch", "--show-current"]).await?, "main\n");
-    assert_eq!(git(repository, &["status", "--porcelain"]).await?, "");
-    assert!(repository.join("tests/french.sh").is_file(), "the checkout follows its branch");
+async fn work_is_merged(window: &Window, file: &str, wanted: &str) -> Result<()> {
+    let repository = window.data_dir().join("demo/greetings");
+    let merged = git(&repository, &["show", &format!("main:{file}")]).await?;
+    assert!(merged.contains(wanted), "{merged}");
+    assert_eq!(git(&repository, &["branch", "--show-current"]).await?, "main\n");
+    assert_eq!(git(&repository, &["status", "--porcelain"]).await?, "");
+    assert!(repository.join(file).is_file(), "the checkout follows its branch");
     Ok(())
 }
 

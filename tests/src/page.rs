@@ -1,12 +1,15 @@
 //! The page as a person meets it: things by their role and name, wherever the source has put them.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use serde_json::json;
 
 use crate::{
     patience::until,
-    webdriver::{Element, Session},
+    webdriver::{Element, Session, keys},
 };
+
+/// More stops of the Tab key than any screen has.
+const MOST_STOPS: usize = 80;
 
 /// Where a role may be found; the names that assistive technology would read are reckoned by [`NAMED`].
 const ROLES: [(&str, &str); 5] = [
@@ -104,6 +107,64 @@ impl Session {
             self.press(&[key]).await?;
         }
         Ok(())
+    }
+
+    /// Goes to what has this role and name by the Tab key alone.
+    ///
+    /// # Errors
+    /// When it does not appear, or the Tab key does not lead there.
+    pub async fn tab_to(&self, role: &str, name: &str) -> Result<()> {
+        for _ in 0..MOST_STOPS {
+            // Looked up at each stop: it may be drawn anew on the way.
+            if self.has_focus(&self.named(role, name).await?).await? {
+                return Ok(());
+            }
+            self.press(&[keys::TAB]).await?;
+        }
+        bail!("failed to reach the {role} {name:?} by Tab")
+    }
+
+    /// Goes into a part of the page by the Tab key alone.
+    ///
+    /// # Errors
+    /// When the Tab key does not lead there.
+    pub async fn tab_into(&self, selector: &str) -> Result<()> {
+        const SCRIPT: &str = "return document.activeElement.matches(arguments[0])";
+        for _ in 0..MOST_STOPS {
+            if self.execute(SCRIPT, &[selector.into()]).await? == json!(true) {
+                return Ok(());
+            }
+            self.press(&[keys::TAB]).await?;
+        }
+        bail!("failed to reach {selector} by Tab")
+    }
+
+    /// Waits until the focus is on what matches.
+    ///
+    /// # Errors
+    /// When it never gets there.
+    pub async fn wait_for_focus(&self, selector: &str) -> Result<()> {
+        const SCRIPT: &str = "return document.activeElement.matches(arguments[0])";
+        until(&format!("the focus on {selector}"), async || {
+            Ok((self.execute(SCRIPT, &[selector.into()]).await? == json!(true)).then_some(()))
+        })
+        .await
+    }
+
+    /// Waits until a live region says something, which screen readers then read out.
+    ///
+    /// # Errors
+    /// When it does not, with what it said last.
+    pub async fn wait_for_announcement(&self, wanted: &str) -> Result<()> {
+        let said = async || self.texts_everywhere("[aria-live=assertive]").await;
+        let heard = until("an announcement", async || {
+            Ok(said().await?.iter().any(|text| text.contains(wanted)).then_some(()))
+        })
+        .await;
+        match heard {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.context(format!("wanted {wanted:?}, heard {:?}", said().await?))),
+        }
     }
 
     /// Whether an element has the focus.

@@ -24,6 +24,8 @@ pub mod keys {
     pub const TAB: &str = "\u{e004}";
     /// Space.
     pub const SPACE: &str = "\u{e00d}";
+    /// Home.
+    pub const HOME: &str = "\u{e011}";
     /// Control; held until the end of the keys sent.
     pub const CONTROL: &str = "\u{e009}";
     /// Shift; held until the end of the keys sent.

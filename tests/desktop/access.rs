@@ -1,0 +1,132 @@
+//! Every screen can be used with assistive technology, as far as a program can tell: axe-core finds no
+//! serious or critical violation in either theme.
+
+use std::fs;
+
+use anyhow::{Context as _, Result, bail};
+use forge_tests::{patience::until, webdriver::keys, window::Window};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::work::text;
+
+const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../ui/node_modules/axe-core/axe.min.js");
+/// Each with the rules that are looked at; to the others a theme makes no difference.
+const THEMES: [(&str, fn() -> Value); 2] =
+    [("light", || json!({})), ("dark", || json!({ "runOnly": ["color-contrast"] }))];
+
+#[derive(Debug, Deserialize)]
+struct Violation {
+    rule: String,
+    impact: String,
+    help: String,
+    /// Where, as selectors, with what was measured there.
+    places: Vec<String>,
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_serious_on_any_screen() -> Result<()> {
+    let window = Window::open().await?;
+    let outcome = every_screen(&window).await;
+    window.end("access", outcome).await
+}
+
+async fn every_screen(window: &Window) -> Result<()> {
+    let page = &window.page;
+    let library = fs::read_to_string(AXE).context("failed to read axe-core: run `npm ci` in ui")?;
+    page.execute(&library, &[]).await?;
+    let mut found = Vec::new();
+    found.extend(look(window, "empty board", "#/", "main h2, main h3, main p").await?);
+    let project = worked_on(window).await?;
+
+    let board = format!("#/board/{project}");
+    let task = |number: u32| format!("{board}?task={number}");
+    found.extend(look(window, "board", &board, "[data-task]").await?);
+    found.extend(look(window, "blocked task", &task(3), "article [role=log]").await?);
+    found.extend(look(window, "fresh task", &task(5), "article [role=tab]").await?);
+    found.extend(look(window, "conversation", &task(1), "article [role=log]").await?);
+    for (key, tab, there) in [
+        ("2", "diff", "article section[aria-label*='src/'] [aria-label^='Changes in']"),
+        ("3", "review", "article li [aria-label=Passed]"),
+        ("4", "timeline", "article [role=tabpanel] li"),
+        ("5", "workspace", "article [role=tabpanel] code"),
+    ] {
+        page.press(&[key]).await?;
+        found.extend(look(window, tab, &task(1), there).await?);
+    }
+    found.extend(look(window, "attention", "#/attention", "main button").await?);
+    found.extend(look(window, "agents", "#/agents", "main button").await?);
+    found.extend(look(window, "settings", "#/settings", "main h2").await?);
+    let settings = format!("#/settings/project/{project}");
+    found.extend(look(window, "project settings", &settings, "main input").await?);
+
+    found.extend(look(window, "board, again", &board, "[data-task]").await?);
+    page.press(&["c"]).await?;
+    found.extend(look(window, "new task", &board, "[role=dialog] input").await?);
+    page.press(&[keys::ESCAPE]).await?;
+    page.wait_gone("[role=dialog] input").await?;
+
+    if !found.is_empty() {
+        bail!("{} violations:\n{}", found.len(), found.join("\n"));
+    }
+    Ok(())
+}
+
+/// The demo with a task that awaits a review and one that is blocked.
+async fn worked_on(window: &Window) -> Result<String> {
+    let project = text(&window.call("demo_create", json!({})).await?, "id")?;
+    let tasks = window.call("task_list", json!({ "project_id": project })).await?;
+    for index in [0, 2] {
+        let task = &tasks["items"][index];
+        let agent = &task["roles"]["coder"]["id"];
+        let claim = json!({ "task_id": task["id"], "agent_id": agent, "version": task["version"] });
+        window.call("task_claim", claim).await?;
+    }
+    reach(window, &tasks["items"][0], |task| task["review"]["status"] == "awaiting_human").await?;
+    reach(window, &tasks["items"][2], |task| task["status"] == "blocked").await?;
+    Ok(project)
+}
+
+async fn reach(window: &Window, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<()> {
+    until(&format!("task {}", task["title"]), async || {
+        let now = window.call("task_get", json!({ "task_id": task["id"] })).await?;
+        Ok(wanted(&now).then_some(()))
+    })
+    .await
+}
+
+/// What axe finds on a screen once `there` is to be seen, a line each.
+async fn look(window: &Window, name: &str, address: &str, there: &str) -> Result<Vec<String>> {
+    const GO: &str = "if (location.hash !== arguments[0]) location.hash = arguments[0]";
+    const THEME: &str = "document.documentElement.dataset.theme = arguments[0]";
+    const LOOK: &str = r#"const [rules, done] = arguments;
+        const grave = ["serious", "critical"];
+        // What a card says beside its title is what it holds, not what it is called: its agent, its time.
+        const isCard = ({ id }, { html }) => id === "label-content-name-mismatch" && html.includes("data-task=");
+        axe.run(document, { resultTypes: ["violations"], ...rules }).then(({ violations }) =>
+            done({ found: violations.filter(({ impact }) => grave.includes(impact))
+                .map((violation) => ({ ...violation,
+                    nodes: violation.nodes.filter((node) => !isCard(violation, node)) }))
+                .filter(({ nodes }) => nodes.length > 0)
+                .map(({ id, impact, help, nodes }) => ({ rule: id, impact, help,
+                    places: nodes.slice(0, 5).map(({ target, any, html }) =>
+                        `${target.join(" ")} ${any[0]?.message ?? ""} ${html.slice(0, 160)}`) })) }),
+            (error) => done({ error: String(error) }));"#;
+    let page = &window.page;
+    page.execute(GO, &[address.into()]).await?;
+    page.find(there).await.with_context(|| format!("on the screen {name}"))?;
+    let mut lines = Vec::new();
+    for (theme, rules) in THEMES {
+        page.execute(THEME, &[theme.into()]).await?;
+        page.drawn().await?;
+        let mut answer = page.execute_async(LOOK, &[rules()]).await?;
+        if let Some(error) = answer.get("error") {
+            bail!("axe failed on {name}: {error}");
+        }
+        let found: Vec<Violation> = serde_json::from_value(answer["found"].take())?;
+        lines.extend(found.into_iter().map(|Violation { rule, impact, help, places }| {
+            format!("{name}, {theme}: {rule} ({impact}): {help}\n    {}", places.join("\n    "))
+        }));
+    }
+    Ok(lines)
+}

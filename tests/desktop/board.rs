@@ -1,0 +1,96 @@
+//! The board under test: its cards and columns, dragged, and what it says when it refuses.
+
+use anyhow::Result;
+use forge_tests::{webdriver::Session, window::Window};
+use serde_json::json;
+
+use crate::work::{Work, text};
+
+/// The selector of a card in a column.
+pub fn card_in(column: &str, title: &str) -> String {
+    format!("{} [data-task][aria-label*='{title}']", column_named(column))
+}
+
+fn column_named(name: &str) -> String {
+    format!("section[aria-label^='{name},']")
+}
+
+/// Drags a card over a column and lets it go there.
+pub async fn drag_to(page: &Session, card: &str, column: &str) -> Result<()> {
+    hold_over(page, card, column).await?;
+    page.let_go().await
+}
+
+/// Drags a card over a column and holds it there; it is seen to be lifted.
+async fn hold_over(page: &Session, card: &str, column: &str) -> Result<()> {
+    page.drawn().await?;
+    let card = page.find(card).await?;
+    let column = page.find(&column_named(column)).await?;
+    let (from, to) = (page.rect(&card).await?.centre(), page.rect(&column).await?.centre());
+    page.take_up(from, to).await?;
+    page.find("[data-task][data-lifted]").await.map(drop)
+}
+
+#[tokio::test]
+async fn a_drop_that_the_engine_refuses_springs_back_and_says_why() -> Result<()> {
+    let window = Window::open().await?;
+    let outcome = refused_by_the_engine(&window).await;
+    window.end("refused-by-the-engine", outcome).await
+}
+
+async fn refused_by_the_engine(window: &Window) -> Result<()> {
+    let page = &window.page;
+    let work = Work::prepare(window, "true", &[]).await?;
+    let task = work.task(window, "Changed meanwhile").await?;
+    let card = card_in("Todo", "Changed meanwhile");
+    page.find(&card).await?;
+
+    hold_over(page, &card, "Backlog").await?;
+    // Somebody else changes the task while it hangs at the pointer: what is dropped is out of date.
+    let change = json!({ "task_id": task["id"], "version": task["version"], "priority": 3 });
+    window.call("task_update", change).await?;
+    page.let_go().await?;
+
+    page.named("dialog", "#1 was not moved").await?;
+    page.wait_for_announcement("Task 1 was not moved.").await?;
+    page.find(&card).await?;
+    page.wait_gone("[data-lifted]").await?;
+    window.keep_picture("refused-by-the-engine").await?;
+    let now = window.call("task_get", json!({ "task_id": task["id"] })).await?;
+    assert_eq!(now["status"], "todo");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_closed_column_says_why_while_dragging_and_after() -> Result<()> {
+    let window = Window::open().await?;
+    let outcome = refused_by_the_workflow(&window).await;
+    window.end("refused-by-the-workflow", outcome).await
+}
+
+async fn refused_by_the_workflow(window: &Window) -> Result<()> {
+    const WHY: &str = "A task in Cancelled cannot go to Review";
+    let page = &window.page;
+    page.resize(1560, 900).await?;
+    let work = Work::prepare(window, "true", &[]).await?;
+    let task = work.task(window, "Given up").await?;
+    let cancel = json!({ "task_id": task["id"], "verb": "cancel", "version": task["version"] });
+    let cancelled = window.call("task_action", cancel).await?;
+    assert_eq!(text(&cancelled["task"], "status")?, "cancelled");
+    let address = format!("#/board/{}?hidden=1", work.project_id);
+    page.execute("location.hash = arguments[0]", &[address.into()]).await?;
+    let card = card_in("Cancelled", "Given up");
+    page.find(&card).await?;
+    const SEE: &str = "document.querySelector(arguments[0]).scrollIntoView({ inline: 'end' })";
+    page.execute(SEE, &[card.clone().into()]).await?;
+
+    hold_over(page, &card, "Review").await?;
+    page.find_with_text(&format!("{}[data-closed]", column_named("Review")), WHY).await?;
+    window.keep_picture("refused-while-dragging").await?;
+    page.let_go().await?;
+    page.named("dialog", WHY).await?;
+    page.wait_for_announcement(WHY).await?;
+    page.find(&card).await?;
+    page.wait_gone("[data-lifted], [data-closed]").await?;
+    window.keep_picture("refused-by-the-workflow").await
+}
