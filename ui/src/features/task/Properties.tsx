@@ -67,7 +67,8 @@ function RoleChip({
           ) : (
             <UserRound aria-hidden />
           )}
-          <span className={styles.key}>{label}</span>
+          {/* Two words to whoever reads it, though the space between is the layout's. */}
+          <span className={styles.key}>{label}</span>{" "}
           <span data-none={holder ? undefined : true}>{name}</span>
         </button>
       }
