@@ -33,8 +33,8 @@ async fn run() -> Result<bool> {
         match arg.to_str() {
             Some("--json") => json = Some(args.next().context("--json needs a file")?.into()),
             Some("--rounds") => {
-                rounds =
-                    args.next().and_then(|n| n.to_str()?.parse().ok()).context("--rounds needs a number")?
+                let given = args.next().and_then(|number| number.to_str()?.parse().ok());
+                rounds = given.context("--rounds needs a number")?;
             }
             _ => anyhow::bail!("usage: forge-perf [--rounds N] [--json FILE]"),
         }
