@@ -1,6 +1,6 @@
 //! What people look at: lists, histories, logs and diffs. Nothing here writes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use forge_agents::LogReader;
 use forge_git::{DiffPage, DiffScope, Repo};
@@ -360,12 +360,6 @@ impl Engine {
             workspace.lock = read_lock(workspace);
         }
         Ok(all)
-    }
-
-    /// Whether the folder of a task's worktree exists.
-    #[must_use]
-    pub fn is_present(workspace: &Workspace) -> bool {
-        Path::new(&workspace.path).is_dir()
     }
 }
 
