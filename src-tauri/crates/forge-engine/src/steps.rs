@@ -219,8 +219,12 @@ impl Engine {
             Action::CancelPendingSubtasks => self.close_ordered_children(tx, s, true, effects).await,
             Action::DependencyGate
             | Action::RequireCleanWorktree
+            | Action::RequirePlanComplete
             | Action::RequireNoConflictMarkers
             | Action::SubtaskSequenceComplete => Ok(End::skipped("asked before the move")),
+            Action::KnowledgeInject | Action::KnowledgeCapture => {
+                Ok(End::skipped("no knowledge is kept for this project"))
+            }
             Action::RunCiSteps
             | Action::RunMerge
             | Action::CleanupWorkspaceNow

@@ -4,17 +4,17 @@
 //! ([`Workflow::review_gate`], [`Workflow::merge_state`], ...), never by what it is called.
 
 mod action;
-mod default;
 mod edges;
+mod presets;
 mod validate;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub use action::{Action, Phase};
-pub use default::{default_workflow, default_workflow_json};
+pub use action::{Action, LifecycleEvent, Phase};
 pub use edges::{Edge, IllegalTransition, render_table};
+pub use presets::{Preset, PresetInfo, default_workflow, default_workflow_json, preset, presets};
 pub use validate::{Finding, parse, parse_value};
 
 use crate::{contract, names};
@@ -367,15 +367,22 @@ impl Workflow {
             .or_else(|| self.first_of(StateKind::Active))
     }
 
-    /// Where a claim of a task in `from` leads: along `accept` when that is work, else to the work state
-    /// for a task that a person takes out of the blocked or backlog state.
+    /// Where a start from scratch begins: where creation's `accept` leads, when somebody has a part there
+    /// (the work itself, or a plan for it).
+    fn first_step(&self) -> Option<&State> {
+        self.initial()
+            .and_then(|state| state.triggers.get("accept"))
+            .and_then(|trigger| self.state(&trigger.to))
+            .filter(|state| state.role.is_some())
+    }
+
+    /// Where a claim of a task in `from` leads: to the first step of work. A person's claim takes a task out
+    /// of the backlog or the blocked state too, and starts it from the same place.
     #[must_use]
     pub fn claim_target(&self, from: &str) -> Option<&State> {
-        let state = self.state(from)?;
-        let along_accept = state.triggers.get("accept").and_then(|t| self.state(&t.to));
-        match state.kind {
-            StateKind::Initial => along_accept.filter(|s| s.role.is_some()),
-            StateKind::Backlog | StateKind::Blocked => self.work_state(),
+        match self.state(from)?.kind {
+            StateKind::Initial => self.first_step(),
+            StateKind::Backlog | StateKind::Blocked => self.first_step().or_else(|| self.work_state()),
             StateKind::Active | StateKind::Gate | StateKind::Terminal | StateKind::Custom => None,
         }
     }

@@ -1,5 +1,10 @@
-//! The closed registry of workflow actions: which phases each may stand in and what it leans on.
+//! The closed registry of workflow actions: which phases each may stand in, which lifecycle events it also
+//! answers to, and what it leans on.
+//!
+//! Invariant: what is not declared here does not exist. A definition that names anything else is refused, and
+//! the engine's matches over [`Action`] are exhaustive.
 
+use super::Audience;
 use crate::names;
 
 names! {
@@ -19,12 +24,30 @@ names! {
 }
 
 names! {
+    /// A moment of a task's work at which a project's own lifecycle hooks run.
+    pub enum LifecycleEvent {
+        /// The barrier of every active state.
+        BeforeWork = "before_work",
+        /// An agent was dispatched.
+        OnWorkStart = "on_work_start",
+        /// An active state is left for an open one, or an agent's run ends without leaving it.
+        OnWorkStop = "on_work_stop",
+        /// A task is done; its worktree is still there.
+        OnTaskDone = "on_task_done",
+        /// A task is given up.
+        OnTaskCancel = "on_task_cancel",
+    }
+}
+
+names! {
     /// What a hook does.
     pub enum Action {
         /// Refuses while a prerequisite is open.
         DependencyGate = "dependency_gate",
         /// Refuses while the worktree has uncommitted changes.
         RequireCleanWorktree = "require_clean_worktree",
+        /// Refuses while there is no plan.
+        RequirePlanComplete = "require_plan_complete",
         /// Refuses while conflict markers are left.
         RequireNoConflictMarkers = "require_no_conflict_markers",
         /// Refuses while an ordered subtask is open.
@@ -57,6 +80,10 @@ names! {
         CancelPendingSubtasks = "cancel_pending_subtasks",
         /// Tells the person that the task is blocked.
         PublishTaskBlocked = "publish_task_blocked",
+        /// Gives the agent what the project knows.
+        KnowledgeInject = "knowledge-inject",
+        /// Keeps what the task taught.
+        KnowledgeCapture = "knowledge-capture",
     }
 }
 
@@ -67,13 +94,11 @@ impl Action {
         match self {
             Self::DependencyGate
             | Self::RequireCleanWorktree
+            | Self::RequirePlanComplete
             | Self::RequireNoConflictMarkers
             | Self::SubtaskSequenceComplete => &[Phase::BeforeExit],
             Self::RunBeforeWorkHooks | Self::RunCiSteps => &[Phase::BeforeEnter],
-            Self::CheckRetryBudget
-            | Self::AutoCascadeOnReviewPass
-            | Self::AutoCascadeOnUnassignedRole
-            | Self::AutoCascadeOnMergeResult => &[Phase::AfterEnter],
+            Self::KnowledgeInject => &[Phase::BeforeEnter, Phase::OnEnter],
             Self::DispatchRoleAgent
             | Self::RunMerge
             | Self::CleanupWorkspaceNow
@@ -81,16 +106,194 @@ impl Action {
             | Self::SatisfyDependents
             | Self::PropagateDoneToSubtasks
             | Self::CancelPendingSubtasks
-            | Self::PublishTaskBlocked => &[Phase::OnEnter],
+            | Self::PublishTaskBlocked
+            | Self::KnowledgeCapture => &[Phase::OnEnter],
+            Self::CheckRetryBudget
+            | Self::AutoCascadeOnReviewPass
+            | Self::AutoCascadeOnUnassignedRole
+            | Self::AutoCascadeOnMergeResult => &[Phase::AfterEnter],
         }
     }
 
-    /// The `on_enter` action without which an `after_enter` action has nothing to say.
+    /// The lifecycle events at which it may also stand as a plugin.
+    #[must_use]
+    pub const fn lifecycle_events(self) -> &'static [LifecycleEvent] {
+        match self {
+            Self::CheckRetryBudget => &[LifecycleEvent::OnWorkStart],
+            Self::CleanupWorkspaceNow
+            | Self::ScheduleWorkspaceCleanup
+            | Self::SatisfyDependents
+            | Self::PropagateDoneToSubtasks
+            | Self::CancelPendingSubtasks => &[LifecycleEvent::OnTaskDone, LifecycleEvent::OnTaskCancel],
+            Self::PublishTaskBlocked => &[LifecycleEvent::OnWorkStop],
+            Self::KnowledgeInject => &[LifecycleEvent::BeforeWork],
+            Self::KnowledgeCapture => &[LifecycleEvent::OnTaskDone],
+            Self::DependencyGate
+            | Self::RequireCleanWorktree
+            | Self::RequirePlanComplete
+            | Self::RequireNoConflictMarkers
+            | Self::SubtaskSequenceComplete
+            | Self::RunBeforeWorkHooks
+            | Self::RunCiSteps
+            | Self::DispatchRoleAgent
+            | Self::RunMerge
+            | Self::AutoCascadeOnReviewPass
+            | Self::AutoCascadeOnUnassignedRole
+            | Self::AutoCascadeOnMergeResult => &[],
+        }
+    }
+
+    /// The `on_enter` action whose skipping leaves an `after_enter` action with nothing to say.
+    ///
+    /// One dependence is not static and so is not here: [`Self::AutoCascadeOnReviewPass`] leans on
+    /// [`Self::DispatchRoleAgent`] while an agent holds the gate's role, and on nothing while nobody does.
+    /// Who holds a role is a fact of the task, so the engine decides it.
     #[must_use]
     pub const fn depends_on(self) -> Option<Self> {
         match self {
             Self::AutoCascadeOnMergeResult => Some(Self::RunMerge),
-            _ => None,
+            Self::DependencyGate
+            | Self::RequireCleanWorktree
+            | Self::RequirePlanComplete
+            | Self::RequireNoConflictMarkers
+            | Self::SubtaskSequenceComplete
+            | Self::RunBeforeWorkHooks
+            | Self::RunCiSteps
+            | Self::DispatchRoleAgent
+            | Self::RunMerge
+            | Self::CheckRetryBudget
+            | Self::AutoCascadeOnReviewPass
+            | Self::AutoCascadeOnUnassignedRole
+            | Self::CleanupWorkspaceNow
+            | Self::ScheduleWorkspaceCleanup
+            | Self::SatisfyDependents
+            | Self::PropagateDoneToSubtasks
+            | Self::CancelPendingSubtasks
+            | Self::PublishTaskBlocked
+            | Self::KnowledgeInject
+            | Self::KnowledgeCapture => None,
+        }
+    }
+
+    /// The audience an editor proposes for a new hook of this action. A definition that leaves `applies_to`
+    /// out means [`Audience::All`] whatever stands here.
+    #[must_use]
+    pub const fn usual_audience(self) -> Audience {
+        match self {
+            // Guards against what agents overlook; a person who moves a card has seen it.
+            Self::DependencyGate | Self::RequireNoConflictMarkers | Self::SubtaskSequenceComplete => {
+                Audience::AgentOnly
+            }
+            Self::RequireCleanWorktree
+            | Self::RequirePlanComplete
+            | Self::RunBeforeWorkHooks
+            | Self::RunCiSteps
+            | Self::DispatchRoleAgent
+            | Self::RunMerge
+            | Self::CheckRetryBudget
+            | Self::AutoCascadeOnReviewPass
+            | Self::AutoCascadeOnUnassignedRole
+            | Self::AutoCascadeOnMergeResult
+            | Self::CleanupWorkspaceNow
+            | Self::ScheduleWorkspaceCleanup
+            | Self::SatisfyDependents
+            | Self::PropagateDoneToSubtasks
+            | Self::CancelPendingSubtasks
+            | Self::PublishTaskBlocked
+            | Self::KnowledgeInject
+            | Self::KnowledgeCapture => Audience::All,
+        }
+    }
+
+    /// The names of the parameters it takes in `params`. No action takes any today.
+    #[must_use]
+    pub const fn params(self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What it does, in one line for people.
+    #[must_use]
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::DependencyGate => "Refuses to let the task go while a prerequisite is open.",
+            Self::RequireCleanWorktree => {
+                "Refuses to let the task go while its worktree has uncommitted changes."
+            }
+            Self::RequirePlanComplete => "Refuses to let the task go while its plan is missing or empty.",
+            Self::RequireNoConflictMarkers => {
+                "Refuses to let the task go while conflict markers are left in changed files."
+            }
+            Self::SubtaskSequenceComplete => "Refuses to let the task go while an ordered subtask is open.",
+            Self::RunBeforeWorkHooks => "Runs the project's before_work hooks behind the barrier.",
+            Self::RunCiSteps => "Runs the configured checks.",
+            Self::DispatchRoleAgent => "Starts the agent that holds the state's role.",
+            Self::RunMerge => "Merges the task's branch into its target.",
+            Self::CheckRetryBudget => "Shows in the timeline what is left of the budget.",
+            Self::AutoCascadeOnReviewPass => "Sends the task on when its review passed.",
+            Self::AutoCascadeOnUnassignedRole => "Sends the task on when nobody holds the state's role.",
+            Self::AutoCascadeOnMergeResult => "Sends the task on by how its merge ended.",
+            Self::CleanupWorkspaceNow => "Removes the worktree at once; what is not committed is backed up.",
+            Self::ScheduleWorkspaceCleanup => {
+                "Removes the worktree after the state's delay; what is not committed is backed up."
+            }
+            Self::SatisfyDependents => "Tells dependent tasks that this prerequisite is met.",
+            Self::PropagateDoneToSubtasks => "Closes the ordered subtasks with their parent.",
+            Self::CancelPendingSubtasks => "Cancels the open ordered subtasks with their parent.",
+            Self::PublishTaskBlocked => "Tells the person why the task is blocked.",
+            Self::KnowledgeInject => "Gives the agent what the project has learned that fits the task.",
+            Self::KnowledgeCapture => "Keeps what the finished task taught for later ones.",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The registry as the specification prints it: name, phases, lifecycle events.
+    #[test]
+    fn the_registry_is_what_is_written_down() {
+        let join = |names: Vec<&str>| names.join(" ");
+        let table: Vec<String> = Action::ALL
+            .iter()
+            .map(|action| {
+                let phases = join(action.phases().iter().map(|phase| phase.as_str()).collect());
+                let events = join(action.lifecycle_events().iter().map(|event| event.as_str()).collect());
+                format!("{action} | {phases} | {events}").trim_end().to_owned()
+            })
+            .collect();
+        insta::assert_snapshot!(table.join("\n"), @r"
+dependency_gate | before_exit |
+require_clean_worktree | before_exit |
+require_plan_complete | before_exit |
+require_no_conflict_markers | before_exit |
+subtask_sequence_complete | before_exit |
+run_before_work_hooks | before_enter |
+run_ci_steps | before_enter |
+dispatch_role_agent | on_enter |
+run_merge | on_enter |
+check_retry_budget | after_enter | on_work_start
+auto_cascade_on_review_pass | after_enter |
+auto_cascade_on_unassigned_role | after_enter |
+auto_cascade_on_merge_result | after_enter |
+cleanup_workspace_now | on_enter | on_task_done on_task_cancel
+schedule_workspace_cleanup | on_enter | on_task_done on_task_cancel
+satisfy_dependents | on_enter | on_task_done on_task_cancel
+propagate_done_to_subtasks | on_enter | on_task_done on_task_cancel
+cancel_pending_subtasks | on_enter | on_task_done on_task_cancel
+publish_task_blocked | on_enter | on_work_stop
+knowledge-inject | before_enter on_enter | before_work
+knowledge-capture | on_enter | on_task_done
+");
+    }
+
+    /// What leans on something runs after it.
+    #[test]
+    fn a_dependent_action_stands_in_a_later_phase() {
+        for action in Action::ALL {
+            if let Some(on) = action.depends_on() {
+                assert!(on.phases().iter().max() < action.phases().iter().min(), "{action} needs {on}");
+            }
         }
     }
 }

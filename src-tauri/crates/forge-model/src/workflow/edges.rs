@@ -21,6 +21,17 @@ names! {
     }
 }
 
+impl EdgeKind {
+    /// Whether an edge of this kind may lead into the state it leaves: a gate that sends a draft back is
+    /// entered again; a state that blocks or cancels is there already.
+    const fn may_lead_back(self) -> bool {
+        match self {
+            Self::Trigger | Self::Reject => true,
+            Self::Cascade | Self::Block | Self::Cancel => false,
+        }
+    }
+}
+
 /// One move that agents and the engine may make.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
@@ -54,8 +65,8 @@ impl Workflow {
     pub fn edges(&self) -> Vec<Edge> {
         let mut edges = BTreeSet::new();
         for state in &self.states {
-            let mut add = |to: &str, kind, trigger: Option<&str>| {
-                if to != state.name {
+            let mut add = |to: &str, kind: EdgeKind, trigger: Option<&str>| {
+                if to != state.name || kind.may_lead_back() {
                     edges.insert(Edge {
                         from: state.name.clone(),
                         to: to.to_owned(),
