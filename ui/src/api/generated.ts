@@ -5,6 +5,8 @@ export type Action =
 "dependency_gate" | 
 /**  Refuses while the worktree has uncommitted changes. */
 "require_clean_worktree" | 
+/**  Refuses while there is no plan. */
+"require_plan_complete" | 
 /**  Refuses while conflict markers are left. */
 "require_no_conflict_markers" | 
 /**  Refuses while an ordered subtask is open. */
@@ -36,12 +38,26 @@ export type Action =
 /**  Cancels ordered subtasks with their parent. */
 "cancel_pending_subtasks" | 
 /**  Tells the person that the task is blocked. */
-"publish_task_blocked";
+"publish_task_blocked" | 
+/**  Gives the agent what the project knows. */
+"knowledge-inject" | 
+/**  Keeps what the task taught. */
+"knowledge-capture";
 
 /**  The protocol an agent program is driven by. */
 export type AdapterKind = 
 /**  A command; its exit code decides. */
 "shell";
+
+/**  A folder that becomes the worktree of a new task. */
+export type AdoptOrphan = {
+	/**  Its path, as listed. */
+	path: string,
+	/**  The project of the new task. */
+	project_id: ProjectId,
+	/**  The new task's title; the branch's name when absent. */
+	title?: string | null,
+};
 
 /**  An agent profile. */
 export type Agent = {
@@ -117,6 +133,12 @@ export type AnnotationType =
 "workspace_reset_required" | 
 /**  An operation on the worktree failed. */
 "workspace_error" | 
+/**  A blocking `before_work` hook failed (the task stays where it is, nobody is started). */
+"before_work_hook_failed" | 
+/**  A blocking `before_work` hook ran out of time (likewise). */
+"before_work_hook_timeout" | 
+/**  An ordered subtask's turn could not be finished. */
+"subtask_paused" | 
 /**  A prerequisite was cancelled. */
 "dependency_cancelled" | 
 /**  More than three cascades in a row. */
@@ -211,6 +233,14 @@ export type ChangeBatch = {
 	changes: Change[],
 };
 
+/**  A definition to look over. */
+export type CheckWorkflow = {
+	/**  As JSON text. */
+	text?: string | null,
+	/**  As a value. */
+	workflow?: unknown | null,
+};
+
 /**  A task to claim. */
 export type ClaimTask = {
 	/**  The task. */
@@ -221,6 +251,8 @@ export type ClaimTask = {
 	version: number,
 	/**  Whether to wait for a busy agent; yes when absent. */
 	queue?: boolean | null,
+	/**  What becomes of it when somebody changes the worktree now. */
+	if_locked?: OnLock | null,
 };
 
 /**  What becomes of a worktree. */
@@ -246,6 +278,25 @@ export type Column = {
 	count: number,
 };
 
+/**  How the work of an ordered subtask's turn was committed. */
+export type CommitResult = {
+	/**  How. */
+	kind: CommitResultKind,
+	/**  The branch's commit before the turn. */
+	before: string | null,
+	/**  The branch's commit after it. */
+	after: string | null,
+};
+
+/**  How the work of an ordered subtask's turn was committed. */
+export type CommitResultKind = 
+/**  Forge committed what the agent had left. */
+"forge_commit" | 
+/**  The agent committed everything itself. */
+"agent_commit_range" | 
+/**  Nothing changed. */
+"no_diff";
+
 /**  A merge that needs a hand. */
 export type Conflict = {
 	/**  The branch that was to be merged into. */
@@ -263,6 +314,23 @@ export type ConflictPath = {
 	/**  `content`, `add/add`, `modify/delete`, ... */
 	kind: string,
 };
+
+/**  Files that git does not track and a new worktree needs all the same. */
+export type CopyFile = {
+	/**  Which, as in `.gitignore`, from the repository's root. */
+	pattern: string,
+	/**  How. */
+	mode?: CopyMode,
+};
+
+/**  How a file comes into a new worktree. */
+export type CopyMode = 
+/**  A copy of its own; shares its blocks where the file system can. */
+"copy" | 
+/**  The same file under a second name. */
+"hardlink" | 
+/**  A link to the one in the user's checkout. */
+"symlink";
 
 /**  Where a cost comes from. */
 export type CostSource = 
@@ -321,6 +389,12 @@ export type CreateTask = {
 	roles?: { [key in string]: string | null } | null,
 	/**  What must be done before it. */
 	depends_on?: TaskId[] | null,
+	/**  The task it is part of. */
+	parent_id?: TaskId | null,
+	/**  Where it works, when it is a part; in a worktree of its own when absent. */
+	execution_mode?: ExecutionMode | null,
+	/**  Its turn among its parent's ordered parts; the last one when absent. */
+	subtask_order?: number | null,
 };
 
 /**  A decision at one gate. */
@@ -427,7 +501,19 @@ export type Doctor = {
 	/**  Whether everything is in order. */
 	ok: boolean,
 	/**  What was looked at. */
-	findings: Finding[],
+	findings: DoctorFinding[],
+};
+
+/**  One thing that was looked at. */
+export type DoctorFinding = {
+	/**  What. */
+	subject: string,
+	/**  Whether it is in order. */
+	ok: boolean,
+	/**  What was seen. */
+	detail: string,
+	/**  What to do, when it is not. */
+	remedy: string | null,
 };
 
 /**  It is done; there is nothing to say. */
@@ -511,6 +597,8 @@ export type ErrorAnnotation = {
 	details: unknown,
 	/**  The execution concerned. */
 	execution_id: ExecutionId | null,
+	/**  The lifecycle hook concerned. */
+	hook?: HookRef | null,
 	/**  Evidence: command, exit code, tail of the output. */
 	evidence: Evidence | null,
 	/**  Since when. */
@@ -535,6 +623,8 @@ export type Execution = {
 	id: ExecutionId,
 	/**  The task. */
 	task_id: TaskId,
+	/**  The ordered subtask whose turn it is, if it is one. */
+	subtask_id: TaskId | null,
 	/**  What for. */
 	role: ExecutionRole,
 	/**  The agent. */
@@ -699,16 +789,12 @@ export type FindTask = {
 	number: number,
 };
 
-/**  One thing that was looked at. */
+/**  Something wrong with a field. */
 export type Finding = {
-	/**  What. */
-	subject: string,
-	/**  Whether it is in order. */
-	ok: boolean,
-	/**  What was seen. */
-	detail: string,
-	/**  What to do, when it is not. */
-	remedy: string | null,
+	/**  Where, as `states[2].gate_config.reject_target`; empty for the whole text. */
+	path: string,
+	/**  What, and what would be right. */
+	message: string,
 };
 
 /**  Something to say to an agent. */
@@ -717,6 +803,8 @@ export type FollowUp = {
 	execution_id: ExecutionId,
 	/**  What. */
 	message: string,
+	/**  What becomes of it when somebody changes the worktree now. */
+	if_locked?: OnLock | null,
 };
 
 /**  How a gate decides. */
@@ -754,6 +842,55 @@ export type Hook = {
 	on_failure?: OnFailure | null,
 };
 
+/**  Which hook: its event and its place in the list of that event. */
+export type HookRef = {
+	/**  The event. */
+	event: LifecycleEvent,
+	/**  Its place, from 0. */
+	index: number,
+	/**  The script's command, or the plugin's name. */
+	command: string,
+};
+
+/**  How a hook's run ended. */
+export type HookStatus = 
+/**  As it should. */
+"ok" | 
+/**  It failed. */
+"failed" | 
+/**  It ran out of time. */
+"timed_out" | 
+/**  Nothing to do, or not for this event. */
+"skipped" | 
+/**  Forge ended, or the task was moved, while it ran; it is not run again. */
+"interrupted";
+
+/**  What a test of a hook showed. Nothing was moved and no agent was started. */
+export type HookTest = {
+	/**  How it ended. */
+	status: HookStatus,
+	/**  The script's exit code, when it exited. */
+	exit_code: number | null,
+	/**  What it printed, head and tail. */
+	stdout: string,
+	/**  What it printed as errors, head and tail. */
+	stderr: string,
+	/**  How long it took, in milliseconds. */
+	duration_ms: number | null,
+	/**  Whether it ran out of time. */
+	timed_out: boolean,
+	/**  Where it ran. */
+	working_dir: string,
+	/**  The variables that Forge set for it. */
+	environment: { [key in string]: string },
+	/**  Its log's name, to be read beside those of the task. */
+	log_id: string,
+	/**  Its log's file. */
+	log_path: string,
+	/**  Why it failed or was skipped. */
+	error: string | null,
+};
+
 /**  What runs around a state, by phase. */
 export type Hooks = {
 	/**  Guards, before anything is written. */
@@ -782,6 +919,58 @@ export type Hunk = {
 	header: string,
 	/**  Its rows. */
 	lines: DiffLine[],
+};
+
+/**  Settings that another tool's file in the repository asks for. */
+export type ImportOffer = {
+	/**  The file. */
+	source: string,
+	/**  Files to copy. */
+	copy_files: CopyFile[],
+	/**  Set-up commands. */
+	setup: string[],
+	/**  What has no equal here, in words. */
+	notes: string[],
+	/**  Why the file could not be read. */
+	error: string | null,
+};
+
+/**  A moment of a task's work at which a project's own lifecycle hooks run. */
+export type LifecycleEvent = 
+/**  The barrier of every active state. */
+"before_work" | 
+/**  An agent was dispatched. */
+"on_work_start" | 
+/**  An active state is left for an open one, or an agent's run ends without leaving it. */
+"on_work_stop" | 
+/**  A task is done; its worktree is still there. */
+"on_task_done" | 
+/**  A task is given up. */
+"on_task_cancel";
+
+/**  One lifecycle hook. */
+export type LifecycleHook = 
+/**  A shell snippet, or the path of an executable. */
+{
+	type: "script",
+} & ScriptHook | 
+/**  One of Forge's own actions. */
+{
+	type: "plugin",
+} & PluginHook;
+
+/**  A project's lifecycle hooks, by event. */
+export type LifecycleHooks = {
+	/**  A task is about to be worked on. */
+	before_work?: LifecycleHook[],
+	/**  Its agent has been started. */
+	on_work_start?: LifecycleHook[],
+	/**  Work stopped, and the task is not closed. */
+	on_work_stop?: LifecycleHook[],
+	/**  The task is done; its worktree is still there. */
+	on_task_done?: LifecycleHook[],
+	/**  The task is cancelled. */
+	on_task_cancel?: LifecycleHook[],
 };
 
 /**  How much of a list to read. */
@@ -993,6 +1182,39 @@ export type OnFailure =
 /**  Sends the task to this state. */
 { cascade: string };
 
+/**  What becomes of a call that needs a worktree which somebody else changes now. */
+export type OnLock = 
+/**  It waits, in order. */
+"wait" | 
+/**  It is refused with `workspace_locked`. */
+"reject";
+
+/**  A folder under the workspace root that belongs to no task. */
+export type OrphanFolder = {
+	/**  Its path. */
+	path: string,
+	/**  The project whose folder it lies in, when that is known. */
+	project_id: ProjectId | null,
+	/**  Its size on disk in bytes. */
+	bytes: number | null,
+	/**  When something in it changed last. */
+	last_change: string | null,
+	/**  The branch that is checked out there, if it is a worktree of the project's repository. */
+	branch: string | null,
+	/**  Commits of it that the default branch lacks. */
+	unmerged_commits: number,
+	/**  Files that are not committed. */
+	uncommitted: number,
+	/**  Whether it can become the worktree of a new task. */
+	adoptable: boolean,
+};
+
+/**  A folder that belongs to no task. */
+export type OrphanPath = {
+	/**  Its path, as listed. */
+	path: string,
+};
+
 /**  A page of a list. */
 export type Page<T> = {
 	/**  The items. */
@@ -1006,6 +1228,28 @@ export type PatchSettings = {
 	/**  The project. */
 	project_id: ProjectId,
 } & { [key in string]: unknown };
+
+/**  One of Forge's own actions, run at an event. */
+export type PluginHook = {
+	/**  Which. */
+	name: Action,
+	/**  Whether it runs. */
+	enabled?: boolean,
+	/**  Its parameters. */
+	config?: unknown | null,
+};
+
+/**  A definition that comes with Forge. */
+export type Preset = {
+	/**  Its key. */
+	name: string,
+	/**  What people read. */
+	title: string,
+	/**  What it is good for. */
+	about: string,
+	/**  The definition. */
+	workflow: Workflow,
+};
 
 /**  A project. */
 export type Project = {
@@ -1029,6 +1273,24 @@ export type Project = {
 	updated_at: string,
 };
 
+/**  The disk space of a project's worktrees. */
+export type ProjectDisk = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  Bytes of the worktrees of its tasks, as far as measured. */
+	tasks_bytes: number | null,
+	/**  How many of them have not been measured yet. */
+	unmeasured: number,
+	/**  Finished worktrees that wait for the next task. */
+	slots: number,
+	/**  Bytes of those. */
+	slots_bytes: number | null,
+	/**  Bytes above which the person is warned. */
+	cap_bytes: number | null,
+	/**  Whether they are exceeded. */
+	over: boolean,
+};
+
 /**  A project: one repository and its rules. */
 export type ProjectId = string;
 
@@ -1042,6 +1304,8 @@ export type ProjectPath = {
 export type ProjectSettings = {
 	/**  Whether a gate without reviewer passes by itself when its checks do. */
 	auto_approve?: boolean,
+	/**  Whether tasks that have an agent are started by themselves. */
+	auto_start?: boolean,
 	/**  How many agents may run at once. */
 	max_concurrent?: number,
 	/**  The program and arguments that run a shell line. */
@@ -1050,8 +1314,22 @@ export type ProjectSettings = {
 	review_config?: ReviewConfig,
 	/**  Merging. */
 	merge_config?: MergeConfig,
+	/**  Files that git does not track and a new worktree gets from the user's checkout. */
+	copy_files?: CopyFile[],
 	/**  Commands that make a new worktree ready. */
 	setup?: string[],
+	/**  What runs around the work on tasks. */
+	lifecycle_hooks?: LifecycleHooks,
+	/**  What becomes of finished worktrees. */
+	workspace_reuse?: WorkspaceReuse,
+	/**  How many finished worktrees are kept for reuse. */
+	workspace_pool_size?: number,
+	/**  Disk space of all worktrees above which the person is warned, in mebibytes; no warning when absent. */
+	workspace_disk_cap_mib?: number | null,
+	/**  Whether a task's branch is deleted once the target contains it. */
+	delete_merged_branches?: boolean,
+	/**  Where the workflow is defined. */
+	workflow_source?: WorkflowSource,
 	/**  Who Forge's commits are by; the user's own git identity when absent. */
 	author?: Author | null,
 	/**  Native notifications. */
@@ -1062,6 +1340,18 @@ export type ProjectSettings = {
 export type Prompt = {
 	/**  The text. */
 	text: string,
+};
+
+/**  A definition to put in force: the definition itself, or under `workflow`, or as JSON text under `text`. */
+export type PutWorkflow = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  The project's version that was read; not checked when absent. */
+	version?: number | null,
+	/**  The definition as JSON text; its syntax errors have a line and a column. */
+	text?: string | null,
+	/**  The definition. */
+	workflow?: unknown | null,
 };
 
 /**  Changes to list. */
@@ -1265,6 +1555,18 @@ export type Scope =
 /**  What changed since the last review. */
 "since_review";
 
+/**  A shell snippet, or the path of an executable; run by the project's shell in the worktree. */
+export type ScriptHook = {
+	/**  What is run. */
+	command: string,
+	/**  When it is ended, in seconds. */
+	timeout_seconds?: number,
+	/**  Whether its failure keeps the agent from being started; `before_work` only. */
+	blocking?: boolean,
+	/**  The exit codes that count as success. */
+	success_exit_codes?: number[],
+};
+
 /**  What session a move back to work starts the agent with. */
 export type SessionMode = 
 /**  A new one. */
@@ -1349,6 +1651,14 @@ export type StepStatus =
 /**  Over. */
 "done";
 
+/**  How far a task's subtasks are. */
+export type SubtaskCounts = {
+	/**  Closed ones. */
+	closed: number,
+	/**  All. */
+	total: number,
+};
+
 /**  An offer to take. */
 export type TakeOffer = {
 	/**  The task. */
@@ -1391,8 +1701,14 @@ export type Task = {
 	execution_mode: ExecutionMode,
 	/**  Its turn among its parent's ordered parts. */
 	subtask_order: number | null,
+	/**  How its turn was committed, when it is an ordered part. */
+	commit_result: CommitResult | null,
+	/**  How far its own parts are. */
+	subtasks: SubtaskCounts,
 	/**  What must be done before it. */
 	depends_on: TaskId[],
+	/**  Those of them that are still open. */
+	blocked_by: TaskId[],
 	/**  Who holds which role. */
 	roles: { [key in string]: RoleHolder | null },
 	/**  Checks and reviewer, on top of the project's. */
@@ -1456,6 +1772,22 @@ export type TaskStateConfig = {
 	retry_budgets?: RetryBudgets,
 };
 
+/**  A lifecycle hook to try out. */
+export type TestHook = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  The task whose worktree and facts it gets; the repository itself when absent. */
+	task_id?: TaskId | null,
+	/**  The event. */
+	event: LifecycleEvent,
+	/**  Its place in the event's list, from 0. */
+	hook_index: number,
+	/**  The hook itself, when it is not saved yet. */
+	hook?: LifecycleHook | null,
+	/**  The name of its log, for a caller who wants to follow it while it runs. */
+	log_id?: string | null,
+};
+
 /**  One move of a task. */
 export type Transition = {
 	/**  Identity. */
@@ -1511,6 +1843,8 @@ export type TransitionTask = {
 	reason?: string | null,
 	/**  Whether the answer waits for what follows. */
 	wait?: Wait | null,
+	/**  What becomes of it when somebody changes the worktree now. */
+	if_locked?: OnLock | null,
 };
 
 /**  A declared move. */
@@ -1565,6 +1899,8 @@ export type UpdateTask = {
 	merge_config?: MergeConfig | null,
 	/**  Its own limits; null leaves them to the workflow. */
 	task_state_config?: TaskStateConfig | null,
+	/**  Its turn among its parent's ordered parts. */
+	subtask_order?: number | null,
 };
 
 /**  What runs used and cost, summed. */
@@ -1606,6 +1942,10 @@ export type Verb =
 "restart" | 
 /**  A new boundary for the budgets, then `retry`. */
 "reset_budget" | 
+/**  Runs again the hook that held the task up. */
+"retry_hook" | 
+/**  Goes on without that hook, this once. */
+"skip_hook_once" | 
 /**  A new worktree from the default branch; the old content is backed up. */
 "reset_workspace" | 
 /**  Gives the task up. */
@@ -1647,6 +1987,8 @@ export type WaitReason =
 "target_checkout_dirty" | 
 /**  Another program holds a lock of git's. */
 "git_locked" | 
+/**  The agent's provider limits its use; it goes on at `until`. */
+"rate_limited" | 
 /**  Another execution changes the same worktree. */
 "workspace_locked" | 
 /**  An open prerequisite. */
@@ -1681,6 +2023,33 @@ export type Workflow = {
 	states: State[],
 };
 
+/**  Where a workflow that is kept in the repository was read. */
+export type WorkflowOrigin = {
+	/**  The commit of the default branch whose definition is in force. */
+	commit: string,
+	/**  The newest commit that was looked at. */
+	looked_at: string,
+	/**  Why the definition there is not in force; empty when it is. */
+	findings: Finding[],
+};
+
+/**  What was found on looking a definition over. */
+export type WorkflowReport = {
+	/**  Everything wrong with it; empty when it can be put in force. */
+	findings: Finding[],
+	/**  What was added to it. */
+	notes: string[],
+	/**  The definition as it would be in force. */
+	workflow: Workflow | null,
+};
+
+/**  Where a project's workflow is defined. */
+export type WorkflowSource = 
+/**  In the project itself. */
+"project" | 
+/**  In `.forge/workflow.json` of the default branch. */
+"repository";
+
 /**  A workflow as a board needs it. */
 export type WorkflowView = {
 	/**  The definition. */
@@ -1691,6 +2060,12 @@ export type WorkflowView = {
 	dispatching: string[],
 	/**  The role whose holder does the work. */
 	work_role: string | null,
+	/**  Where it is defined. */
+	source: WorkflowSource,
+	/**  Where in the repository it was read. */
+	origin: WorkflowOrigin | null,
+	/**  The project's version, to be sent back with a change. */
+	version: number,
 };
 
 /**  A workspace record; kept after the worktree is gone. */
@@ -1725,6 +2100,8 @@ export type Workspace = {
 
 /**  Uncommitted work that was kept in a ref before a worktree went. */
 export type WorkspaceBackup = {
+	/**  The task it was made for. */
+	task_id: TaskId,
 	/**  The ref, `refs/forge/backup/<task>/<n>`. */
 	ref_name: string,
 	/**  The commit it points to. */
@@ -1752,6 +2129,18 @@ export type WorkspaceLock = {
 	acquired_at: string,
 };
 
+/**  What becomes of a finished worktree. */
+export type WorkspaceReuse = 
+/**  It is deleted. */
+"off" | 
+/**  It is kept for the next task, with tracked files only. */
+"tracked" | 
+/**
+ *  It is kept with its ignored files: dependencies and build caches stay warm, and so does whatever
+ *  else a task left there.
+ */
+"with_ignored";
+
 /**  Where a workspace is in its life. */
 export type WorkspaceStatus = 
 /**  Its worktree is being made. */
@@ -1764,6 +2153,18 @@ export type WorkspaceStatus =
 "cleaned" | 
 /**  The last operation on it failed. */
 "error";
+
+/**  A workspace with the task it belongs to, for lists of many. */
+export type WorkspaceView = {
+	/**  The task's project. */
+	project_id: ProjectId,
+	/**  The task's number. */
+	task_number: number,
+	/**  The task's title. */
+	task_title: string,
+	/**  The task's state. */
+	task_status: string,
+} & Workspace;
 
 /** Every operation of the contract: what it takes and what it answers. */
 export interface Operations {
@@ -1793,6 +2194,18 @@ export interface Operations {
   project_settings_update: { input: PatchSettings; output: SettingsView };
   /** The workflow, its columns and the moves a person may make. */
   project_workflow_get: { input: ProjectPath; output: WorkflowView };
+  /** Puts a workflow in force. */
+  project_workflow_put: { input: PutWorkflow; output: WorkflowView };
+  /** Looks a workflow over: everything wrong with it, each with its place. */
+  workflow_check: { input: CheckWorkflow; output: WorkflowReport };
+  /** The workflows that come with Forge. */
+  workflow_presets: { input: Empty; output: Page<Preset> };
+  /** Runs a lifecycle hook apart from any task run. */
+  hook_test: { input: TestHook; output: HookTest };
+  /** Settings that other tools' files in the repository ask for. */
+  project_imports: { input: ProjectPath; output: Page<ImportOffer> };
+  /** What was kept before worktrees went, of all tasks. */
+  project_backups: { input: ProjectPath; output: Page<WorkspaceBackup> };
   /** How many tasks are in each column. */
   project_board: { input: ProjectPath; output: Board };
   /** All agent profiles, by name. */
@@ -1839,6 +2252,8 @@ export interface Operations {
   task_dependency_add: { input: Dependency; output: Task };
   /** Takes a dependency away. */
   task_dependency_remove: { input: Dependency; output: Task };
+  /** A task's parts, in their order. */
+  task_subtasks: { input: TaskPath; output: Page<Task> };
   /** Every move with what ran after it. */
   task_transitions: { input: TaskPath; output: Page<Transition> };
   /** What the next run of the agent would be told. */
@@ -1870,7 +2285,21 @@ export interface Operations {
   /** Says something to the agent. */
   execution_follow_up: { input: FollowUp; output: Task };
   /** Worktrees that exist. */
-  workspace_list: { input: Empty; output: Page<Workspace> };
+  workspace_list: { input: Empty; output: Page<WorkspaceView> };
+  /** The disk space of each project's worktrees. */
+  workspace_disk: { input: Empty; output: Page<ProjectDisk> };
+  /** Measures all worktrees anew. */
+  workspace_measure: { input: Empty; output: Done };
+  /** Folders under the workspace root that belong to no task. */
+  workspace_orphans: { input: Empty; output: Page<OrphanFolder> };
+  /** Removes such a folder, after a backup. */
+  orphan_reclaim: { input: OrphanPath; output: Done };
+  /** Makes such a worktree the one of a new task. */
+  orphan_adopt: { input: AdoptOrphan; output: Task };
+  /** Removes a closed task's worktree now. */
+  workspace_remove: { input: TaskPath; output: Workspace };
+  /** Keeps a closed task's worktree until a person removes it. */
+  workspace_keep: { input: TaskPath; output: Workspace };
   /** A task's latest worktree record. */
   task_workspace: { input: TaskPath; output: Workspace };
   /** A fresh worktree; the old content is backed up. */
@@ -1897,12 +2326,16 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   project_get: () => ["projects"],
   project_settings_get: () => ["projects"],
   project_workflow_get: () => ["projects"],
+  workflow_presets: () => ["meta"],
+  project_imports: () => ["projects"],
+  project_backups: () => ["workspaces"],
   project_board: (input) => [`board:${input.project_id}`],
   agent_list: () => ["agents"],
   agent_get: () => ["agents"],
   task_list: (input) => [`board:${input.project_id}`],
   task_find: (input) => [`board:${input.project_id}`],
   task_get: (input) => [`task:${input.task_id}`],
+  task_subtasks: (input) => [`task:${input.task_id}`],
   task_transitions: (input) => [`task:${input.task_id}`],
   task_prompt_preview: (input) => [`task:${input.task_id}`],
   attention: () => ["attention"],
@@ -1912,6 +2345,8 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   execution_logs: (input) => [`log:${input.execution_id}`],
   task_log: (input) => [`log:${input.log_id}`],
   workspace_list: () => ["workspaces"],
+  workspace_disk: () => ["workspaces"],
+  workspace_orphans: () => ["workspaces"],
   task_workspace: (input) => [`task:${input.task_id}`],
   task_backups: (input) => [`task:${input.task_id}`],
   task_diff: (input) => [`diff:${input.task_id}`],

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use crate::{
     Method::{Delete, Get, Patch, Post, Put},
     Operation,
-    ops::{agents, executions, notifications, projects, reviews, system, tasks, workspaces},
+    ops::{
+        agents, executions, hooks, notifications, projects, reviews, system, tasks, workflows, workspaces,
+    },
 };
 
 static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(table);
@@ -32,7 +34,13 @@ fn table() -> Vec<Operation> {
         Operation::new("project_resume", Post, "/projects/{project_id}/resume", "Starts things again.", projects::resume),
         Operation::new("project_settings_get", Get, "/projects/{project_id}/settings", "Settings with what of them is the project's own.", projects::settings).provides(&["projects"]),
         Operation::new("project_settings_update", Patch, "/projects/{project_id}/settings", "Changes settings by a JSON merge patch.", projects::patch_settings),
-        Operation::new("project_workflow_get", Get, "/projects/{project_id}/workflow", "The workflow, its columns and the moves a person may make.", projects::workflow).provides(&["projects"]),
+        Operation::new("project_workflow_get", Get, "/projects/{project_id}/workflow", "The workflow, its columns and the moves a person may make.", workflows::get).provides(&["projects"]),
+        Operation::new("project_workflow_put", Put, "/projects/{project_id}/workflow", "Puts a workflow in force.", workflows::put),
+        Operation::new("workflow_check", Post, "/workflow/check", "Looks a workflow over: everything wrong with it, each with its place.", workflows::check),
+        Operation::new("workflow_presets", Get, "/workflow/presets", "The workflows that come with Forge.", workflows::preset_list).provides(&["meta"]),
+        Operation::new("hook_test", Post, "/projects/{project_id}/hooks/test", "Runs a lifecycle hook apart from any task run.", hooks::test),
+        Operation::new("project_imports", Get, "/projects/{project_id}/imports", "Settings that other tools' files in the repository ask for.", workspaces::imports).provides(&["projects"]),
+        Operation::new("project_backups", Get, "/projects/{project_id}/backups", "What was kept before worktrees went, of all tasks.", workspaces::project_backups).provides(&["workspaces"]),
         Operation::new("project_board", Get, "/projects/{project_id}/board", "How many tasks are in each column.", projects::board).provides(&["board:{project_id}"]),
 
         Operation::new("agent_list", Get, "/agents", "All agent profiles, by name.", agents::list).provides(&["agents"]),
@@ -58,6 +66,7 @@ fn table() -> Vec<Operation> {
         Operation::new("task_assign", Put, "/tasks/{task_id}/roles/{role}", "Gives a role to an agent, to the person or to nobody.", tasks::assign),
         Operation::new("task_dependency_add", Post, "/tasks/{task_id}/dependencies", "Lets a task wait for another.", tasks::add_dependency),
         Operation::new("task_dependency_remove", Delete, "/tasks/{task_id}/dependencies/{depends_on}", "Takes a dependency away.", tasks::remove_dependency),
+        Operation::new("task_subtasks", Get, "/tasks/{task_id}/subtasks", "A task's parts, in their order.", tasks::subtasks).provides(&["task:{task_id}"]),
         Operation::new("task_transitions", Get, "/tasks/{task_id}/transitions", "Every move with what ran after it.", tasks::transitions).provides(&["task:{task_id}"]),
         Operation::new("task_prompt_preview", Get, "/tasks/{task_id}/prompt-preview", "What the next run of the agent would be told.", tasks::prompt_preview).provides(&["task:{task_id}"]),
         Operation::new("attention", Get, "/attention", "Tasks that need the person, oldest first.", tasks::attention).provides(&["attention"]),
@@ -77,6 +86,13 @@ fn table() -> Vec<Operation> {
         Operation::new("execution_follow_up", Post, "/executions/{execution_id}/follow-up", "Says something to the agent.", executions::follow_up),
 
         Operation::new("workspace_list", Get, "/workspaces", "Worktrees that exist.", workspaces::list).provides(&["workspaces"]),
+        Operation::new("workspace_disk", Get, "/workspaces/disk", "The disk space of each project's worktrees.", workspaces::disk).provides(&["workspaces"]),
+        Operation::new("workspace_measure", Post, "/workspaces/measure", "Measures all worktrees anew.", workspaces::measure),
+        Operation::new("workspace_orphans", Get, "/workspaces/orphans", "Folders under the workspace root that belong to no task.", workspaces::orphans).provides(&["workspaces"]),
+        Operation::new("orphan_reclaim", Post, "/workspaces/orphans/reclaim", "Removes such a folder, after a backup.", workspaces::reclaim),
+        Operation::new("orphan_adopt", Post, "/workspaces/orphans/adopt", "Makes such a worktree the one of a new task.", workspaces::adopt).created(),
+        Operation::new("workspace_remove", Post, "/tasks/{task_id}/workspace/remove", "Removes a closed task's worktree now.", workspaces::remove),
+        Operation::new("workspace_keep", Post, "/tasks/{task_id}/workspace/keep", "Keeps a closed task's worktree until a person removes it.", workspaces::keep),
         Operation::new("task_workspace", Get, "/tasks/{task_id}/workspace", "A task's latest worktree record.", workspaces::get).provides(&["task:{task_id}"]),
         Operation::new("workspace_reset", Post, "/tasks/{task_id}/workspace/reset", "A fresh worktree; the old content is backed up.", workspaces::reset),
         Operation::new("task_backups", Get, "/tasks/{task_id}/backups", "What was kept before worktrees went.", workspaces::backups).provides(&["task:{task_id}"]),

@@ -2,14 +2,16 @@
 
 pub mod agents;
 pub mod executions;
+pub mod hooks;
 pub mod notifications;
 pub mod projects;
 pub mod reviews;
 pub mod system;
 pub mod tasks;
+pub mod workflows;
 pub mod workspaces;
 
-use forge_engine::Settle;
+use forge_engine::{IfLocked, Settle};
 use forge_model::actor::{Actor, Via};
 use forge_model::ids::{AgentId, TaskId};
 use forge_model::review::Review;
@@ -95,6 +97,28 @@ pub enum Wait {
     Settled,
     /// Not at all.
     None,
+}
+
+/// What becomes of a call that needs a worktree which somebody else changes now.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, specta::Type, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum OnLock {
+    /// It waits, in order.
+    #[default]
+    Wait,
+    /// It is refused with `workspace_locked`.
+    Reject,
+}
+
+impl From<OnLock> for IfLocked {
+    fn from(on_lock: OnLock) -> Self {
+        match on_lock {
+            OnLock::Wait => Self::Wait,
+            OnLock::Reject => Self::Reject,
+        }
+    }
 }
 
 impl From<Wait> for Settle {

@@ -20,6 +20,7 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
         E::ProjectChanged => &["projects", "attention"],
         E::NotificationCreated => &["notifications"],
         E::ExecutionStarted | E::ExecutionFinished | E::ExecutionWaiting => &["agents", "executions"],
+        E::HookRun => &["workspaces"],
         E::WorkspaceCreated | E::WorkspaceCleaned | E::WorkspaceError | E::WorkspaceRecovered => {
             &["workspaces"]
         }

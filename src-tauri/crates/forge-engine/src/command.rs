@@ -3,10 +3,13 @@
 
 pub(crate) mod agents;
 pub(crate) mod decide;
+pub(crate) mod hooks;
 pub(crate) mod moves;
+pub(crate) mod places;
 pub(crate) mod projects;
 pub(crate) mod recover;
 pub(crate) mod tasks;
+pub(crate) mod workflows;
 
 use std::sync::Arc;
 

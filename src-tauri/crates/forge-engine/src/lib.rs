@@ -35,10 +35,12 @@ mod workspace;
 pub use command::{
     agents::NewAgent,
     decide::Decision,
-    moves::{MoveRequest, Place, Settle},
+    hooks::HookTestRequest,
+    moves::{ClaimRequest, IfLocked, MoveRequest, Place, Settle},
     projects::NewProject,
     recover::ActionRequest,
     tasks::{NewTask, TaskEdit},
+    workflows::{NewDefinition, WorkflowCheck, WorkflowState},
 };
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock};
 pub use engine::{Engine, LogGrowth, StartError};

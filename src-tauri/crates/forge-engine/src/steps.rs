@@ -441,7 +441,11 @@ fn waits_for_place(task: &TaskRow) -> bool {
 fn is_instant(step: &StepRow) -> bool {
     match step.kind {
         StepKind::UndoWindow | StepKind::Admit | StepKind::ClearBarrier | StepKind::Restart => true,
-        StepKind::PrepareWorkspace | StepKind::CommitWork | StepKind::Advance | StepKind::Cleanup => false,
+        StepKind::PrepareWorkspace
+        | StepKind::Hook
+        | StepKind::CommitWork
+        | StepKind::Advance
+        | StepKind::Cleanup => false,
         StepKind::Action => !matches!(
             step.action,
             Some(

@@ -118,6 +118,7 @@ impl Trouble {
             message: self.message,
             details: self.details,
             execution_id: self.execution,
+            hook: None,
             evidence: self.evidence,
             at,
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use forge_model::execution::Usage;
 use forge_model::ids::TaskId;
 use forge_model::offer::{Facts, Offer, offers};
-use forge_model::task::{HolderKind, LiveExecution, RoleHolder, Task};
+use forge_model::task::{HolderKind, LiveExecution, RoleHolder, SubtaskCounts, Task};
 use forge_model::workflow::State;
 use forge_store::table::{dependencies, executions, reviews, roles, tasks::TaskRow, workspaces};
 use sqlx::SqliteConnection;
@@ -71,6 +71,9 @@ impl Engine {
                 priority: row.priority,
                 position: row.position,
                 version: row.version,
+                commit_result: row.commit_result,
+                subtasks: SubtaskCounts::default(),
+                blocked_by: Vec::new(),
                 parent_id: row.parent_id,
                 execution_mode: row.execution_mode,
                 subtask_order: row.subtask_order,

@@ -64,6 +64,8 @@ names! {
         WorkspaceError = "workspace.error",
         /// A lost one was made again.
         WorkspaceRecovered = "workspace.recovered",
+        /// A lifecycle hook ran.
+        HookRun = "hook.run",
         /// A guard refused a move.
         TransitionGuardRejected = "transition.guard_rejected",
         /// An action after a move failed.

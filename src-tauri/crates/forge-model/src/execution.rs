@@ -118,6 +118,8 @@ contract! {
         pub id: ExecutionId,
         /// The task.
         pub task_id: TaskId,
+        /// The ordered subtask whose turn it is, if it is one.
+        pub subtask_id: Option<TaskId>,
         /// What for.
         pub role: ExecutionRole,
         /// The agent.

@@ -10,6 +10,7 @@ pub mod budget;
 pub mod diff;
 pub mod event;
 pub mod execution;
+pub mod hook;
 pub mod ids;
 pub mod log;
 pub mod notification;

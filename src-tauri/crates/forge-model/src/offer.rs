@@ -18,6 +18,10 @@ names! {
         Restart = "restart",
         /// A new boundary for the budgets, then `retry`.
         ResetBudget = "reset_budget",
+        /// Runs again the hook that held the task up.
+        RetryHook = "retry_hook",
+        /// Goes on without that hook, this once.
+        SkipHookOnce = "skip_hook_once",
         /// A new worktree from the default branch; the old content is backed up.
         ResetWorkspace = "reset_workspace",
         /// Gives the task up.
@@ -90,6 +94,8 @@ const fn recovery(kind: AnnotationType) -> &'static [Verb] {
         T::TargetUnstable | T::MergeError => &[V::Retry, V::SendBack],
         T::WorkspaceResetRequired => &[V::ResetWorkspace],
         T::WorkspaceError => &[V::Retry, V::ResetWorkspace],
+        T::BeforeWorkHookFailed | T::BeforeWorkHookTimeout => &[V::RetryHook, V::SkipHookOnce, V::Restart],
+        T::SubtaskPaused => &[V::Retry, V::ResumeSession, V::Restart],
         T::DependencyCancelled | T::Manual => &[V::Restart],
         T::CascadeLimit | T::RecoveryRequired => &[V::Retry, V::SendBack, V::Restart],
         T::ReviewerUnusable => &[V::Approve, V::SendBack, V::Retry],
@@ -111,6 +117,14 @@ fn describe(verb: Verb) -> Offer {
             "Reset worktree",
             &[],
             "A fresh worktree from the default branch; the old content is kept as a backup.",
+        ),
+        Verb::RetryHook => {
+            ("Run the hook again", &[], "Runs the hook that failed; when it passes, work starts.")
+        }
+        Verb::SkipHookOnce => (
+            "Skip it once",
+            &["reason"],
+            "Starts work without this hook, this once; your reason is recorded.",
         ),
         Verb::Cancel => ("Cancel task", &[], "Closes the task; its worktree is kept for a while."),
         Verb::Hold => ("Hold", &[], "Nothing new is started for the task."),

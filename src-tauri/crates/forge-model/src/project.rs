@@ -1,6 +1,6 @@
 //! Projects: a repository, its workflow and its settings.
 
-use crate::{contract, ids::ProjectId, names, time::Timestamp};
+use crate::{contract, ids::ProjectId, names, time::Timestamp, workflow::Finding};
 
 names! {
     /// How finished work reaches the target branch.
@@ -31,5 +31,16 @@ contract! {
         pub created_at: Timestamp,
         /// When it last changed.
         pub updated_at: Timestamp,
+    }
+
+    /// Where a workflow that is kept in the repository was read.
+    #[serde(deny_unknown_fields)]
+    pub struct WorkflowOrigin {
+        /// The commit of the default branch whose definition is in force.
+        pub commit: String,
+        /// The newest commit that was looked at.
+        pub looked_at: String,
+        /// Why the definition there is not in force; empty when it is.
+        pub findings: Vec<Finding>,
     }
 }

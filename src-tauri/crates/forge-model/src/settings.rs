@@ -2,12 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use crate::{contract, names, review::ReviewConfig, workflow::Finding};
+use crate::{contract, hook::LifecycleHooks, names, review::ReviewConfig, workflow::Finding};
 
 /// How many agents may run in one project at once, unless said otherwise.
 pub const DEFAULT_MAX_CONCURRENT: u32 = 4;
 /// Longest time of one set-up command in seconds.
 pub const SETUP_TIMEOUT_SECONDS: u32 = 1800;
+/// How many finished worktrees a project keeps for reuse, unless said otherwise.
+pub const DEFAULT_POOL_SIZE: u32 = 3;
+/// The most finished worktrees that a project may keep.
+pub const MAX_POOL_SIZE: u32 = 20;
 
 names! {
     /// How a task's branch becomes part of the target.
@@ -21,7 +25,52 @@ names! {
     }
 }
 
+names! {
+    /// How a file comes into a new worktree.
+    pub enum CopyMode {
+        /// A copy of its own; shares its blocks where the file system can.
+        Copy = "copy",
+        /// The same file under a second name.
+        Hardlink = "hardlink",
+        /// A link to the one in the user's checkout.
+        Symlink = "symlink",
+    }
+}
+
+names! {
+    /// What becomes of a finished worktree.
+    pub enum WorkspaceReuse {
+        /// It is deleted.
+        Off = "off",
+        /// It is kept for the next task, with tracked files only.
+        Tracked = "tracked",
+        /// It is kept with its ignored files: dependencies and build caches stay warm, and so does whatever
+        /// else a task left there.
+        WithIgnored = "with_ignored",
+    }
+}
+
+names! {
+    /// Where a project's workflow is defined.
+    pub enum WorkflowSource {
+        /// In the project itself.
+        Project = "project",
+        /// In `.forge/workflow.json` of the default branch.
+        Repository = "repository",
+    }
+}
+
 contract! {
+    /// Files that git does not track and a new worktree needs all the same.
+    #[serde(deny_unknown_fields)]
+    pub struct CopyFile {
+        /// Which, as in `.gitignore`, from the repository's root.
+        pub pattern: String,
+        /// How.
+        #[serde(default = "CopyFile::default_mode")]
+        pub mode: CopyMode,
+    }
+
     /// How work is merged. What a task leaves out, its project decides.
     #[derive(Default)]
     #[serde(deny_unknown_fields, default)]
@@ -61,6 +110,8 @@ contract! {
     pub struct ProjectSettings {
         /// Whether a gate without reviewer passes by itself when its checks do.
         pub auto_approve: bool,
+        /// Whether tasks that have an agent are started by themselves.
+        pub auto_start: bool,
         /// How many agents may run at once.
         pub max_concurrent: u32,
         /// The program and arguments that run a shell line.
@@ -69,8 +120,22 @@ contract! {
         pub review_config: ReviewConfig,
         /// Merging.
         pub merge_config: MergeConfig,
+        /// Files that git does not track and a new worktree gets from the user's checkout.
+        pub copy_files: Vec<CopyFile>,
         /// Commands that make a new worktree ready.
         pub setup: Vec<String>,
+        /// What runs around the work on tasks.
+        pub lifecycle_hooks: LifecycleHooks,
+        /// What becomes of finished worktrees.
+        pub workspace_reuse: WorkspaceReuse,
+        /// How many finished worktrees are kept for reuse.
+        pub workspace_pool_size: u32,
+        /// Disk space of all worktrees above which the person is warned, in mebibytes; no warning when absent.
+        pub workspace_disk_cap_mib: Option<u32>,
+        /// Whether a task's branch is deleted once the target contains it.
+        pub delete_merged_branches: bool,
+        /// Where the workflow is defined.
+        pub workflow_source: WorkflowSource,
         /// Who Forge's commits are by; the user's own git identity when absent.
         pub author: Option<Author>,
         /// Native notifications.
@@ -88,14 +153,28 @@ impl Default for ProjectSettings {
     fn default() -> Self {
         Self {
             auto_approve: false,
+            auto_start: false,
             max_concurrent: DEFAULT_MAX_CONCURRENT,
             shell: vec!["bash".to_owned(), "-lc".to_owned()],
             review_config: ReviewConfig::default(),
             merge_config: MergeConfig::default(),
+            copy_files: Vec::new(),
             setup: Vec::new(),
+            lifecycle_hooks: LifecycleHooks::default(),
+            workspace_reuse: WorkspaceReuse::Off,
+            workspace_pool_size: DEFAULT_POOL_SIZE,
+            workspace_disk_cap_mib: None,
+            delete_merged_branches: false,
+            workflow_source: WorkflowSource::Project,
             author: None,
             notifications: NotificationSettings::default(),
         }
+    }
+}
+
+impl CopyFile {
+    const fn default_mode() -> CopyMode {
+        CopyMode::Copy
     }
 }
 
@@ -141,6 +220,7 @@ pub fn parse_settings(value: &Value) -> Result<ProjectSettings, Vec<Finding>> {
         vec![Finding { path: error.path().to_string(), message: error.inner().to_string() }]
     })?;
     let mut findings = settings.review_config.findings("review_config");
+    findings.extend(settings.lifecycle_hooks.findings("lifecycle_hooks"));
     let mut add = |path: &str, message: &str| {
         findings.push(Finding { path: path.to_owned(), message: message.to_owned() });
     };
@@ -154,6 +234,20 @@ pub fn parse_settings(value: &Value) -> Result<ProjectSettings, Vec<Finding>> {
         if command.trim().is_empty() {
             add(&format!("setup[{index}]"), "must be a shell command, not blank");
         }
+    }
+    for (index, rule) in settings.copy_files.iter().enumerate() {
+        let path = format!("copy_files[{index}].pattern");
+        if rule.pattern.trim().is_empty() {
+            add(&path, "must be a pattern such as `.env`, not blank");
+        } else if rule.pattern.split('/').any(|part| part == "..") {
+            add(&path, "must stay in the repository: `..` is not allowed");
+        }
+    }
+    if settings.workspace_pool_size > MAX_POOL_SIZE {
+        add("workspace_pool_size", "must be at most 20");
+    }
+    if settings.workspace_disk_cap_mib == Some(0) {
+        add("workspace_disk_cap_mib", "must be at least 1; null for no warning");
     }
     if findings.is_empty() { Ok(settings) } else { Err(findings) }
 }

@@ -8,6 +8,7 @@ use crate::{
     budget::Budgets,
     contract,
     execution::Usage,
+    hook::HookRef,
     ids::{AgentId, ExecutionId, ProjectId, TaskId},
     names,
     offer::Offer,
@@ -25,6 +26,18 @@ names! {
         Independent = "independent",
         /// In its parent's, in order.
         OrderedTurn = "ordered_turn",
+    }
+}
+
+names! {
+    /// How the work of an ordered subtask's turn was committed.
+    pub enum CommitResultKind {
+        /// Forge committed what the agent had left.
+        ForgeCommit = "forge_commit",
+        /// The agent committed everything itself.
+        AgentCommitRange = "agent_commit_range",
+        /// Nothing changed.
+        NoDiff = "no_diff",
     }
 }
 
@@ -61,6 +74,12 @@ names! {
         WorkspaceResetRequired = "workspace_reset_required",
         /// An operation on the worktree failed.
         WorkspaceError = "workspace_error",
+        /// A blocking `before_work` hook failed (the task stays where it is, nobody is started).
+        BeforeWorkHookFailed = "before_work_hook_failed",
+        /// A blocking `before_work` hook ran out of time (likewise).
+        BeforeWorkHookTimeout = "before_work_hook_timeout",
+        /// An ordered subtask's turn could not be finished.
+        SubtaskPaused = "subtask_paused",
         /// A prerequisite was cancelled.
         DependencyCancelled = "dependency_cancelled",
         /// More than three cascades in a row.
@@ -95,6 +114,8 @@ names! {
         TargetCheckoutDirty = "target_checkout_dirty",
         /// Another program holds a lock of git's.
         GitLocked = "git_locked",
+        /// The agent's provider limits its use; it goes on at `until`.
+        RateLimited = "rate_limited",
         /// Another execution changes the same worktree.
         WorkspaceLocked = "workspace_locked",
         /// An open prerequisite.
@@ -126,6 +147,9 @@ contract! {
         pub details: Value,
         /// The execution concerned.
         pub execution_id: Option<ExecutionId>,
+        /// The lifecycle hook concerned.
+        #[serde(default)]
+        pub hook: Option<HookRef>,
         /// Evidence: command, exit code, tail of the output.
         pub evidence: Option<Evidence>,
         /// Since when.
@@ -154,6 +178,25 @@ contract! {
         pub files: Vec<String>,
         /// A sentence for people.
         pub message: String,
+    }
+
+    /// How the work of an ordered subtask's turn was committed.
+    pub struct CommitResult {
+        /// How.
+        pub kind: CommitResultKind,
+        /// The branch's commit before the turn.
+        pub before: Option<String>,
+        /// The branch's commit after it.
+        pub after: Option<String>,
+    }
+
+    /// How far a task's subtasks are.
+    #[derive(Copy, Default, Eq)]
+    pub struct SubtaskCounts {
+        /// Closed ones.
+        pub closed: u32,
+        /// All.
+        pub total: u32,
     }
 
     /// What holds a task at the entry of its state.
@@ -233,8 +276,14 @@ contract! {
         pub execution_mode: ExecutionMode,
         /// Its turn among its parent's ordered parts.
         pub subtask_order: Option<u32>,
+        /// How its turn was committed, when it is an ordered part.
+        pub commit_result: Option<CommitResult>,
+        /// How far its own parts are.
+        pub subtasks: SubtaskCounts,
         /// What must be done before it.
         pub depends_on: Vec<TaskId>,
+        /// Those of them that are still open.
+        pub blocked_by: Vec<TaskId>,
         /// Who holds which role.
         pub roles: BTreeMap<String, Option<RoleHolder>>,
         /// Checks and reviewer, on top of the project's.

@@ -41,6 +41,8 @@ names! {
         ClearBarrier = "clear_barrier",
         /// Runs one action of the workflow.
         Action = "action",
+        /// Runs one lifecycle hook of the project.
+        Hook = "hook",
         /// Commits what an agent left.
         CommitWork = "commit_work",
         /// Moves the task on after its agent finished.

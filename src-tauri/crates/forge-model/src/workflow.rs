@@ -15,7 +15,7 @@ use serde_json::Value;
 pub use action::{Action, LifecycleEvent, Phase};
 pub use edges::{Edge, IllegalTransition, render_table};
 pub use presets::{Preset, PresetInfo, default_workflow, default_workflow_json, preset, presets};
-pub use validate::{Finding, parse, parse_value};
+pub use validate::{Finding, Parsed, parse, parse_value};
 
 use crate::{contract, names};
 

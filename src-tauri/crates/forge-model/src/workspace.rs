@@ -2,8 +2,9 @@
 
 use crate::{
     contract,
-    ids::{TaskId, WorkspaceId},
+    ids::{ProjectId, TaskId, WorkspaceId},
     names,
+    settings::CopyFile,
     time::Timestamp,
 };
 
@@ -70,8 +71,81 @@ contract! {
         pub updated_at: Timestamp,
     }
 
+    /// A workspace with the task it belongs to, for lists of many.
+    pub struct WorkspaceView {
+        /// The record.
+        #[serde(flatten)]
+        pub workspace: Workspace,
+        /// The task's project.
+        pub project_id: ProjectId,
+        /// The task's number.
+        pub task_number: u32,
+        /// The task's title.
+        pub task_title: String,
+        /// The task's state.
+        pub task_status: String,
+    }
+
+    /// The disk space of a project's worktrees.
+    pub struct ProjectDisk {
+        /// The project.
+        pub project_id: ProjectId,
+        /// Bytes of the worktrees of its tasks, as far as measured.
+        #[specta(type = f64)]
+        pub tasks_bytes: u64,
+        /// How many of them have not been measured yet.
+        pub unmeasured: u32,
+        /// Finished worktrees that wait for the next task.
+        pub slots: u32,
+        /// Bytes of those.
+        #[specta(type = f64)]
+        pub slots_bytes: u64,
+        /// Bytes above which the person is warned.
+        #[specta(type = Option<f64>)]
+        pub cap_bytes: Option<u64>,
+        /// Whether they are exceeded.
+        pub over: bool,
+    }
+
+    /// A folder under the workspace root that belongs to no task.
+    pub struct OrphanFolder {
+        /// Its path.
+        pub path: String,
+        /// The project whose folder it lies in, when that is known.
+        pub project_id: Option<ProjectId>,
+        /// Its size on disk in bytes.
+        #[specta(type = f64)]
+        pub bytes: u64,
+        /// When something in it changed last.
+        pub last_change: Option<Timestamp>,
+        /// The branch that is checked out there, if it is a worktree of the project's repository.
+        pub branch: Option<String>,
+        /// Commits of it that the default branch lacks.
+        pub unmerged_commits: u32,
+        /// Files that are not committed.
+        pub uncommitted: u32,
+        /// Whether it can become the worktree of a new task.
+        pub adoptable: bool,
+    }
+
+    /// Settings that another tool's file in the repository asks for.
+    pub struct ImportOffer {
+        /// The file.
+        pub source: String,
+        /// Files to copy.
+        pub copy_files: Vec<CopyFile>,
+        /// Set-up commands.
+        pub setup: Vec<String>,
+        /// What has no equal here, in words.
+        pub notes: Vec<String>,
+        /// Why the file could not be read.
+        pub error: Option<String>,
+    }
+
     /// Uncommitted work that was kept in a ref before a worktree went.
     pub struct WorkspaceBackup {
+        /// The task it was made for.
+        pub task_id: TaskId,
         /// The ref, `refs/forge/backup/<task>/<n>`.
         pub ref_name: String,
         /// The commit it points to.

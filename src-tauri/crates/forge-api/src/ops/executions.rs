@@ -6,7 +6,7 @@ use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::log::LogPage;
 use forge_model::task::Task;
 
-use super::{Page, TaskPath, answer, input, limit, person};
+use super::{OnLock, Page, TaskPath, answer, input, limit, person};
 use crate::{Api, ApiError};
 
 input! {
@@ -69,6 +69,9 @@ input! {
         pub execution_id: ExecutionId,
         /// What.
         pub message: String,
+        /// What becomes of it when somebody changes the worktree now.
+        #[serde(default)]
+        pub if_locked: Option<OnLock>,
     }
 }
 
@@ -109,6 +112,8 @@ pub(crate) async fn stop(api: Api, _: Via, path: ExecutionPath) -> Result<Task, 
 }
 
 pub(crate) async fn follow_up(api: Api, via: Via, follow_up: FollowUp) -> Result<Task, ApiError> {
-    let task = api.engine().follow_up(person(via), &follow_up.execution_id, &follow_up.message).await?;
+    let if_locked = follow_up.if_locked.unwrap_or_default().into();
+    let task =
+        api.engine().follow_up(person(via), &follow_up.execution_id, &follow_up.message, if_locked).await?;
     Ok(api.engine().task(&task).await?)
 }

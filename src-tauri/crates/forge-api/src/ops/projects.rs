@@ -5,10 +5,9 @@ use forge_model::actor::Via;
 use forge_model::ids::ProjectId;
 use forge_model::project::{Project, WorkMode};
 use forge_model::settings::ProjectSettings;
-use forge_model::workflow::{StateKind, Workflow};
 use serde_json::Value;
 
-use super::{Done, Empty, Page, answer, input, person};
+use super::{Done, Empty, Page, answer, input};
 use crate::{Api, ApiError};
 
 input! {
@@ -97,26 +96,6 @@ answer! {
         pub count: u32,
     }
 
-    /// Where a person may move a task from a state.
-    pub struct Moves {
-        /// The state.
-        pub from: String,
-        /// Where to.
-        pub to: Vec<String>,
-    }
-
-    /// A workflow as a board needs it.
-    pub struct WorkflowView {
-        /// The definition.
-        pub workflow: Workflow,
-        /// The moves that a person may make.
-        pub moves: Vec<Moves>,
-        /// The states that start an agent when they are entered.
-        pub dispatching: Vec<String>,
-        /// The role whose holder does the work.
-        pub work_role: Option<String>,
-    }
-
     /// The board's columns with their counts.
     pub struct Board {
         /// The columns, in order.
@@ -165,26 +144,6 @@ pub(crate) async fn settings(api: Api, _: Via, path: ProjectPath) -> Result<Sett
 pub(crate) async fn patch_settings(api: Api, _: Via, patch: PatchSettings) -> Result<SettingsView, ApiError> {
     let (settings, own) = api.engine().patch_settings(&patch.project_id, &Value::Object(patch.patch)).await?;
     Ok(SettingsView { settings, own })
-}
-
-pub(crate) async fn workflow(api: Api, via: Via, path: ProjectPath) -> Result<WorkflowView, ApiError> {
-    let workflow = api.engine().workflow(&path.project_id).await?;
-    let moves = workflow
-        .states
-        .iter()
-        .map(|state| Moves {
-            from: state.name.clone(),
-            to: workflow.allowed_targets(&state.name, &person(via)),
-        })
-        .collect();
-    let dispatching = workflow
-        .states
-        .iter()
-        .filter(|state| state.kind == StateKind::Active && state.dispatches())
-        .map(|state| state.name.clone())
-        .collect();
-    let work_role = workflow.work_state().and_then(|state| state.role.clone());
-    Ok(WorkflowView { workflow, moves, dispatching, work_role })
 }
 
 pub(crate) async fn board(api: Api, _: Via, path: ProjectPath) -> Result<Board, ApiError> {

@@ -22,7 +22,7 @@ answer! {
     }
 
     /// One thing that was looked at.
-    pub struct Finding {
+    pub struct DoctorFinding {
         /// What.
         pub subject: String,
         /// Whether it is in order.
@@ -38,7 +38,7 @@ answer! {
         /// Whether everything is in order.
         pub ok: bool,
         /// What was looked at.
-        pub findings: Vec<Finding>,
+        pub findings: Vec<DoctorFinding>,
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) async fn meta(api: Api, _: Via, _: Empty) -> Result<Meta, ApiError> {
 
 pub(crate) async fn doctor(api: Api, _: Via, _: Empty) -> Result<Doctor, ApiError> {
     let engine = api.engine();
-    let good = |subject: &str, detail: String| Finding {
+    let good = |subject: &str, detail: String| DoctorFinding {
         subject: subject.to_owned(),
         ok: true,
         detail,
@@ -70,7 +70,7 @@ pub(crate) async fn doctor(api: Api, _: Via, _: Empty) -> Result<Doctor, ApiErro
     ];
     for project in engine.projects().await? {
         let there = std::path::Path::new(&project.repo_path).join(".git").exists();
-        findings.push(Finding {
+        findings.push(DoctorFinding {
             subject: format!("project {}", project.name),
             ok: there,
             detail: project.repo_path,
@@ -82,7 +82,7 @@ pub(crate) async fn doctor(api: Api, _: Via, _: Empty) -> Result<Doctor, ApiErro
         let subject = format!("agent {}", agent.name);
         findings.push(match engine.detect_agent(&agent.id).await? {
             Ok(found) => good(&subject, found.program.to_string_lossy().into_owned()),
-            Err(error) => Finding {
+            Err(error) => DoctorFinding {
                 subject,
                 ok: false,
                 detail: error.to_string(),

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use forge_engine::{ActionRequest, MoveRequest, NewTask, Place, TaskEdit};
+use forge_engine::{ActionRequest, ClaimRequest, IfLocked, MoveRequest, NewTask, Place, TaskEdit};
 use forge_model::actor::Via;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::offer::Verb;
 use forge_model::review::ReviewConfig;
 use forge_model::settings::MergeConfig;
-use forge_model::task::{Task, TaskStateConfig};
+use forge_model::task::{ExecutionMode, Task, TaskStateConfig};
 use forge_model::transition::Transition;
 
-use super::{Done, Page, TaskAndReview, TaskPath, Wait, answer, holder, input, limit, person, settled};
+use super::{
+    Done, OnLock, Page, TaskAndReview, TaskPath, Wait, answer, holder, input, limit, person, settled,
+};
 use crate::{Api, ApiError, input::nullable};
 
 input! {
@@ -60,6 +62,15 @@ input! {
         /// What must be done before it.
         #[serde(default)]
         pub depends_on: Option<Vec<TaskId>>,
+        /// The task it is part of.
+        #[serde(default)]
+        pub parent_id: Option<TaskId>,
+        /// Where it works, when it is a part; in a worktree of its own when absent.
+        #[serde(default)]
+        pub execution_mode: Option<ExecutionMode>,
+        /// Its turn among its parent's ordered parts; the last one when absent.
+        #[serde(default)]
+        pub subtask_order: Option<u32>,
     }
 
     /// A task by its number.
@@ -100,6 +111,9 @@ input! {
         #[specta(type = Option<TaskStateConfig>)]
         #[schemars(with = "Option<TaskStateConfig>")]
         pub task_state_config: Option<Option<TaskStateConfig>>,
+        /// Its turn among its parent's ordered parts.
+        #[serde(default)]
+        pub subtask_order: Option<u32>,
     }
 
     /// A task to remove.
@@ -122,6 +136,9 @@ input! {
         /// Whether to wait for a busy agent; yes when absent.
         #[serde(default)]
         pub queue: Option<bool>,
+        /// What becomes of it when somebody changes the worktree now.
+        #[serde(default)]
+        pub if_locked: Option<OnLock>,
     }
 
     /// A task to move to another state.
@@ -138,6 +155,9 @@ input! {
         /// Whether the answer waits for what follows.
         #[serde(default)]
         pub wait: Option<Wait>,
+        /// What becomes of it when somebody changes the worktree now.
+        #[serde(default)]
+        pub if_locked: Option<OnLock>,
     }
 
     /// A card to move.
@@ -244,6 +264,9 @@ pub(crate) async fn create(api: Api, _: Via, new: CreateTask) -> Result<Task, Ap
         task_state_config: new.task_state_config,
         roles,
         depends_on: new.depends_on.unwrap_or_default(),
+        parent_id: new.parent_id,
+        execution_mode: new.execution_mode,
+        subtask_order: new.subtask_order,
     };
     Ok(api.engine().create_task(&new.project_id, task).await?)
 }
@@ -264,6 +287,7 @@ pub(crate) async fn update(api: Api, _: Via, change: UpdateTask) -> Result<Task,
         review_config: change.review_config,
         merge_config: change.merge_config,
         task_state_config: change.task_state_config,
+        subtask_order: change.subtask_order,
     };
     Ok(api.engine().update_task(&change.task_id, change.version, edit).await?)
 }
@@ -275,9 +299,13 @@ pub(crate) async fn delete(api: Api, _: Via, task: DeleteTask) -> Result<Done, A
 
 pub(crate) async fn claim(api: Api, via: Via, claim: ClaimTask) -> Result<Task, ApiError> {
     let queue = claim.queue.unwrap_or(true);
-    api.engine()
-        .claim(person(via), &claim.task_id, Some(claim.version), holder(&claim.agent_id), queue)
-        .await?;
+    let request = ClaimRequest {
+        version: Some(claim.version),
+        holder: holder(&claim.agent_id),
+        queue,
+        if_locked: claim.if_locked.unwrap_or_default().into(),
+    };
+    api.engine().claim(person(via), &claim.task_id, request).await?;
     Ok(api.engine().task(&claim.task_id).await?)
 }
 
@@ -291,6 +319,7 @@ pub(crate) async fn transition(
         version: Some(transition.version),
         reason: transition.reason,
         place: None,
+        if_locked: transition.if_locked.unwrap_or_default().into(),
     };
     api.engine().move_task(person(via), &transition.task_id, request).await?;
     settled(&api, &transition.task_id, transition.wait).await
@@ -298,8 +327,13 @@ pub(crate) async fn transition(
 
 pub(crate) async fn move_card(api: Api, via: Via, card: MoveTask) -> Result<TaskAndReview, ApiError> {
     let place = Place { before: card.before_id, after: card.after_id };
-    let request =
-        MoveRequest { to: card.to, version: Some(card.version), reason: card.reason, place: Some(place) };
+    let request = MoveRequest {
+        to: card.to,
+        version: Some(card.version),
+        reason: card.reason,
+        place: Some(place),
+        if_locked: IfLocked::Wait,
+    };
     api.engine().move_task(person(via), &card.task_id, request).await?;
     settled(&api, &card.task_id, card.wait).await
 }
@@ -331,6 +365,10 @@ pub(crate) async fn add_dependency(api: Api, _: Via, dependency: Dependency) -> 
 
 pub(crate) async fn remove_dependency(api: Api, _: Via, dependency: Dependency) -> Result<Task, ApiError> {
     Ok(api.engine().remove_dependency(&dependency.task_id, &dependency.depends_on).await?)
+}
+
+pub(crate) async fn subtasks(api: Api, _: Via, path: TaskPath) -> Result<Page<Task>, ApiError> {
+    Ok(Page::whole(api.engine().subtasks(&path.task_id).await?))
 }
 
 pub(crate) async fn transitions(api: Api, _: Via, path: TaskPath) -> Result<Page<Transition>, ApiError> {

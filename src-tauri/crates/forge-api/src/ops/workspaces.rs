@@ -3,10 +3,13 @@
 use forge_engine::{DiffPage, DiffRequest};
 use forge_model::actor::Via;
 use forge_model::diff::{DiffSummary, FileDiff};
-use forge_model::ids::TaskId;
-use forge_model::workspace::{Workspace, WorkspaceBackup};
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::task::Task;
+use forge_model::workspace::{
+    ImportOffer, OrphanFolder, ProjectDisk, Workspace, WorkspaceBackup, WorkspaceView,
+};
 
-use super::{Done, Empty, Page, TaskPath, input, person};
+use super::{Done, Empty, Page, TaskPath, input, person, projects::ProjectPath};
 use crate::{Api, ApiError};
 
 /// Rows of a file's diff that one page has unless asked otherwise, and at most.
@@ -52,6 +55,23 @@ input! {
         pub commit: String,
     }
 
+    /// A folder that belongs to no task.
+    pub struct OrphanPath {
+        /// Its path, as listed.
+        pub path: String,
+    }
+
+    /// A folder that becomes the worktree of a new task.
+    pub struct AdoptOrphan {
+        /// Its path, as listed.
+        pub path: String,
+        /// The project of the new task.
+        pub project_id: ProjectId,
+        /// The new task's title; the branch's name when absent.
+        #[serde(default)]
+        pub title: Option<String>,
+    }
+
     /// Changes to list.
     pub struct ReadDiff {
         /// The task.
@@ -85,8 +105,50 @@ input! {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, _: Empty) -> Result<Page<Workspace>, ApiError> {
-    Ok(Page::whole(api.engine().workspaces().await?))
+pub(crate) async fn list(api: Api, _: Via, _: Empty) -> Result<Page<WorkspaceView>, ApiError> {
+    Ok(Page::whole(api.engine().workspace_views().await?))
+}
+
+pub(crate) async fn disk(api: Api, _: Via, _: Empty) -> Result<Page<ProjectDisk>, ApiError> {
+    Ok(Page::whole(api.engine().disk().await?))
+}
+
+pub(crate) async fn measure(api: Api, _: Via, _: Empty) -> Result<Done, ApiError> {
+    api.engine().measure_workspaces().await?;
+    Ok(Done::yes())
+}
+
+pub(crate) async fn orphans(api: Api, _: Via, _: Empty) -> Result<Page<OrphanFolder>, ApiError> {
+    Ok(Page::whole(api.engine().orphans().await?))
+}
+
+pub(crate) async fn reclaim(api: Api, _: Via, orphan: OrphanPath) -> Result<Done, ApiError> {
+    api.engine().reclaim_orphan(&orphan.path).await?;
+    Ok(Done::yes())
+}
+
+pub(crate) async fn adopt(api: Api, _: Via, orphan: AdoptOrphan) -> Result<Task, ApiError> {
+    Ok(api.engine().adopt_orphan(&orphan.path, &orphan.project_id, orphan.title).await?)
+}
+
+pub(crate) async fn remove(api: Api, _: Via, path: TaskPath) -> Result<Workspace, ApiError> {
+    Ok(api.engine().remove_workspace_now(&path.task_id).await?)
+}
+
+pub(crate) async fn keep(api: Api, _: Via, path: TaskPath) -> Result<Workspace, ApiError> {
+    Ok(api.engine().keep_workspace_for_good(&path.task_id).await?)
+}
+
+pub(crate) async fn imports(api: Api, _: Via, path: ProjectPath) -> Result<Page<ImportOffer>, ApiError> {
+    Ok(Page::whole(api.engine().imports(&path.project_id).await?))
+}
+
+pub(crate) async fn project_backups(
+    api: Api,
+    _: Via,
+    path: ProjectPath,
+) -> Result<Page<WorkspaceBackup>, ApiError> {
+    Ok(Page::whole(api.engine().project_backups(&path.project_id).await?))
 }
 
 pub(crate) async fn get(api: Api, _: Via, path: TaskPath) -> Result<Workspace, ApiError> {

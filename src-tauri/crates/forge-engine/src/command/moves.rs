@@ -38,6 +38,31 @@ pub struct MoveRequest {
     pub reason: Option<String>,
     /// Where in the column.
     pub place: Option<Place>,
+    /// What becomes of it when somebody changes the worktree now.
+    pub if_locked: IfLocked,
+}
+
+/// Who takes a task, and how.
+#[derive(Debug, Clone)]
+pub struct ClaimRequest {
+    /// The version that the person saw.
+    pub version: Option<u32>,
+    /// Who will work.
+    pub holder: RoleHolder,
+    /// Whether to wait for a busy agent.
+    pub queue: bool,
+    /// What becomes of it when somebody changes the worktree now.
+    pub if_locked: IfLocked,
+}
+
+/// What becomes of a call that needs a worktree which somebody else changes now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IfLocked {
+    /// It waits, in order.
+    #[default]
+    Wait,
+    /// It is refused.
+    Reject,
 }
 
 /// Whether an answer waits for what follows.
@@ -193,14 +218,8 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `VersionConflict`, `NotClaimable`, `Paused`, `DependencyOpen`, and `AgentBusy` when the
     /// caller does not want to queue.
-    pub async fn claim(
-        &self,
-        actor: Actor,
-        id: &TaskId,
-        version: Option<u32>,
-        holder: RoleHolder,
-        queue: bool,
-    ) -> Result<()> {
+    pub async fn claim(&self, actor: Actor, id: &TaskId, request: ClaimRequest) -> Result<()> {
+        let ClaimRequest { version, holder, queue, if_locked: _ } = request;
         let conflict = EngineError::conflict;
         let _hold = self.hold(id).await;
         let mut tx = self.store().write().await?;

@@ -80,6 +80,7 @@ impl Engine {
             settings,
             workflow: serde_json::to_string(&workflow)
                 .map_err(|error| EngineError::invalid("workflow", error.to_string()))?,
+            workflow_origin: None,
         };
         let mut tx = self.store().write().await?;
         self.require_free_name(&mut tx, &row.project.name, None).await?;

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::{
     ConflictCode, Engine, EngineError, boundary,
+    command::moves::IfLocked,
     context::{ProjectContext, backup_prefix, task_branch},
     error::Result,
     transition::{Carry, Move, Trouble},
@@ -76,7 +77,7 @@ impl Engine {
                 self.back_to_work(&mut tx, &context, &mut task, actor, request.verb, correction, text)
                     .await?;
             }
-            Verb::Hold | Verb::Release | Verb::ResetWorkspace => {}
+            Verb::Hold | Verb::Release | Verb::ResetWorkspace | Verb::RetryHook | Verb::SkipHookOnce => {}
         }
         tx.commit().await?;
         self.point("action.committed");
@@ -235,7 +236,14 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `Invalid`, `TaskOpen` while an agent runs, `NothingToContinue` without an agent or in a
     /// state that it does not work in.
-    pub async fn follow_up(&self, actor: Actor, id: &ExecutionId, message: &str) -> Result<TaskId> {
+    pub async fn follow_up(
+        &self,
+        actor: Actor,
+        id: &ExecutionId,
+        message: &str,
+        if_locked: IfLocked,
+    ) -> Result<TaskId> {
+        let _ = if_locked;
         let message = message.trim().to_owned();
         if message.is_empty() {
             return Err(EngineError::invalid("message", "must not be empty"));
@@ -358,6 +366,7 @@ impl Engine {
         Ok(backups
             .into_iter()
             .map(|backup| forge_model::workspace::WorkspaceBackup {
+                task_id: id.clone(),
                 ref_name: backup.ref_name,
                 commit: backup.commit,
                 files: backup.files,

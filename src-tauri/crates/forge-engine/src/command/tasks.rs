@@ -41,6 +41,12 @@ pub struct NewTask {
     pub roles: BTreeMap<String, Option<RoleHolder>>,
     /// What must be done before it.
     pub depends_on: Vec<TaskId>,
+    /// The task it is part of.
+    pub parent_id: Option<TaskId>,
+    /// Where it works, when it is a part.
+    pub execution_mode: Option<ExecutionMode>,
+    /// Its turn among its parent's ordered parts; the last one when absent.
+    pub subtask_order: Option<u32>,
 }
 
 /// What is to change of a task.
@@ -58,6 +64,8 @@ pub struct TaskEdit {
     pub merge_config: Option<Option<MergeConfig>>,
     /// Its own limits; `Some(None)` leaves them to the workflow.
     pub task_state_config: Option<Option<TaskStateConfig>>,
+    /// Its turn among its parent's ordered parts.
+    pub subtask_order: Option<u32>,
 }
 
 impl Engine {
@@ -98,6 +106,7 @@ impl Engine {
             parent_id: None,
             execution_mode: ExecutionMode::Independent,
             subtask_order: None,
+            commit_result: None,
             review_config: new.review_config,
             merge_config: new.merge_config,
             task_state_config: new.task_state_config,
@@ -130,6 +139,17 @@ impl Engine {
         let view = self.view_one(&mut tx, row).await?;
         tx.commit().await?;
         Ok(view)
+    }
+
+    /// A task's parts, in their order.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn subtasks(&self, id: &TaskId) -> Result<Vec<Task>> {
+        let mut conn = self.store().read().await?;
+        self.load(&mut conn, id, None).await?;
+        let rows = tasks::children(&mut conn, id).await?;
+        self.view(&mut conn, rows).await
     }
 
     /// Why a holder cannot have a role, if so.

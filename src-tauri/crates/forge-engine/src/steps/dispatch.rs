@@ -144,6 +144,7 @@ impl Engine {
                 log_id: id.0.clone(),
                 id: id.clone(),
                 task_id: s.task.id.clone(),
+                subtask_id: None,
                 role: ExecutionRole::Coder,
                 agent_id: agent.id.clone(),
                 attempt: executions::count(tx, &s.task.id, ExecutionRole::Coder.as_str()).await? + 1,

@@ -34,8 +34,8 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ExecutionRow) -> Result<(
     let e = &row.execution;
     sqlx::query(
         "INSERT INTO executions (id, task_id, role, agent_id, attempt, status, parent_execution_id, session_id, cause, corrections,
-         before_commit, usage, spends, after_transition, started_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+         before_commit, usage, spends, after_transition, started_at, subtask_id)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )
     .bind(e.id.as_str())
     .bind(e.task_id.as_str())
@@ -52,6 +52,7 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ExecutionRow) -> Result<(
     .bind(row.spends.map(BudgetKind::as_str))
     .bind(row.after_transition)
     .bind(e.started_at.0)
+    .bind(e.subtask_id.as_ref().map(TaskId::as_str))
     .execute(conn)
     .await?;
     Ok(())
@@ -209,6 +210,7 @@ fn read(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
             log_id: id.0.clone(),
             id,
             task_id: c.text("task_id")?,
+            subtask_id: c.text_opt("subtask_id")?,
             role: c.name("role")?,
             agent_id: c.text("agent_id")?,
             attempt: c.int("attempt")?,

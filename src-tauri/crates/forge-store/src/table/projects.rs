@@ -1,14 +1,14 @@
 //! `projects`.
 
 use forge_model::ids::ProjectId;
-use forge_model::project::{Project, WorkMode};
+use forge_model::project::{Project, WorkMode, WorkflowOrigin};
 use forge_model::time::Timestamp;
 use serde_json::Value;
 use sqlx::{Row as _, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
     StoreError,
-    row::{Columns, json},
+    row::{Columns, json, json_opt},
 };
 
 /// A project as stored.
@@ -20,6 +20,8 @@ pub struct ProjectRow {
     pub settings: Value,
     /// Its workflow definition as JSON text; parsed and cached by the engine.
     pub workflow: String,
+    /// Where it was read, when it is kept in the repository.
+    pub workflow_origin: Option<WorkflowOrigin>,
 }
 
 /// Inserts a project.
@@ -29,8 +31,8 @@ pub struct ProjectRow {
 pub async fn insert(conn: &mut SqliteConnection, row: &ProjectRow) -> Result<(), StoreError> {
     let p = &row.project;
     sqlx::query(
-        "INSERT INTO projects (id, name, repo_path, default_branch, work_mode, settings, workflow, paused, version, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "INSERT INTO projects (id, name, repo_path, default_branch, work_mode, settings, workflow, paused, version, created_at, updated_at, workflow_origin)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )
     .bind(p.id.as_str())
     .bind(&p.name)
@@ -43,6 +45,7 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ProjectRow) -> Result<(),
     .bind(p.version)
     .bind(p.created_at.0)
     .bind(p.updated_at.0)
+    .bind(json_opt(row.workflow_origin.as_ref())?)
     .execute(conn)
     .await?;
     Ok(())
@@ -62,7 +65,7 @@ pub async fn update(
     let p = &row.project;
     sqlx::query(
         "UPDATE projects SET name = ?2, repo_path = ?3, default_branch = ?4, work_mode = ?5, settings = ?6, workflow = ?7,
-         paused = ?8, version = ?9, updated_at = ?10 WHERE id = ?1",
+         paused = ?8, version = ?9, updated_at = ?10, workflow_origin = ?11 WHERE id = ?1",
     )
     .bind(p.id.as_str())
     .bind(&p.name)
@@ -74,6 +77,7 @@ pub async fn update(
     .bind(p.paused)
     .bind(p.version)
     .bind(p.updated_at.0)
+    .bind(json_opt(row.workflow_origin.as_ref())?)
     .execute(conn)
     .await?;
     Ok(())
@@ -144,5 +148,6 @@ fn read(row: &SqliteRow) -> Result<ProjectRow, StoreError> {
         },
         settings: c.json("settings")?,
         workflow: c.text("workflow")?,
+        workflow_origin: c.json_opt("workflow_origin")?,
     })
 }

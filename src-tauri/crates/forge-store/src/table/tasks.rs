@@ -3,7 +3,9 @@
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::review::ReviewConfig;
 use forge_model::settings::MergeConfig;
-use forge_model::task::{DiffStat, EntryBarrier, ErrorAnnotation, ExecutionMode, TaskStateConfig, Waiting};
+use forge_model::task::{
+    CommitResult, DiffStat, EntryBarrier, ErrorAnnotation, ExecutionMode, TaskStateConfig, Waiting,
+};
 use forge_model::time::Timestamp;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
@@ -28,6 +30,7 @@ pub struct TaskRow {
     pub parent_id: Option<TaskId>,
     pub execution_mode: ExecutionMode,
     pub subtask_order: Option<u32>,
+    pub commit_result: Option<CommitResult>,
     pub review_config: Option<ReviewConfig>,
     pub merge_config: Option<MergeConfig>,
     pub task_state_config: Option<TaskStateConfig>,
@@ -89,7 +92,7 @@ pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp
         "UPDATE tasks SET title = ?2, description = ?3, status = ?4, priority = ?5, position = ?6, version = ?7, parent_id = ?8,
          execution_mode = ?9, subtask_order = ?10, review_config = ?11, merge_config = ?12, task_state_config = ?13,
          review_passed_at = ?14, entry_barrier = ?15, error_annotation = ?16, waiting = ?17, held = ?18, budget_boundary = ?19,
-         diff_files = ?20, diff_added = ?21, diff_removed = ?22, status_since = ?23, updated_at = ?24 WHERE id = ?1",
+         diff_files = ?20, diff_added = ?21, diff_removed = ?22, status_since = ?23, updated_at = ?24, commit_result = ?25 WHERE id = ?1",
     )
     .bind(t.id.as_str())
     .bind(&t.title)
@@ -115,6 +118,7 @@ pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp
     .bind(t.diff_stat.map(|stat| stat.removed))
     .bind(t.status_since.0)
     .bind(now.0)
+    .bind(json_opt(t.commit_result.as_ref())?)
     .execute(conn)
     .await?;
     Ok(())
@@ -358,6 +362,7 @@ fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
         parent_id: c.text_opt("parent_id")?,
         execution_mode: c.name("execution_mode")?,
         subtask_order: c.int_opt("subtask_order")?,
+        commit_result: c.json_opt("commit_result")?,
         review_config: c.json_opt("review_config")?,
         merge_config: c.json_opt("merge_config")?,
         task_state_config: c.json_opt("task_state_config")?,

@@ -1,0 +1,151 @@
+//! Workflow definitions.
+
+use forge_engine::{NewDefinition, WorkflowState};
+use forge_model::actor::Via;
+use forge_model::ids::ProjectId;
+use forge_model::project::WorkflowOrigin;
+use forge_model::settings::WorkflowSource;
+use forge_model::workflow::{Finding, StateKind, Workflow, presets};
+use serde_json::{Map, Value};
+
+use super::{Empty, Page, answer, input, person, projects::ProjectPath};
+use crate::{Api, ApiError};
+
+/// A definition to put in force: the definition itself, or under `workflow`, or as JSON text under `text`.
+#[derive(Debug, Clone, serde::Deserialize, specta::Type, schemars::JsonSchema)]
+pub struct PutWorkflow {
+    /// The project.
+    pub project_id: ProjectId,
+    /// The project's version that was read; not checked when absent.
+    #[serde(default)]
+    pub version: Option<u32>,
+    /// The definition as JSON text; its syntax errors have a line and a column.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// The definition.
+    #[serde(default)]
+    #[specta(type = Option<specta_typescript::Unknown>)]
+    pub workflow: Option<Value>,
+    /// The definition, its fields beside the others.
+    #[serde(flatten)]
+    #[specta(skip)]
+    pub fields: Map<String, Value>,
+}
+
+input! {
+    /// A definition to look over.
+    pub struct CheckWorkflow {
+        /// As JSON text.
+        #[serde(default)]
+        pub text: Option<String>,
+        /// As a value.
+        #[serde(default)]
+        #[specta(type = Option<specta_typescript::Unknown>)]
+        pub workflow: Option<Value>,
+    }
+}
+
+answer! {
+    /// Where a person may move a task from a state.
+    pub struct Moves {
+        /// The state.
+        pub from: String,
+        /// Where to.
+        pub to: Vec<String>,
+    }
+
+    /// A workflow as a board needs it.
+    pub struct WorkflowView {
+        /// The definition.
+        pub workflow: Workflow,
+        /// The moves that a person may make.
+        pub moves: Vec<Moves>,
+        /// The states that start an agent when they are entered.
+        pub dispatching: Vec<String>,
+        /// The role whose holder does the work.
+        pub work_role: Option<String>,
+        /// Where it is defined.
+        pub source: WorkflowSource,
+        /// Where in the repository it was read.
+        pub origin: Option<WorkflowOrigin>,
+        /// The project's version, to be sent back with a change.
+        pub version: u32,
+    }
+
+    /// What was found on looking a definition over.
+    pub struct WorkflowReport {
+        /// Everything wrong with it; empty when it can be put in force.
+        pub findings: Vec<Finding>,
+        /// What was added to it.
+        pub notes: Vec<String>,
+        /// The definition as it would be in force.
+        pub workflow: Option<Workflow>,
+    }
+
+    /// A definition that comes with Forge.
+    pub struct Preset {
+        /// Its key.
+        pub name: String,
+        /// What people read.
+        pub title: String,
+        /// What it is good for.
+        pub about: String,
+        /// The definition.
+        pub workflow: Workflow,
+    }
+}
+
+pub(crate) async fn get(api: Api, via: Via, path: ProjectPath) -> Result<WorkflowView, ApiError> {
+    Ok(view(via, api.engine().workflow_state(&path.project_id).await?))
+}
+
+pub(crate) async fn put(api: Api, via: Via, put: PutWorkflow) -> Result<WorkflowView, ApiError> {
+    let definition = match (put.text, put.workflow) {
+        (Some(text), _) => NewDefinition::Text(text),
+        (None, Some(workflow)) => NewDefinition::Value(workflow),
+        (None, None) => NewDefinition::Value(Value::Object(put.fields)),
+    };
+    Ok(view(via, api.engine().put_workflow(&put.project_id, put.version, definition).await?))
+}
+
+pub(crate) async fn check(api: Api, _: Via, check: CheckWorkflow) -> Result<WorkflowReport, ApiError> {
+    let definition = match (check.text, check.workflow) {
+        (Some(text), _) => NewDefinition::Text(text),
+        (None, Some(workflow)) => NewDefinition::Value(workflow),
+        (None, None) => {
+            return Err(ApiError::invalid("text", "give the definition, as `text` or as `workflow`"));
+        }
+    };
+    let found = api.engine().check_workflow(definition);
+    Ok(WorkflowReport { findings: found.findings, notes: found.notes, workflow: found.workflow })
+}
+
+pub(crate) async fn preset_list(_: Api, _: Via, _: Empty) -> Result<Page<Preset>, ApiError> {
+    let own = |preset: &forge_model::workflow::Preset| Preset {
+        name: preset.name.to_owned(),
+        title: preset.title.to_owned(),
+        about: preset.about.to_owned(),
+        workflow: preset.workflow(),
+    };
+    Ok(Page::whole(presets().iter().map(own).collect()))
+}
+
+fn view(via: Via, state: WorkflowState) -> WorkflowView {
+    let WorkflowState { workflow, source, origin, version } = state;
+    let moves = workflow
+        .states
+        .iter()
+        .map(|state| Moves {
+            from: state.name.clone(),
+            to: workflow.allowed_targets(&state.name, &person(via)),
+        })
+        .collect();
+    let dispatching = workflow
+        .states
+        .iter()
+        .filter(|state| state.kind == StateKind::Active && state.dispatches())
+        .map(|state| state.name.clone())
+        .collect();
+    let work_role = workflow.work_state().and_then(|state| state.role.clone());
+    WorkflowView { workflow, moves, dispatching, work_role, source, origin, version }
+}

@@ -1,0 +1,5 @@
+-- How the work of an ordered subtask's turn was committed (JSON), and whose turn a run was.
+ALTER TABLE tasks ADD COLUMN commit_result TEXT;
+ALTER TABLE executions ADD COLUMN subtask_id TEXT;
+-- Where a workflow that is kept in the repository was read (JSON: commit, findings of a newer text).
+ALTER TABLE projects ADD COLUMN workflow_origin TEXT;
