@@ -4,8 +4,12 @@
 //! ([`Workflow::review_gate`], [`Workflow::merge_state`], ...), never by what it is called.
 
 mod action;
+mod change;
 mod edges;
 mod presets;
+mod rules;
+mod shape;
+mod text;
 mod validate;
 
 use std::collections::BTreeMap;
@@ -13,9 +17,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub use action::{Action, LifecycleEvent, Phase};
+pub use change::{WorkflowChange, differences};
 pub use edges::{Edge, IllegalTransition, render_table};
 pub use presets::{Preset, PresetInfo, default_workflow, default_workflow_json, preset, presets};
-pub use validate::{Finding, Parsed, parse, parse_value};
+pub use shape::{Finding, key_path, nearest, shape_findings};
+pub use text::parse_json;
+pub use validate::{Parsed, parse, parse_value};
 
 use crate::{contract, names};
 

@@ -119,10 +119,10 @@ mod tests {
             let parsed = parse(preset.json).unwrap();
             assert_eq!(parsed.notes, Vec::<String>::new(), "{}", preset.name);
             assert_eq!(parsed.workflow.name, preset.name);
-            assert_eq!(super::preset(preset.name), Some(preset));
+            assert_eq!(super::preset(preset.name).map(|found| found.json), Some(preset.json));
         }
         assert_eq!(presets()[0].json, default_workflow_json());
-        assert_eq!(super::preset("nothing"), None);
+        assert_eq!(preset("nothing"), None);
     }
 
     #[test]
