@@ -36,7 +36,10 @@ export function sampleTask(change: Partial<Task> = {}): Task {
     parent_id: null,
     execution_mode: "independent",
     subtask_order: null,
+    commit_result: null,
+    subtasks: { closed: 0, total: 0 },
     depends_on: [],
+    blocked_by: [],
     roles: {},
     review_config: null,
     merge_config: null,
@@ -158,4 +161,7 @@ export const sampleWorkflowView: WorkflowView = {
   })),
   dispatching: ["in_progress"],
   work_role: "coder",
+  source: "project",
+  origin: null,
+  version: 1,
 };

@@ -4,6 +4,7 @@ import {
   CircleX,
   Clock,
   Hand,
+  Hourglass,
   Lock,
   Pause,
   TriangleAlert,
@@ -43,6 +44,7 @@ const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   held: <Hand />,
   target_checkout_dirty: <TriangleAlert />,
   git_locked: <Lock />,
+  rate_limited: <Hourglass />,
   workspace_locked: <Lock />,
   dependency_open: <CircleDashed />,
 };

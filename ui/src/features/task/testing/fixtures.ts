@@ -52,6 +52,7 @@ export function someExecution(changes: Partial<Execution> = {}): Execution {
   return {
     id: "e1",
     task_id: "t1",
+    subtask_id: null,
     role: "coder",
     agent_id: "a1",
     attempt: 1,
