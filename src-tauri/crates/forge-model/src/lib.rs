@@ -12,6 +12,7 @@ pub mod event;
 pub mod execution;
 pub mod hook;
 pub mod ids;
+pub mod imports;
 pub mod log;
 pub mod notification;
 pub mod offer;

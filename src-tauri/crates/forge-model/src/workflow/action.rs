@@ -263,28 +263,28 @@ mod tests {
             })
             .collect();
         insta::assert_snapshot!(table.join("\n"), @r"
-dependency_gate | before_exit |
-require_clean_worktree | before_exit |
-require_plan_complete | before_exit |
-require_no_conflict_markers | before_exit |
-subtask_sequence_complete | before_exit |
-run_before_work_hooks | before_enter |
-run_ci_steps | before_enter |
-dispatch_role_agent | on_enter |
-run_merge | on_enter |
-check_retry_budget | after_enter | on_work_start
-auto_cascade_on_review_pass | after_enter |
-auto_cascade_on_unassigned_role | after_enter |
-auto_cascade_on_merge_result | after_enter |
-cleanup_workspace_now | on_enter | on_task_done on_task_cancel
-schedule_workspace_cleanup | on_enter | on_task_done on_task_cancel
-satisfy_dependents | on_enter | on_task_done on_task_cancel
-propagate_done_to_subtasks | on_enter | on_task_done on_task_cancel
-cancel_pending_subtasks | on_enter | on_task_done on_task_cancel
-publish_task_blocked | on_enter | on_work_stop
-knowledge-inject | before_enter on_enter | before_work
-knowledge-capture | on_enter | on_task_done
-");
+        dependency_gate | before_exit |
+        require_clean_worktree | before_exit |
+        require_plan_complete | before_exit |
+        require_no_conflict_markers | before_exit |
+        subtask_sequence_complete | before_exit |
+        run_before_work_hooks | before_enter |
+        run_ci_steps | before_enter |
+        dispatch_role_agent | on_enter |
+        run_merge | on_enter |
+        check_retry_budget | after_enter | on_work_start
+        auto_cascade_on_review_pass | after_enter |
+        auto_cascade_on_unassigned_role | after_enter |
+        auto_cascade_on_merge_result | after_enter |
+        cleanup_workspace_now | on_enter | on_task_done on_task_cancel
+        schedule_workspace_cleanup | on_enter | on_task_done on_task_cancel
+        satisfy_dependents | on_enter | on_task_done on_task_cancel
+        propagate_done_to_subtasks | on_enter | on_task_done on_task_cancel
+        cancel_pending_subtasks | on_enter | on_task_done on_task_cancel
+        publish_task_blocked | on_enter | on_work_stop
+        knowledge-inject | before_enter on_enter | before_work
+        knowledge-capture | on_enter | on_task_done
+        ");
     }
 
     /// What leans on something runs after it.

@@ -142,45 +142,45 @@ mod tests {
         workflow.check_edge("planning", "planning", &engine).unwrap();
         workflow.check_edge("planning", "in_progress", &engine).unwrap();
         insta::assert_snapshot!(render_table(&workflow), @r"
-backlog [backlog]
-  --(block)--> blocked
-  --(reject)--> cancelled
-  --(cancel)--> cancelled
-  --(accept)--> todo
-todo [initial]
-  --(reject)--> backlog
-  --(block)--> blocked
-  --(cancel)--> cancelled
-  --(accept)--> planning
-planning [gate, planner]
-  --(block)--> blocked
-  --(cancel)--> cancelled
-  --(accept)--> in_progress
-  --(reject)--> planning
-in_progress [active, coder]
-  --(block)--> blocked
-  --(cancel)--> cancelled
-  --(accept)--> review
-review [gate, reviewer]
-  --(block)--> blocked
-  --(cancel)--> cancelled
-  --(reject)--> in_progress
-  --(cascade)--> in_progress
-  --(accept)--> merging
-merging [gate]
-  --(block)--> blocked
-  --(cancel)--> cancelled
-  --(accept)--> done
-  --(fail)--> merge_failed
-merge_failed [custom, coder]
-  --(block)--> blocked
-  --(cancel)--> cancelled
-  --(retry)--> in_progress
-blocked [blocked]
-  --(cancel)--> cancelled
-done [terminal]
-cancelled [terminal]
-");
+        backlog [backlog]
+          --(block)--> blocked
+          --(reject)--> cancelled
+          --(cancel)--> cancelled
+          --(accept)--> todo
+        todo [initial]
+          --(reject)--> backlog
+          --(block)--> blocked
+          --(cancel)--> cancelled
+          --(accept)--> planning
+        planning [gate, planner]
+          --(block)--> blocked
+          --(cancel)--> cancelled
+          --(accept)--> in_progress
+          --(reject)--> planning
+        in_progress [active, coder]
+          --(block)--> blocked
+          --(cancel)--> cancelled
+          --(accept)--> review
+        review [gate, reviewer]
+          --(block)--> blocked
+          --(cancel)--> cancelled
+          --(reject)--> in_progress
+          --(cascade)--> in_progress
+          --(accept)--> merging
+        merging [gate]
+          --(block)--> blocked
+          --(cancel)--> cancelled
+          --(accept)--> done
+          --(fail)--> merge_failed
+        merge_failed [custom, coder]
+          --(block)--> blocked
+          --(cancel)--> cancelled
+          --(retry)--> in_progress
+        blocked [blocked]
+          --(cancel)--> cancelled
+        done [terminal]
+        cancelled [terminal]
+        ");
     }
 
     #[test]
@@ -191,30 +191,30 @@ cancelled [terminal]
         assert!(workflow.states.iter().all(|state| state.kind != StateKind::Gate));
         assert_eq!(workflow.claim_target("todo"), None);
         insta::assert_snapshot!(render_table(&workflow), @r"
-backlog [backlog]
-  --(block)--> blocked
-  --(reject)--> cancelled
-  --(cancel)--> cancelled
-  --(accept)--> todo
-todo [initial]
-  --(reject)--> backlog
-  --(block)--> blocked
-  --(cancel)--> cancelled
-  --(accept)--> in_progress
-in_progress [active]
-  --(block)--> blocked
-  --(cancel)--> cancelled
-  --(accept)--> review
-  --(reject)--> todo
-review [custom]
-  --(block)--> blocked
-  --(cancel)--> cancelled
-  --(accept)--> done
-  --(reject)--> in_progress
-blocked [blocked]
-  --(cancel)--> cancelled
-done [terminal]
-cancelled [terminal]
-");
+        backlog [backlog]
+          --(block)--> blocked
+          --(reject)--> cancelled
+          --(cancel)--> cancelled
+          --(accept)--> todo
+        todo [initial]
+          --(reject)--> backlog
+          --(block)--> blocked
+          --(cancel)--> cancelled
+          --(accept)--> in_progress
+        in_progress [active]
+          --(block)--> blocked
+          --(cancel)--> cancelled
+          --(accept)--> review
+          --(reject)--> todo
+        review [custom]
+          --(block)--> blocked
+          --(cancel)--> cancelled
+          --(accept)--> done
+          --(reject)--> in_progress
+        blocked [blocked]
+          --(cancel)--> cancelled
+        done [terminal]
+        cancelled [terminal]
+        ");
     }
 }
