@@ -65,6 +65,53 @@ impl Repo {
 
     /// The backups under a prefix, oldest first.
     pub async fn backups(&self, ref_prefix: &str) -> Result<Vec<Backup>, GitError> {
+        let mut backups = Vec::new();
+        for kept in self.kept_under(ref_prefix).await? {
+            backups.push(self.described(kept).await?);
+        }
+        Ok(backups)
+    }
+
+    /// Forgets the backups under a prefix, at any depth, that were made and kept before a time (milliseconds since
+    /// 1970). One that was replaced meanwhile stays. Answers with those that are gone.
+    pub async fn prune_backups(&self, prefix: &str, before_ms: i64) -> Result<Vec<Backup>, GitError> {
+        let mut gone = Vec::new();
+        for kept in self.kept_under(prefix).await? {
+            // What is kept may be much older than its keeping: an old branch that was reset today.
+            if kept.at_ms >= before_ms || self.kept_since(&kept.ref_name).await? >= Some(before_ms) {
+                continue;
+            }
+            let (name, commit) = (kept.ref_name.clone(), kept.commit.clone());
+            let backup = self.described(kept).await?;
+            match self.delete_ref(&name, &commit).await {
+                Ok(()) => gone.push(backup),
+                Err(GitError::RefMoved { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(gone)
+    }
+
+    /// When a ref was last written, as its log tells; `None` without one.
+    async fn kept_since(&self, ref_name: &str) -> Result<Option<i64>, GitError> {
+        let log = self
+            .read()
+            .config("log.showSignature=false")
+            .args(["log", "--walk-reflogs", "--max-count=1", "--date=unix", "--format=%gd", ref_name, "--"])
+            .run()
+            .await?;
+        let said = bytes::line(&log.stdout);
+        let seconds = said.rsplit_once("@{").and_then(|(_, at)| at.strip_suffix('}')?.parse::<i64>().ok());
+        Ok(seconds.map(|seconds| seconds.saturating_mul(1000)))
+    }
+
+    async fn described(&self, kept: Kept) -> Result<Backup, GitError> {
+        let files = u32::try_from(self.backed_up(&kept.commit).await?.len()).unwrap_or(u32::MAX);
+        let Kept { ref_name, commit, at_ms } = kept;
+        Ok(Backup { ref_name, commit, files, at_ms, skipped: Vec::new() })
+    }
+
+    async fn kept_under(&self, ref_prefix: &str) -> Result<Vec<Kept>, GitError> {
         let prefix = ref_prefix.trim_end_matches('/');
         let command = self.read().args([
             "for-each-ref",
@@ -74,23 +121,19 @@ impl Repo {
         ]);
         let args = command.shown();
         let listed = command.text().await?;
-        let mut backups = Vec::new();
-        for line in listed.lines() {
+        let parse = |line: &str| {
             let mut fields = line.split(' ');
-            let (Some(name), Some(commit), Some(at)) =
-                (fields.next(), fields.next(), fields.next().and_then(|at| at.parse::<i64>().ok()))
-            else {
-                return Err(GitError::Unexpected { args, what: format!("{line:?}") });
-            };
-            backups.push(Backup {
-                ref_name: name.to_owned(),
-                commit: commit.to_owned(),
-                files: u32::try_from(self.backed_up(commit).await?.len()).unwrap_or(u32::MAX),
-                at_ms: at.saturating_mul(1000),
-                skipped: Vec::new(),
-            });
-        }
-        Ok(backups)
+            let (ref_name, commit) = (fields.next()?.to_owned(), fields.next()?.to_owned());
+            let at_ms = fields.next()?.parse::<i64>().ok()?.saturating_mul(1000);
+            Some(Kept { ref_name, commit, at_ms })
+        };
+        listed
+            .lines()
+            .map(|line| {
+                let odd = || GitError::Unexpected { args: args.clone(), what: format!("{line:?}") };
+                parse(line).ok_or_else(odd)
+            })
+            .collect()
     }
 
     /// Writes the changed files' contents as blobs; answers with lines for `update-index --index-info`.
@@ -216,13 +259,21 @@ impl Repo {
         }
     }
 
-    async fn commit_time(&self, commit: &str) -> Result<i64, GitError> {
+    pub(crate) async fn commit_time(&self, commit: &str) -> Result<i64, GitError> {
         let command = self.read().args(["show", "-s", "--no-show-signature", "--format=%ct", commit]);
         let args = command.shown();
         let said = command.text().await?;
         let seconds = said.parse::<i64>().map_err(|_| GitError::Unexpected { args, what: said })?;
         Ok(seconds.saturating_mul(1000))
     }
+}
+
+/// A ref that keeps a backup.
+#[derive(Debug)]
+struct Kept {
+    ref_name: String,
+    commit: String,
+    at_ms: i64,
 }
 
 #[derive(Debug, Default)]

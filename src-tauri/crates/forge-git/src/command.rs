@@ -104,7 +104,7 @@ pub(crate) struct GitCommand {
     input: Option<Vec<u8>>,
     timeout: Duration,
     cap: usize,
-    turn: Option<Turn>,
+    turns: Vec<Turn>,
 }
 
 impl GitCommand {
@@ -120,7 +120,7 @@ impl GitCommand {
             input: None,
             timeout: if kind == Kind::User { LONG } else { ORDINARY },
             cap: STDOUT_CAP,
-            turn: None,
+            turns: Vec::new(),
         }
     }
 
@@ -164,7 +164,7 @@ impl GitCommand {
 
     /// Keeps a turn until the process is gone, also when nobody waits for it any more.
     pub(crate) fn during(mut self, turn: &Turn) -> Self {
-        self.turn = Some(turn.clone());
+        self.turns.push(turn.clone());
         self
     }
 
@@ -274,7 +274,7 @@ impl GitCommand {
 
     fn spawn(&self) -> Result<Group, GitError> {
         match self.build().spawn() {
-            Ok(child) => Ok(Group { pid: child.id(), child: Some(child), turn: self.turn.clone() }),
+            Ok(child) => Ok(Group { pid: child.id(), child: Some(child), turns: self.turns.clone() }),
             Err(source) if !self.dir.is_dir() => {
                 Err(GitError::Io { doing: "enter", path: self.dir.clone(), source })
             }
@@ -364,7 +364,7 @@ async fn take(
 struct Group {
     pid: Option<u32>,
     child: Option<Child>,
-    turn: Option<Turn>,
+    turns: Vec<Turn>,
 }
 
 impl Group {
@@ -404,7 +404,7 @@ impl Drop for Group {
         if child.id().is_none() {
             return;
         }
-        let mut group = Group { pid: self.pid, child: Some(child), turn: self.turn.take() };
+        let mut group = Group { pid: self.pid, child: Some(child), turns: std::mem::take(&mut self.turns) };
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => {
                 runtime.spawn(async move { group.end().await });

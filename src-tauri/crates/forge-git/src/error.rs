@@ -75,6 +75,20 @@ pub enum GitError {
         /// The process that holds it open, when one could be found.
         holder: Option<LockHolder>,
     },
+    /// The caller gave it up.
+    #[error("{doing}: it was cancelled")]
+    Cancelled {
+        /// What was being done, as a verb phrase.
+        doing: &'static str,
+    },
+    /// A pattern that is none.
+    #[error("read the pattern {pattern:?}")]
+    BadPattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        source: globset::Error,
+    },
     /// A ref was not where it was expected.
     #[error("move {name}: expected it at {expected}, found it at {}", .found.as_deref().unwrap_or("nothing"))]
     RefMoved {

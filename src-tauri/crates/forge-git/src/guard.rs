@@ -274,16 +274,33 @@ impl Root {
     }
 
     fn error(&self, relative: &Path, source: io::Error) -> GuardError {
-        let (root, path) = (self.path.clone(), relative.to_owned());
-        // How cap-std and openat2 say that a path leads out: EXDEV, ELOOP, or a plain refusal of their own
-        // (which has no system error number, unlike a file's missing permission).
-        let escape = matches!(source.raw_os_error(), Some(libc::EXDEV | libc::ELOOP))
-            || (source.raw_os_error().is_none() && source.kind() == io::ErrorKind::PermissionDenied);
-        if escape {
-            GuardError::Escape { root, path, why: "leads out through a symbolic link" }
-        } else {
-            GuardError::Io { root, path, source }
-        }
+        explained(&self.path, relative, source)
+    }
+}
+
+/// Opens a directory right inside another; a link of that name is refused.
+pub(crate) fn open_folder(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
+    use rustix::fs::{Mode, OFlags};
+    let is_plain = Path::new(name).components().eq([Component::Normal(name)]);
+    if !is_plain {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(dir, name, flags, Mode::empty())?;
+    Ok(Dir::from_std_file(opened.into()))
+}
+
+/// What an error of an operation by handle means.
+pub(crate) fn explained(root: &Path, relative: &Path, source: io::Error) -> GuardError {
+    let (root, path) = (root.to_owned(), relative.to_owned());
+    // How cap-std and openat2 say that a path leads out: EXDEV, ELOOP, or a plain refusal of their own (which
+    // has no system error number, unlike a file's missing permission).
+    let escape = matches!(source.raw_os_error(), Some(libc::EXDEV | libc::ELOOP))
+        || (source.raw_os_error().is_none() && source.kind() == io::ErrorKind::PermissionDenied);
+    if escape {
+        GuardError::Escape { root, path, why: "leads out through a symbolic link" }
+    } else {
+        GuardError::Io { root, path, source }
     }
 }
 

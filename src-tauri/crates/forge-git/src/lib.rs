@@ -10,11 +10,14 @@
 
 mod backup;
 mod bytes;
+mod checkout;
 mod command;
 mod commit;
+mod copy;
 mod diff;
 mod discard;
 mod error;
+mod facts;
 pub mod guard;
 mod identity;
 mod index;
@@ -23,6 +26,7 @@ mod local;
 mod lock;
 mod merge;
 mod object;
+mod pool;
 mod program;
 mod rebase;
 mod refs;
@@ -30,20 +34,24 @@ mod repo;
 mod restore;
 mod settle;
 mod status;
+mod sweep;
 #[cfg(test)]
 mod testing;
 mod trash;
 mod worktree;
 
 pub use backup::Backup;
+pub use copy::{CopyMode, CopyProgress, CopyReport, CopyRule, Skipped, SkippedWhy};
 pub use diff::{DiffCounts, DiffPage, DiffScope};
 pub use discard::Discarded;
 pub use error::{ForeignReason, GitError, LockHolder};
+pub use facts::{FolderFacts, disk_usage};
 pub use land::Landing;
 pub use merge::{
     ConflictKind, ConflictPath, ConflictSide, MergeComputation, MergeMessage, MergeRequest, MergeStrategy,
 };
 pub use object::CommitInfo;
+pub use pool::Keep;
 pub use program::{Git, MINIMUM_VERSION};
 pub use repo::{Operation, Repo};
 pub use status::StatusEntry;

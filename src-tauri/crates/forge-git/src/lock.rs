@@ -1,7 +1,8 @@
 //! Turns: operations of this process that must not meet in one repository.
 //!
 //! Two `git worktree add` at once fight over the repository's administrative files; one lock per repository
-//! and purpose makes them queue, in order. Other programs are not bound by it: git's own lock files are.
+//! and purpose makes them queue, in order. Other programs are not bound by it: git's own lock files are, and
+//! when one of those is in the way, it and its holder are found here.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,10 @@ use crate::error::LockHolder;
 /// What the turn is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Purpose {
-    /// Creating, removing and pruning worktrees, and the files git keeps about them.
+    /// The list of worktrees and the files git keeps about them. Taken after `Tree`, never before.
     Worktrees,
+    /// One worktree's directory; the key is its path, not the repository.
+    Tree,
     /// Moving branches that may be checked out.
     Landing,
 }

@@ -201,6 +201,26 @@ impl Repo {
         Ok(MergeComputation::Ready { commit, target_before: tips.target, fast_forward: false })
     }
 
+    /// Whether a commit's work is in the target already: it is an ancestor, or merging it would change nothing, as
+    /// after a squash, rebase or cherry-pick.
+    pub async fn is_contained(&self, commit: &str, target: &str) -> Result<bool, GitError> {
+        let (source, target) = (self.must_resolve(commit).await?, self.must_resolve(target).await?);
+        match self.merge_base(&target, &source).await? {
+            None => return Ok(false),
+            Some(base) if base == source => return Ok(true),
+            Some(_) => {}
+        }
+        let (source_tree, target_tree) = (self.tree_of(&source).await?, self.tree_of(&target).await?);
+        if source_tree == target_tree {
+            return Ok(true);
+        }
+        match self.merge_tips(&Tips { target, target_tree: target_tree.clone(), source, source_tree }).await?
+        {
+            Merged::Tree(tree) => Ok(tree == target_tree),
+            Merged::Conflict { .. } => Ok(false),
+        }
+    }
+
     async fn tips(&self, target_branch: &str, source: &str) -> Result<Tips, GitError> {
         let target = format!("refs/heads/{target_branch}");
         let (branch, other) = (target.clone(), source.to_owned());

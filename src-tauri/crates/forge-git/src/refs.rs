@@ -33,6 +33,11 @@ impl Repo {
         self.swap(self.write().args(["update-ref", "-d", name, expected]), name, expected).await
     }
 
+    /// Whether any worktree has the branch checked out, or is in the middle of rebasing it.
+    pub async fn is_checked_out(&self, branch: &str) -> Result<bool, GitError> {
+        Ok(!self.checkouts_of(branch).await?.is_empty())
+    }
+
     async fn swap(
         &self,
         command: crate::command::GitCommand,

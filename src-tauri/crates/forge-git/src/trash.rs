@@ -39,6 +39,13 @@ impl Trash {
         Ok(found)
     }
 
+    /// An empty directory in `parent`, for things to be put into.
+    pub(crate) fn empty_in(parent: &Path) -> Result<Trash, GitError> {
+        let path = parent.join(format!("{PREFIX}{}", uuid::Uuid::new_v4()));
+        fs::create_dir(&path).map_err(GitError::io("create", &path))?;
+        Ok(Trash { path: Some(path) })
+    }
+
     /// Renames a directory to a sibling; `None` inside when it is not there.
     pub(crate) fn set_aside(path: &Path) -> Result<Trash, GitError> {
         let aside = path.with_file_name(format!("{PREFIX}{}", uuid::Uuid::new_v4()));

@@ -1,10 +1,12 @@
 //! Creating, listing and removing worktrees.
 //!
-//! Invariants: creations and removals in one repository take turns; creating is safe to repeat after being
-//! cut short at any point; only a directory that this repository registered, whose `.git` leads back to it,
+//! Invariants: changes of the list of worktrees take turns, checkouts do not; a worktree is locked as being added
+//! until it is complete, and what is found so locked is made anew: creating is safe to repeat after being cut
+//! short at any point; only a directory that this repository registered, whose `.git` leads back to it,
 //! is ever removed, and it is renamed, not deleted, while anybody waits.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::bytes;
 use crate::command::Kind;
@@ -14,7 +16,10 @@ use crate::repo::{Repo, dot_git_target};
 use crate::trash::Trash;
 
 /// The reason git gives the lock it puts on a worktree while it is being added.
-const BEING_ADDED: &str = "initializing";
+pub(crate) const BEING_ADDED: &str = "initializing";
+/// How often, and how far apart, it is looked whether a git of an earlier engine is done.
+const STRAY_LOOKS: u32 = 600;
+const STRAY_PAUSE: Duration = Duration::from_millis(50);
 
 /// A worktree to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,31 +57,52 @@ impl Repo {
     }
 
     /// Creates a worktree on its branch. Repeating it, also after a kill, leads to the same end.
+    ///
+    /// Creations in one repository take turns while git registers them, and check out side by side.
     pub async fn create_worktree(&self, spec: &NewWorktree) -> Result<(), GitError> {
-        let turn = turn(self.common_dir(), Purpose::Worktrees).await;
         let path = real_path(&spec.path)?;
+        let tree = turn(&path, Purpose::Tree).await;
+        let list = turn(self.common_dir(), Purpose::Worktrees).await;
+        let Some(room) = self.make_room(spec, &path).await? else { return Ok(()) };
+        let admin = self.register(spec, &path, &room, &[&tree, &list]).await?;
+        drop(list);
+        if let Err(error) = self.check_out(&path, &admin, &tree).await {
+            self.give_up(&path).await?;
+            return Err(error);
+        }
+        self.open_for_use(&path, &admin).await?;
+        match room.leftover {
+            Some(leftover) => leftover.delete().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the path and the branch free for a new worktree; `None` when it is there already.
+    /// The caller has both turns.
+    pub(crate) async fn make_room(&self, spec: &NewWorktree, path: &Path) -> Result<Option<Room>, GitError> {
         let known = self.worktrees().await?;
         let mut leftover = None;
-        if let Some(entry) = known.iter().find(|entry| is_same(&entry.path, &path)) {
-            match self.judge(entry, &path, &spec.branch)? {
-                Existing::Ready => return Ok(()),
-                Existing::Gone => self.unregister(&path).await?,
+        if let Some(entry) = known.iter().find(|entry| is_same(&entry.path, path)) {
+            match self.judge(entry, path, &spec.branch)? {
+                Existing::Ready => return Ok(None),
+                Existing::Gone => self.unregister(path).await?,
                 Existing::HalfMade => {
-                    leftover = Some(Trash::set_aside(&path)?);
-                    self.unregister(&path).await?;
+                    self.outlive_stray_git(path).await?;
+                    leftover = Some(Trash::set_aside(path)?);
+                    self.unregister(path).await?;
                 }
             }
-        } else if !is_free(&path)? {
+        } else if !is_free(path)? {
             // A try that was killed before git registered it left a `.git` that leads to us, and nowhere now.
-            if !self.is_unregistered_leftover(&path) {
-                return Err(GitError::PathOccupied { path });
+            if !self.is_unregistered_leftover(path) {
+                return Err(GitError::PathOccupied { path: path.to_owned() });
             }
-            leftover = Some(Trash::set_aside(&path)?);
+            leftover = Some(Trash::set_aside(path)?);
         }
-        let exists = self.resolve(&format!("refs/heads/{}", spec.branch)).await?.is_some();
-        if exists {
+        let branch_exists = self.resolve(&format!("refs/heads/{}", spec.branch)).await?.is_some();
+        if branch_exists {
             for user in known.iter().filter(|e| e.branch.as_deref() == Some(&spec.branch)) {
-                if is_same(&user.path, &path) {
+                if is_same(&user.path, path) {
                     continue;
                 }
                 if user.path.exists() {
@@ -89,24 +115,29 @@ impl Repo {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(GitError::io("create", parent))?;
         }
-        self.add(spec, &path, exists, &turn).await?;
-        if let Some(leftover) = leftover {
-            leftover.delete().await?;
-        }
-        Ok(())
+        Ok(Some(Room { leftover, branch_exists }))
     }
 
-    async fn add(&self, spec: &NewWorktree, path: &Path, exists: bool, turn: &Turn) -> Result<(), GitError> {
+    /// Has git make a worktree without files, locked as being added; its administrative directory.
+    pub(crate) async fn register(
+        &self,
+        spec: &NewWorktree,
+        path: &Path,
+        room: &Room,
+        turns: &[&Turn],
+    ) -> Result<PathBuf, GitError> {
         let mut command = self
             .at(self.root(), Kind::User)
-            .config(format!("checkout.workers={}", checkout_workers()))
             // Absolute whatever the user's setting: programs of other versions open these worktrees too.
             .config("worktree.useRelativePaths=false")
-            // The next one must not start while this one, given up, is still cleaning up behind itself.
-            .during(turn)
             // Neither a remote's branch of that name nor tracking of the base is meant.
-            .args(["worktree", "add", "--quiet", "--no-guess-remote"]);
-        command = if exists {
+            .args(["worktree", "add", "--quiet", "--no-guess-remote", "--no-checkout"])
+            .args(["--lock", "--reason", BEING_ADDED]);
+        for turn in turns {
+            // The next one must not start while this one, given up, is still cleaning up behind itself.
+            command = command.during(turn);
+        }
+        command = if room.branch_exists {
             command.arg("--").arg(path).arg(&spec.branch)
         } else {
             let base = self.must_resolve(&spec.base).await?;
@@ -115,7 +146,8 @@ impl Repo {
         let args = command.shown();
         let output = command.run().await?;
         if output.exit == Some(0) {
-            return Ok(());
+            let what = || GitError::Unexpected { args, what: "it left no worktree".to_owned() };
+            return self.admin_dir(path).ok_or_else(what);
         }
         let branch_lock = format!("refs/heads/{}.lock", spec.branch);
         for name in ["config.lock", "packed-refs.lock", "index.lock", &branch_lock] {
@@ -125,6 +157,27 @@ impl Repo {
             }
         }
         Err(output.failed(args))
+    }
+
+    /// Takes back what could not be finished, so that the path is free. The caller has the tree's turn only.
+    pub(crate) async fn give_up(&self, path: &Path) -> Result<(), GitError> {
+        let _list = turn(self.common_dir(), Purpose::Worktrees).await;
+        let trash = Trash::set_aside(path)?;
+        self.unregister(path).await?;
+        trash.delete().await
+    }
+
+    /// A git that outlived an engine that was killed may still be checking out: its end is waited for, or it
+    /// would write into what is made anew.
+    async fn outlive_stray_git(&self, path: &Path) -> Result<(), GitError> {
+        let Some(lock) = self.admin_dir(path).map(|admin| admin.join("index.lock")) else { return Ok(()) };
+        for _ in 0..STRAY_LOOKS {
+            if lock::holder(&lock).is_none() {
+                return Ok(());
+            }
+            tokio::time::sleep(STRAY_PAUSE).await;
+        }
+        Err(GitError::IndexLocked { holder: lock::holder(&lock), path: lock })
     }
 
     fn judge(&self, entry: &WorktreeEntry, path: &Path, branch: &str) -> Result<Existing, GitError> {
@@ -150,11 +203,24 @@ impl Repo {
 
     /// Removes a worktree: its path is gone when this returns, its files when the answer's `delete` is done.
     pub async fn remove_worktree(&self, path: &Path) -> Result<Trash, GitError> {
-        let _turn = turn(self.common_dir(), Purpose::Worktrees).await;
         let path = real_path(path)?;
-        let refuse = |reason| Err(GitError::NotOurWorktree { path: path.clone(), reason });
-        let known = self.worktrees().await?;
-        let Some(place) = known.iter().position(|entry| is_same(&entry.path, &path)) else {
+        let _tree = turn(&path, Purpose::Tree).await;
+        let _list = turn(self.common_dir(), Purpose::Worktrees).await;
+        self.require_ours(&path).await?;
+        let trash = Trash::set_aside(&path)?;
+        if let Err(error) = self.unregister(&path).await {
+            trash.put_back(&path)?;
+            return Err(error);
+        }
+        Ok(trash)
+    }
+
+    /// The entry of a worktree that may be taken away: registered, not the main one, not locked by anybody,
+    /// and what lies there leads back here.
+    pub(crate) async fn require_ours(&self, path: &Path) -> Result<WorktreeEntry, GitError> {
+        let refuse = |reason| Err(GitError::NotOurWorktree { path: path.to_owned(), reason });
+        let mut known = self.worktrees().await?;
+        let Some(place) = known.iter().position(|entry| is_same(&entry.path, path)) else {
             return refuse(ForeignReason::NotRegistered);
         };
         if place == 0 {
@@ -166,15 +232,10 @@ impl Repo {
             }
             _ => {}
         }
-        if path.symlink_metadata().is_ok() && self.admin_dir(&path).is_none() {
+        if path.symlink_metadata().is_ok() && self.admin_dir(path).is_none() {
             return refuse(ForeignReason::ForeignDotGit);
         }
-        let trash = Trash::set_aside(&path)?;
-        if let Err(error) = self.unregister(&path).await {
-            trash.put_back(&path)?;
-            return Err(error);
-        }
-        Ok(trash)
+        Ok(known.swap_remove(place))
     }
 
     /// Forgets worktrees whose directories are gone.
@@ -185,7 +246,7 @@ impl Repo {
 
     /// Forgets one worktree whose directory is gone, and no other (`prune` would forget those too whose disk
     /// is not mounted just now).
-    async fn unregister(&self, path: &Path) -> Result<(), GitError> {
+    pub(crate) async fn unregister(&self, path: &Path) -> Result<(), GitError> {
         // Twice: also when a killed `add` left its lock.
         self.write().args(["worktree", "remove", "--force", "--force", "--"]).arg(path).ok().await.map(drop)
     }
@@ -217,7 +278,7 @@ impl Repo {
     }
 
     /// Where this repository keeps what it knows of the worktree, when both lead to each other.
-    fn admin_dir(&self, worktree: &Path) -> Option<PathBuf> {
+    pub(crate) fn admin_dir(&self, worktree: &Path) -> Option<PathBuf> {
         let admin = dot_git_target(worktree)?.canonicalize().ok()?;
         let ours = self.common_dir().join("worktrees").canonicalize().ok()?;
         if admin.parent() != Some(&ours) {
@@ -237,6 +298,11 @@ impl Repo {
 
     /// Adds lines to the repository's private ignore list (`info/exclude`), once each.
     pub async fn exclude(&self, patterns: &[&str]) -> Result<(), GitError> {
+        let lines: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
+        self.exclude_lines(&lines).await
+    }
+
+    pub(crate) async fn exclude_lines(&self, lines: &[&[u8]]) -> Result<(), GitError> {
         let _turn = turn(self.common_dir(), Purpose::Worktrees).await;
         let info = self.common_dir().join("info");
         let path = info.join("exclude");
@@ -245,14 +311,14 @@ impl Repo {
             other => other.map_err(GitError::io("read", &path))?,
         };
         let before = content.len();
-        for pattern in patterns {
-            if content.split(|b| *b == b'\n').any(|line| line == pattern.as_bytes()) {
+        for line in lines {
+            if content.split(|b| *b == b'\n').any(|known| known == *line) {
                 continue;
             }
             if content.last().is_some_and(|last| *last != b'\n') {
                 content.push(b'\n');
             }
-            content.extend_from_slice(pattern.as_bytes());
+            content.extend_from_slice(line);
             content.push(b'\n');
         }
         if content.len() == before {
@@ -265,10 +331,13 @@ impl Repo {
     }
 }
 
-/// Checkout processes: they wait for the disk much of the time, so more than cores pay. Measured with 20,000
-/// files on 2 cores, against one: 2 save 10 %, 4 a quarter, 6 to 8 a little more.
-fn checkout_workers() -> usize {
-    std::thread::available_parallelism().map_or(4, |cores| cores.get() * 3).clamp(4, 24)
+/// A place that is free for a new worktree.
+#[derive(Debug)]
+pub(crate) struct Room {
+    /// What a cut short try left there.
+    pub(crate) leftover: Option<Trash>,
+    /// The branch is there already and is attached as it stands.
+    pub(crate) branch_exists: bool,
 }
 
 enum Existing {
@@ -313,7 +382,7 @@ fn parse_list(output: &[u8]) -> Vec<WorktreeEntry> {
 }
 
 /// The path with links above it resolved; its last part need not exist and is not followed.
-fn real_path(path: &Path) -> Result<PathBuf, GitError> {
+pub(crate) fn real_path(path: &Path) -> Result<PathBuf, GitError> {
     let mut missing = Vec::new();
     let mut at = path;
     while let (Some(parent), Some(name)) = (at.parent(), at.file_name()) {
@@ -326,7 +395,7 @@ fn real_path(path: &Path) -> Result<PathBuf, GitError> {
     path.canonicalize().map_err(GitError::io("find", path))
 }
 
-fn is_same(a: &Path, b: &Path) -> bool {
+pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
     a == b || real_path(a).is_ok_and(|a| real_path(b).is_ok_and(|b| a == b))
 }
 
@@ -340,7 +409,7 @@ fn is_free(path: &Path) -> Result<bool, GitError> {
 }
 
 /// The branch that a rebase in this git directory will move when it is done.
-fn rebasing_branch(git_dir: &Path) -> Option<String> {
+pub(crate) fn rebasing_branch(git_dir: &Path) -> Option<String> {
     ["rebase-merge", "rebase-apply"].iter().find_map(|dir| {
         let name = std::fs::read_to_string(git_dir.join(dir).join("head-name")).ok()?;
         Some(name.trim_end().strip_prefix("refs/heads/")?.to_owned())

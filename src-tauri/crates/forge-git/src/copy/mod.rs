@@ -1,0 +1,196 @@
+//! Bringing files that git does not keep (`.env`, dependencies) from the user's checkout into a worktree.
+//!
+//! git is asked what is untracked there; ignored folders are named as a whole and only gone into when a rule's
+//! beginning names them. Invariants: what git tracks is never touched, nothing that exists is overwritten, no `.git`
+//! is entered, and nothing is read or written outside of the two directories (`transfer`). Repeating it adds what is
+//! missing.
+
+mod rules;
+mod transfer;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use crate::bytes;
+use crate::command::Kind;
+use crate::error::GitError;
+use crate::repo::Repo;
+use rules::Rules;
+use transfer::Transfer;
+
+/// Which files to bring, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyRule {
+    /// A line as in `.gitignore`, from the top of the repository: `.env`, `config/*.local`, `/vendor/`, `!.env.test`.
+    /// The last rule that matches decides. One that could match at any depth is not looked for inside ignored
+    /// folders.
+    pub pattern: String,
+    /// How.
+    pub mode: CopyMode,
+}
+
+/// How a file comes into the worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CopyMode {
+    /// A file of its own, sharing blocks with the original until changed where the file system can.
+    Copy,
+    /// The same file under a second name; a copy where that cannot be.
+    Hardlink,
+    /// A symbolic link to the user's own.
+    Symlink,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyProgress {
+    /// What is being brought.
+    pub path: String,
+    /// Files made so far.
+    pub files: u64,
+    /// Their size so far, bytes.
+    pub bytes: u64,
+}
+
+/// What was brought.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CopyReport {
+    /// Files and links made.
+    pub files: u64,
+    /// Size of the files copied or hard linked, bytes.
+    pub bytes: u64,
+    /// Files that share blocks with the original until changed.
+    pub reflinked: u64,
+    /// Files that were copied.
+    pub copied: u64,
+    /// Second names of the user's files.
+    pub hardlinked: u64,
+    /// Symbolic links to the user's files and folders.
+    pub symlinked: u64,
+    /// Symbolic links copied as they are.
+    pub links_kept: u64,
+    /// Files inside of matched folders that were there already.
+    pub already_there: u64,
+    /// What was left out.
+    pub skipped: Vec<Skipped>,
+    /// Links that git would have taken for new files, and that were added to the repository's private ignore list.
+    pub hidden: Vec<String>,
+}
+
+/// Something that was not brought.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Its path, lossily as text.
+    pub path: String,
+    /// Why not.
+    pub why: SkippedWhy,
+}
+
+/// Why something was not brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkippedWhy {
+    /// The worktree has something there.
+    Exists,
+    /// git tracks the path in the worktree.
+    Tracked,
+    /// It is the inside of a repository.
+    GitDirectory,
+    /// A file is where its folder would be.
+    InTheWay,
+    /// A socket, pipe or device.
+    Special,
+    /// It was gone before it could be read.
+    Gone,
+}
+
+/// A file or folder that a rule wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Wanted {
+    path: PathBuf,
+    mode: CopyMode,
+}
+
+impl Repo {
+    /// Brings what the rules match and git does not track in the user's checkout into a worktree.
+    ///
+    /// A symbolic link that leads out of the repository is refused ([`GitError::PathEscape`]); what was brought
+    /// before it stays. `progress` is called on the caller's task, from time to time.
+    pub async fn copy_files(
+        &self,
+        worktree: &Path,
+        rules: &[CopyRule],
+        progress: &(dyn Fn(CopyProgress) + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<CopyReport, GitError> {
+        // A bare repository has no checkout to bring anything from.
+        if rules.is_empty() || self.root() == self.common_dir() {
+            return Ok(CopyReport::default());
+        }
+        let rules = Rules::new(rules)?;
+        let others = ["ls-files", "-z", "--others", "--exclude-standard"];
+        let (ignored, untracked, tracked) = tokio::try_join!(
+            self.read().args(others).args(["--ignored", "--directory"]).ok(),
+            self.read().args(others).ok(),
+            self.at(worktree, Kind::Read).args(["ls-files", "-z"]).ok(),
+        )?;
+        let (send, mut receive) = tokio::sync::mpsc::unbounded_channel();
+        // Also stops when the caller loses interest.
+        let stop = cancel.child_token();
+        let guard = stop.clone().drop_guard();
+        let (from, to) = (self.root().to_owned(), worktree.to_owned());
+        let mut working = tokio::task::spawn_blocking(move || {
+            let candidates = bytes::records(&ignored).chain(bytes::records(&untracked));
+            let wanted = rules.wanted(&from, candidates)?;
+            let tracked = bytes::records(&tracked).map(<[u8]>::to_vec).collect();
+            let tell = |step| {
+                // Nobody listens any more: the caller has gone, and the token says so next.
+                let _gone = send.send(step);
+            };
+            let mut transfer = Transfer::new(&from, &to, tracked, &stop, &tell)?;
+            for wanted in &wanted {
+                transfer.bring(wanted)?;
+            }
+            Ok::<_, GitError>(transfer.done())
+        });
+        let done = loop {
+            tokio::select! {
+                Some(step) = receive.recv() => progress(step),
+                done = &mut working => break done??,
+            }
+        };
+        drop(guard);
+        let (mut report, links) = done;
+        report.hidden = self.hide(worktree, &links).await?;
+        Ok(report)
+    }
+
+    /// A link does not match a pattern for folders (`node_modules/`): git would take it for a new file, and the next
+    /// commit would have it. Adds such links to the private ignore list.
+    async fn hide(&self, worktree: &Path, links: &[PathBuf]) -> Result<Vec<String>, GitError> {
+        if links.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names = links.iter().flat_map(|path| bytes::of(path).iter().copied().chain([0]));
+        let command = self
+            .at(worktree, Kind::Read)
+            .args(["check-ignore", "-z", "--stdin"])
+            .input(names.collect::<Vec<u8>>());
+        let args = command.shown();
+        let output = command.run().await?;
+        if !matches!(output.exit, Some(0 | 1)) {
+            return Err(output.failed(args));
+        }
+        let ignored: Vec<&[u8]> = bytes::records(&output.stdout).collect();
+        let open: Vec<&PathBuf> = links.iter().filter(|path| !ignored.contains(&bytes::of(path))).collect();
+        let lines: Vec<Vec<u8>> = open.iter().map(|path| rules::literal(bytes::of(path))).collect();
+        let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
+        self.exclude_lines(&lines).await?;
+        Ok(open.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;
