@@ -1,0 +1,140 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  drafts,
+  editDraft,
+  isDirty,
+  openDraft,
+  rebaseDraft,
+  redoDraft,
+  resetDraft,
+  undoDraft,
+} from "./drafts.ts";
+import { formatJson, lineColumnAt, offsetAt, parseJson } from "./json.ts";
+import { clearAt, formatPath, getAt, isWithin, parsePath, placeOf, setAt } from "./path.ts";
+
+describe("json", () => {
+  it.each([
+    "null",
+    ' [1, -2.5e+3, "a\\u00e9\\n", true, {"a": {"b": []}, "": {}}] ',
+    '{"a":1,"a":2}',
+  ])("reads what JSON.parse reads: %s", (text) => {
+    const parsed = parseJson(text);
+    expect(parsed.ok && parsed.value).toEqual(JSON.parse(text));
+  });
+
+  it.each<[string, string, number, number]>([
+    ['{\n  "name": }', "value", 2, 11],
+    ["{} x", "end", 1, 4],
+    ["", "value", 1, 1],
+    ["[1,\n2,\n", "value", 3, 1],
+    ['{"a" 1}', "colon", 1, 6],
+    ["{a: 1}", "key", 1, 2],
+    ['{"a": 1 "b": 2}', "comma", 1, 9],
+    ['["\n"]', "value", 1, 2],
+    ["[01]", "comma", 1, 3],
+  ])("says what %j lacks, and where", (text, expected, line, column) => {
+    const parsed = parseJson(text);
+    expect(parsed.ok ? null : parsed.error).toMatchObject({ expected, line, column });
+    expect(() => JSON.parse(text) as unknown).toThrow();
+  });
+
+  it("counts lines and columns both ways", () => {
+    const text = "a\nbc\n\nd";
+    for (let offset = 0; offset <= text.length; offset += 1) {
+      expect(offsetAt(text, lineColumnAt(text, offset))).toBe(offset);
+    }
+  });
+
+  it("opens what does not fit a line, and nothing else", () => {
+    const value = { name: "x", states: [{ name: "todo", triggers: { accept: { to: "done" } } }] };
+    expect(formatJson(value, 200)).toBe(
+      '{ "name": "x", "states": [{ "name": "todo", "triggers": { "accept": { "to": "done" } } }] }\n',
+    );
+    expect(formatJson(value, 70)).toBe(
+      '{\n  "name": "x",\n  "states": [\n    { "name": "todo", "triggers": { "accept": { "to": "done" } } }\n  ]\n}\n',
+    );
+  });
+});
+
+describe("paths", () => {
+  it.each<[string, (string | number)[]]>([
+    ["", []],
+    ["states[2].gate_config.reject_target", ["states", 2, "gate_config", "reject_target"]],
+    ['states[0].triggers["to the end"].to', ["states", 0, "triggers", "to the end", "to"]],
+    ["lifecycle_hooks.before_work[0].command", ["lifecycle_hooks", "before_work", 0, "command"]],
+    ["knowledge-inject", ["knowledge-inject"]],
+  ])("reads and writes %s", (text, path) => {
+    expect(parsePath(text)).toEqual(path);
+    expect(formatPath(path)).toBe(text);
+  });
+
+  it.each<[string, string, boolean]>([
+    ["states[1].name", "states[1]", true],
+    ["states[1]", "states[1]", true],
+    ["states[12]", "states[1]", false],
+    ["states", "states[1]", false],
+    ["anything", "", true],
+  ])("%s lies in %s: %s", (path, place, within) => expect(isWithin(path, place)).toBe(within));
+
+  it("finds the place of a path in the text, or of the nearest thing around it", () => {
+    const text = '{\n  "states": [\n    { "name": "a", "hooks": { "on_enter": [] } }\n  ]\n}';
+    const parsed = parseJson(text);
+    if (!parsed.ok) throw new Error("the text is JSON");
+    const said = (path: string) => {
+      const { from, to } = placeOf(parsed.root, parsePath(path));
+      return [text.slice(from, to), lineColumnAt(text, from).line];
+    };
+    expect(said("states[0].name")).toEqual(['"a"', 3]);
+    expect(said("states[0].hooks")).toEqual(['"hooks"', 3]);
+    expect(said("states[0]")).toEqual(["{", 3]);
+    expect(said("states[0].column")).toEqual(["{", 3]);
+    expect(said("states")).toEqual(['"states"', 2]);
+    expect(said("")).toEqual(["{", 1]);
+  });
+
+  it("changes one place and leaves the rest as it is", () => {
+    const root = { a: [{ b: 1 }, { b: 2 }], c: {} };
+    expect(setAt(root, ["a", 1, "b"], 3)).toEqual({ a: [{ b: 1 }, { b: 3 }], c: {} });
+    expect(setAt(root, ["a", 0], undefined)).toEqual({ a: [{ b: 2 }], c: {} });
+    expect(getAt(setAt(root, ["x", "y"], 1), ["x", "y"])).toBe(1);
+    expect(clearAt({ a: { b: { c: 1 } }, d: 1 }, ["a", "b", "c"])).toEqual({ d: 1 });
+  });
+});
+
+describe("drafts", () => {
+  beforeEach(() => drafts.setState({ drafts: {} }));
+  const now = () => drafts.getState().drafts["k"];
+
+  it("undoes and does again, edits of one group together", () => {
+    openDraft("k", "a", 1);
+    editDraft("k", "ab", "typing");
+    editDraft("k", "abc", "typing");
+    editDraft("k", "x");
+    undoDraft("k");
+    expect(now()?.text).toBe("abc");
+    undoDraft("k");
+    expect(now()?.text).toBe("a");
+    undoDraft("k");
+    expect(now()?.text).toBe("a");
+    redoDraft("k");
+    redoDraft("k");
+    expect(now()?.text).toBe("x");
+  });
+
+  it("follows what is saved while nothing is written, and keeps what is", () => {
+    openDraft("k", "a", 1);
+    openDraft("k", "b", 2);
+    expect(now()).toMatchObject({ text: "b", base: "b", version: 2 });
+    editDraft("k", "mine");
+    openDraft("k", "c", 3);
+    expect(now()).toMatchObject({ text: "mine", base: "b", version: 2, isStale: true });
+    rebaseDraft("k", "c", 3);
+    expect(now()).toMatchObject({ text: "mine", base: "c", version: 3, isStale: false });
+    openDraft("k", "mine", 4);
+    expect(now()).toMatchObject({ text: "mine", base: "mine", version: 4 });
+    editDraft("k", "again");
+    resetDraft("k", "mine", 4);
+    const draft = now();
+    expect(draft && isDirty(draft)).toBe(false);
+  });
+});
