@@ -4,6 +4,7 @@
 //! ([`Workflow::review_gate`], [`Workflow::merge_state`], ...), never by what it is called.
 
 mod action;
+mod arbitrary;
 mod change;
 mod edges;
 mod presets;
@@ -17,8 +18,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub use action::{Action, LifecycleEvent, Phase};
+pub use arbitrary::random_workflow;
 pub use change::{WorkflowChange, differences};
-pub use edges::{Edge, IllegalTransition, render_table};
+pub use edges::{Edge, EdgeKind, IllegalTransition, render_table};
 pub use presets::{Preset, PresetInfo, default_workflow, default_workflow_json, preset, presets};
 pub use shape::{Finding, key_path, nearest, shape_findings};
 pub use text::parse_json;

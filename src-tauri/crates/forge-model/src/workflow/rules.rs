@@ -18,7 +18,9 @@ pub(super) const MAX_NAME: usize = 64;
 /// Every rule that the readable part of `value` breaks.
 pub(super) fn findings(value: &Value) -> Vec<Finding> {
     let mut rules = Rules { draft: Draft::of(value), found: Vec::new() };
-    rules.check_counts();
+    if value.get("states").is_some_and(Value::is_array) {
+        rules.check_counts();
+    }
     rules.check_names();
     rules.check_cancellation();
     for index in 0..rules.draft.states.len() {
@@ -360,7 +362,8 @@ impl<'v> Rules<'v> {
         let (Some(first), None) = (initial.next(), initial.next()) else { return };
         let Some(start) = first.name else { return };
         let given = self.draft.cancellation;
-        let blocked = states.iter().filter(|state| state.kind == Some(StateKind::Blocked));
+        // A kind that could not be read may be the blocked one's.
+        let blocked = states.iter().filter(|state| state.kind.is_none_or(|kind| kind == StateKind::Blocked));
         let mut open: Vec<&str> =
             std::iter::once(start).chain(given).chain(blocked.filter_map(|state| state.name)).collect();
         let mut reached: BTreeSet<&str> = BTreeSet::new();
