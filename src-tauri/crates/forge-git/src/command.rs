@@ -18,7 +18,7 @@ use tokio::process::{Child, Command};
 
 use crate::bytes;
 use crate::error::GitError;
-use crate::lock::Turn;
+use crate::lock::{self, Turn};
 use crate::program::Git;
 
 /// Time for an ordinary command.
@@ -89,6 +89,8 @@ pub(crate) struct Output {
     pub(crate) exit: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
+    /// Where it ran: paths in its messages may be relative.
+    dir: PathBuf,
 }
 
 /// A git command to be run.
@@ -195,7 +197,7 @@ impl GitCommand {
             tokio::time::timeout(self.timeout, drive(&mut child, input, self.cap, &mut stdout, &mut stderr))
                 .await;
         match finished {
-            Ok(Ok(Driven::Done(exit))) => Ok(Output { exit, stdout, stderr }),
+            Ok(Ok(Driven::Done(exit))) => Ok(Output { exit, stdout, stderr, dir: self.dir }),
             Ok(Ok(Driven::TooMuch)) => {
                 child.end().await;
                 Err(GitError::TooMuchOutput { args, cap: self.cap })
@@ -284,7 +286,11 @@ impl GitCommand {
 }
 
 impl Output {
+    /// The error of a command that did not do it: the lock file in its way when it names one, else its words.
     pub(crate) fn failed(self, args: String) -> GitError {
+        if let Some(path) = lock::named_in(&self.stderr, &self.dir) {
+            return GitError::IndexLocked { holder: lock::holder(&path), path };
+        }
         GitError::Failed { args, exit: self.exit, stderr: bytes::text(&self.stderr).trim_end().to_owned() }
     }
 }

@@ -67,8 +67,8 @@ pub enum GitError {
         /// What git and the hooks wrote.
         output: String,
     },
-    /// A lock file is in the way.
-    #[error("lock {}: {}", .path.display(), .holder.as_ref().map_or_else(|| "the lock file was left behind by a program that is gone".to_owned(), |h| format!("held by {h}")))]
+    /// A lock file of git's is in the way: of an index, a configuration, a ref or another file.
+    #[error("lock {}: {}", .path.display(), .holder.as_ref().map_or_else(|| "no running process holds it open, so a program that is gone left it behind".to_owned(), |h| format!("held by {h}")))]
     IndexLocked {
         /// The lock file.
         path: PathBuf,

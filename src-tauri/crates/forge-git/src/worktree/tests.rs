@@ -238,7 +238,7 @@ async fn a_creation_given_up_at_any_time_can_be_repeated() {
         let spec = spec(&sandbox, &pause.to_string());
         let (given_up, wanted) = (repo.clone(), spec.clone());
         let running = tokio::spawn(async move { given_up.create_worktree(&wanted).await });
-        tokio::time::sleep(std::time::Duration::from_millis(pause)).await;
+        tokio::time::sleep(Duration::from_millis(pause)).await;
         running.abort();
         let _aborted = running.await;
         repo.create_worktree(&spec).await.unwrap();
