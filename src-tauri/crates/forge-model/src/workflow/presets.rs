@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::{
         actor::{Actor, Cause},
-        workflow::{Action, State, StateKind, render_table},
+        workflow::{Action, Phase, State, StateKind, render_table},
     };
 
     #[test]
@@ -123,6 +123,24 @@ mod tests {
         }
         assert_eq!(presets()[0].json, default_workflow_json());
         assert_eq!(preset("nothing"), None);
+    }
+
+    /// What an editor proposes is what the shipped definitions do.
+    #[test]
+    fn hooks_answer_to_their_usual_audience() {
+        for preset in presets() {
+            for state in &preset.workflow().states {
+                for hook in Phase::ALL.iter().flat_map(|phase| state.hooks.phase(*phase)) {
+                    assert_eq!(
+                        hook.applies_to,
+                        hook.action.usual_audience(),
+                        "{} in {}",
+                        hook.action,
+                        state.name
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -30,6 +30,8 @@ impl Finding {
 
 /// How alike two names must be for one to be proposed for the other; 1 is equal.
 const ALIKE: f64 = 0.6;
+/// How many names a message lists.
+const MAX_LISTED: usize = 24;
 
 /// Everything that keeps `value` from being a `T`; paths begin with `prefix`.
 ///
@@ -41,7 +43,7 @@ pub fn shape_findings<T: JsonSchema>(value: &Value, prefix: &str) -> Vec<Finding
     let schema =
         SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>();
     let mut walk = Walk { root: schema.as_value(), found: Vec::new() };
-    walk.check(walk.shape(schema.as_value(), "value"), value, prefix);
+    walk.check(walk.shape(schema.as_value()), value, prefix);
     walk.found
 }
 
@@ -74,24 +76,24 @@ pub(super) fn proposal(given: &str, known: &[&str]) -> String {
         (Some(name), _) => format!("did you mean `{name}`?"),
         (None, []) => "nothing is known here".to_owned(),
         (None, [only]) => format!("only `{only}` is known here"),
+        (None, _) if known.len() > MAX_LISTED => {
+            format!("known are {}, …", known.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", "))
+        }
         (None, _) => format!("known are {}", known.join(", ")),
     }
 }
 
-/// A schema with its references followed, and what people call what it describes.
+/// A schema with its references followed.
 #[derive(Clone, Copy)]
-struct Shape<'s> {
-    schema: &'s Value,
-    name: &'s str,
-}
+struct Shape<'s>(&'s Value);
 
 impl<'s> Shape<'s> {
     fn constant(self) -> Option<&'s str> {
-        self.schema.get("const").and_then(Value::as_str)
+        self.0.get("const").and_then(Value::as_str)
     }
 
     fn types(self) -> Vec<&'s str> {
-        match self.schema.get("type") {
+        match self.0.get("type") {
             Some(Value::String(one)) => vec![one],
             Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
@@ -99,11 +101,11 @@ impl<'s> Shape<'s> {
     }
 
     fn properties(self) -> Option<&'s Map<String, Value>> {
-        self.schema.get("properties").and_then(Value::as_object)
+        self.0.get("properties").and_then(Value::as_object)
     }
 
     fn required(self) -> impl Iterator<Item = &'s str> {
-        self.schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        self.0.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
     }
 
     /// Whether a value of this JSON type may stand here at all.
@@ -165,16 +167,10 @@ fn value_in_words(value: &Value) -> &'static str {
     }
 }
 
-/// `StateKind` as `state kind`.
-fn spoken(name: &str) -> String {
-    let mut words = String::with_capacity(name.len() + 4);
-    for (index, c) in name.chars().enumerate() {
-        if c.is_uppercase() && index > 0 {
-            words.push(' ');
-        }
-        words.extend(c.to_lowercase());
-    }
-    words.replace('_', " ")
+/// The key that a path ends with, indexes left aside.
+fn last_key(path: &str) -> &str {
+    let path = path.trim_end_matches(|c: char| c == ']' || c.is_ascii_digit()).trim_end_matches('[');
+    path.rsplit('.').next().filter(|key| !key.is_empty()).unwrap_or("value")
 }
 
 struct Walk<'s> {
@@ -187,21 +183,21 @@ impl<'s> Walk<'s> {
         self.found.push(Finding::new(path, message));
     }
 
-    fn shape(&self, mut schema: &'s Value, mut name: &'s str) -> Shape<'s> {
+    fn shape(&self, mut schema: &'s Value) -> Shape<'s> {
         while let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            let target = reference.rsplit('/').next().unwrap_or(reference);
-            let Some(found) = self.root.get("$defs").and_then(|defs| defs.get(target)) else { break };
-            (schema, name) = (found, target);
+            let name = reference.rsplit('/').next().unwrap_or(reference);
+            let Some(found) = self.root.get("$defs").and_then(|defs| defs.get(name)) else { break };
+            schema = found;
         }
-        Shape { schema, name }
+        Shape(schema)
     }
 
     /// The shapes of which one must fit, nested choices laid flat; empty when there is no choice.
     fn alternatives(&self, shape: Shape<'s>) -> Vec<Shape<'s>> {
-        let choice = ["oneOf", "anyOf"].iter().find_map(|key| shape.schema.get(key)?.as_array());
+        let choice = ["oneOf", "anyOf"].iter().find_map(|key| shape.0.get(key)?.as_array());
         let mut flat = Vec::new();
         for schema in choice.into_iter().flatten() {
-            let inner = self.shape(schema, shape.name);
+            let inner = self.shape(schema);
             match self.alternatives(inner) {
                 nested if nested.is_empty() => flat.push(inner),
                 nested => flat.extend(nested),
@@ -228,8 +224,8 @@ impl<'s> Walk<'s> {
         match value {
             Value::Object(map) => self.check_object(shape, map, path),
             Value::Array(list) => {
-                if let Some(items) = shape.schema.get("items") {
-                    let items = self.shape(items, shape.name);
+                if let Some(items) = shape.0.get("items") {
+                    let items = self.shape(items);
                     for (index, item) in list.iter().enumerate() {
                         self.check(items, item, &format!("{path}[{index}]"));
                     }
@@ -241,7 +237,7 @@ impl<'s> Walk<'s> {
     }
 
     fn check_range(&mut self, shape: Shape<'s>, value: &Value, path: &str) {
-        let (low, high): (i128, i128) = match shape.schema.get("format").and_then(Value::as_str) {
+        let (low, high): (i128, i128) = match shape.0.get("format").and_then(Value::as_str) {
             Some("uint8") => (0, u8::MAX.into()),
             Some("uint16") => (0, u16::MAX.into()),
             Some("uint32") => (0, u32::MAX.into()),
@@ -258,15 +254,15 @@ impl<'s> Walk<'s> {
     fn check_object(&mut self, shape: Shape<'s>, map: &Map<String, Value>, path: &str) {
         let properties = shape.properties();
         let known: Vec<&str> = properties.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
-        let closed = shape.schema.get("additionalProperties") == Some(&Value::Bool(false));
-        let rest = shape.schema.get("additionalProperties").filter(|rest| rest.is_object());
+        let closed = shape.0.get("additionalProperties") == Some(&Value::Bool(false));
+        let rest = shape.0.get("additionalProperties").filter(|rest| rest.is_object());
         let mut misspelt = Vec::new();
         for (key, value) in map {
             let below = key_path(path, key);
-            if let Some((name, property)) = properties.and_then(|all| all.get_key_value(key)) {
-                self.check(self.shape(property, name), value, &below);
+            if let Some(property) = properties.and_then(|all| all.get(key)) {
+                self.check(self.shape(property), value, &below);
             } else if let Some(rest) = rest {
-                self.check(self.shape(rest, shape.name), value, &below);
+                self.check(self.shape(rest), value, &below);
             } else if closed {
                 misspelt.extend(nearest(key, known.iter().copied()));
                 self.add(below, format!("unknown key `{key}`; {}", proposal(key, &known)));
@@ -287,9 +283,11 @@ impl<'s> Walk<'s> {
         match (value, fitting.as_slice()) {
             (Value::String(text), []) if !constants.is_empty() => {
                 if !constants.contains(&text.as_str()) {
-                    let kind = alternatives.iter().find(|shape| shape.constant().is_some());
-                    let kind = spoken(kind.map_or("name", |shape| shape.name));
-                    self.add(path, format!("`{text}` is not a known {kind}; {}", proposal(text, &constants)));
+                    let kind = last_key(path);
+                    self.add(
+                        path,
+                        format!("`{text}` is not a known `{kind}`; {}", proposal(text, &constants)),
+                    );
                 }
             }
             (_, []) => {
@@ -335,10 +333,8 @@ impl<'s> Walk<'s> {
             Some(Value::String(given)) => {
                 match many.iter().find(|shape| tag_of(shape, tag) == Some(given.as_str())) {
                     Some(shape) => self.check(*shape, value, path),
-                    None => self.add(
-                        below,
-                        format!("`{given}` is not a known {}; {}", spoken(tag), proposal(given, &names)),
-                    ),
+                    None => self
+                        .add(below, format!("`{given}` is not a known `{tag}`; {}", proposal(given, &names))),
                 }
             }
             Some(other) => self.add(below, format!("must be text, not {}", value_in_words(other))),

@@ -77,4 +77,6 @@ fn blocked_state() -> State {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
