@@ -1,3 +1,4 @@
+import type { TFunction } from "i18next";
 import { ChevronsRightLeft, Lock, Plus } from "lucide-react";
 import { memo, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -244,7 +245,7 @@ export const Column = memo(function Column({ column, view, filter, agents, open 
 function groupName(
   row: Extract<Row, { kind: "group" }>,
   agents: AgentNames,
-  t: ReturnType<typeof useTranslation>["t"],
+  t: TFunction,
 ): string {
   if (row.by === "priority") return t(`board.priority.${row.level}`);
   return row.id === "user" ? t("board.you") : (agents.get(row.id) ?? row.id);

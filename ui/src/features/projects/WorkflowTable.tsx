@@ -1,3 +1,4 @@
+import type { TFunction } from "i18next";
 import { ArrowRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { kindOfState } from "#ui/app/stateKinds.ts";
@@ -23,7 +24,7 @@ function Edges({ state, states }: { state: KnownState; states: States }) {
   );
 }
 
-type Translate = ReturnType<typeof useTranslation>["t"];
+type Translate = TFunction;
 
 function columnsOf(
   workflow: Workflow,
