@@ -64,6 +64,8 @@ pub(crate) struct Inner {
     pub(crate) workers: Workers,
     pub(crate) running: Running,
     pub(crate) watches: Watches,
+    /// Watches of the default branches that keep a workflow, by project.
+    pub(crate) workflow_watches: Mutex<HashMap<ProjectId, tokio_util::sync::DropGuard>>,
     pub(crate) login_path: LoginPath,
     /// Log growth: the execution and its newest entry; not worth a row each.
     pub(crate) log_growth: tokio::sync::broadcast::Sender<LogGrowth>,
@@ -123,6 +125,7 @@ impl Engine {
                 workers: Workers::default(),
                 running: Running::default(),
                 watches: Watches::default(),
+                workflow_watches: Mutex::default(),
                 login_path: LoginPath::new(shell, LOGIN_SHELL_PATIENCE),
                 log_growth: tokio::sync::broadcast::Sender::new(256),
                 progress: watch::Sender::new(0),

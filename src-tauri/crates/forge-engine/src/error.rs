@@ -81,8 +81,8 @@ pub enum EngineError {
     /// The input is wrong; every field that is.
     #[error("the input is not valid: {}", list(.0))]
     Invalid(Vec<Finding>),
-    /// The task changed since it was read.
-    #[error("the task is at version {actual}, not {expected}: read it again")]
+    /// The task, or the project, changed since it was read.
+    #[error("it is at version {actual}, not {expected}: read it again")]
     VersionConflict {
         /// What the caller believed.
         expected: u32,

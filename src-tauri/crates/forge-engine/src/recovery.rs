@@ -49,6 +49,7 @@ impl Engine {
         }
         self.plan_cleanup(self.now());
         self.sweep_trash();
+        self.watch_workflows().await?;
         Ok(())
     }
 

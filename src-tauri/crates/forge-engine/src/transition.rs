@@ -290,6 +290,12 @@ impl Engine {
         task: &mut TaskRow,
         mv: Move,
     ) -> Result<TransitionRow> {
+        if context.workflow.state(&mv.to).is_none() {
+            // The definition was changed while a step of the old one was pending.
+            let message = format!("the workflow has no state `{}` any more", mv.to);
+            let trouble = Trouble::new(AnnotationType::RecoveryRequired, message);
+            return self.block(tx, context, task, trouble, Cause::Workflow).await;
+        }
         if mv.depth <= MAX_CASCADES {
             return self.apply(tx, context, task, mv).await;
         }

@@ -134,6 +134,21 @@ impl Repo {
         self.read().args(["cat-file", "blob", oid]).cap(room).ok().await
     }
 
+    /// Content of a file as a commit has it, at most `cap` bytes; none when it is not a file there.
+    pub async fn file_at(&self, commit: &str, path: &str, cap: u64) -> Result<Option<Vec<u8>>, GitError> {
+        let listed = self.read().args(["ls-tree", "-z", "--full-tree", commit, "--", path]).text().await?;
+        // `<mode> blob <oid>\t<path>`; a folder or a submodule has another type.
+        let blob = listed.split('\0').find_map(|line| {
+            let (facts, name) = line.split_once('\t')?;
+            let mut facts = facts.split(' ').skip(1);
+            (name == path && facts.next() == Some("blob")).then(|| facts.next()).flatten()
+        });
+        match blob {
+            Some(oid) => Ok(Some(self.blob(oid, cap).await?)),
+            None => Ok(None),
+        }
+    }
+
     /// Commits in `base..head`, newest first.
     pub async fn log(&self, base: &str, head: &str, limit: u32) -> Result<Vec<CommitInfo>, GitError> {
         let command = self

@@ -6,14 +6,14 @@ use forge_git::{GitError, Repo};
 use forge_model::event::EventType;
 use forge_model::ids::ProjectId;
 use forge_model::project::{Project, WorkMode};
-use forge_model::settings::{ProjectSettings, merge_patch, parse_settings};
+use forge_model::settings::{ProjectSettings, WorkflowSource, merge_patch, parse_settings};
 use forge_model::workflow::{Workflow, default_workflow_json, parse_value};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
 use forge_store::table::{projects, projects::ProjectRow, tasks, tasks::Filter, workspaces};
 use serde_json::{Value, json};
 
-use crate::{ConflictCode, Engine, EngineError, context::ProjectContext, error::Result};
+use crate::{ConflictCode, Engine, EngineError, context::ProjectContext, engine::locked, error::Result};
 
 /// A project to be added.
 #[derive(Debug, Clone)]
@@ -63,9 +63,9 @@ impl Engine {
                 .map_err(|error| EngineError::invalid("workflow", error.to_string()))?,
         };
         let settings = new.settings.unwrap_or_else(|| json!({}));
-        parse_settings(&settings).map_err(|findings| prefixed("settings", findings))?;
+        let parsed = parse_settings(&settings).map_err(|findings| prefixed("settings", findings))?;
         let now = self.now();
-        let row = ProjectRow {
+        let mut row = ProjectRow {
             project: Project {
                 id: self.new_id(),
                 name: checked_name(&name)?,
@@ -84,9 +84,15 @@ impl Engine {
         };
         let mut tx = self.store().write().await?;
         self.require_free_name(&mut tx, &row.project.name, None).await?;
+        if parsed.workflow_source == WorkflowSource::Repository {
+            self.adopt_repository_workflow(&mut tx, &mut row).await?;
+        }
         projects::insert(&mut tx, &row).await?;
         self.project_changed(&mut tx, &row.project, "created").await?;
         tx.commit().await?;
+        if row.workflow_origin.is_some() {
+            self.watch_workflow(&row.project.id);
+        }
         Ok(row.project)
     }
 
@@ -100,7 +106,7 @@ impl Engine {
         }
     }
 
-    async fn project_changed(&self, tx: &mut Tx, project: &Project, what: &str) -> Result<()> {
+    pub(crate) async fn project_changed(&self, tx: &mut Tx, project: &Project, what: &str) -> Result<()> {
         tx.emit(
             EventType::ProjectChanged,
             self.now(),
@@ -215,6 +221,7 @@ impl Engine {
         self.project_changed(&mut tx, &row.project, "deleted").await?;
         tx.commit().await?;
         self.contexts().remove(id);
+        locked(&self.inner.workflow_watches).remove(id);
         let logs = self.data_dir().join("logs").join(id.as_str());
         match tokio::fs::remove_dir_all(&logs).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -247,11 +254,23 @@ impl Engine {
         let mut tx = self.store().write().await?;
         let mut row =
             projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+        let source_before = self.context(&mut tx, id).await?.settings.workflow_source;
         merge_patch(&mut row.settings, patch);
         let settings = parse_settings(&row.settings).map_err(EngineError::Invalid)?;
+        let moved_to = (settings.workflow_source != source_before).then_some(settings.workflow_source);
+        match moved_to {
+            Some(WorkflowSource::Repository) => self.adopt_repository_workflow(&mut tx, &mut row).await?,
+            Some(WorkflowSource::Project) => row.workflow_origin = None,
+            None => {}
+        }
         projects::update(&mut tx, &mut row, self.now()).await?;
         self.project_changed(&mut tx, &row.project, "settings").await?;
         tx.commit().await?;
+        match moved_to {
+            Some(WorkflowSource::Repository) => self.watch_workflow(id),
+            Some(WorkflowSource::Project) => drop(locked(&self.inner.workflow_watches).remove(id)),
+            None => {}
+        }
         self.wake_waiting();
         Ok((settings, row.settings))
     }

@@ -1,13 +1,31 @@
 //! Workflow definitions: looking one over, putting one in force, reading the one a repository keeps.
+//!
+//! A definition is replaced as a whole, in one transaction that also sees that no task would be left in a
+//! state that is gone. One that a repository keeps is read from a commit of the default branch, never from a
+//! worktree; a broken one changes nothing and says what is wrong with it.
 
+use std::time::Duration;
+
+use forge_git::Repo;
 use forge_model::ids::ProjectId;
 use forge_model::project::WorkflowOrigin;
 use forge_model::settings::WorkflowSource;
-use forge_model::workflow::{Finding, Parsed, Workflow, parse, parse_value};
-use forge_store::table::projects;
-use serde_json::Value;
+use forge_model::workflow::{Finding, Parsed, Workflow, differences, parse, parse_value};
+use forge_store::Tx;
+use forge_store::table::{projects, projects::ProjectRow, tasks, tasks::Filter};
+use notify::{RecursiveMode, Watcher as _};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
-use crate::{ConflictCode, Engine, EngineError, error::Result};
+use crate::{ConflictCode, Engine, EngineError, context::ProjectContext, engine::locked, error::Result};
+
+/// Where a repository keeps its workflow.
+pub(crate) const WORKFLOW_FILE: &str = ".forge/workflow.json";
+/// A definition larger than this is none.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+/// A fetch or a rebase moves many refs in a moment: they are looked at together.
+const AFTER_A_CHANGE: Duration = Duration::from_millis(300);
 
 /// A definition as a person gives it.
 #[derive(Debug, Clone)]
@@ -90,7 +108,241 @@ impl Engine {
         version: Option<u32>,
         definition: NewDefinition,
     ) -> Result<WorkflowState> {
-        let _ = (id, version, definition);
-        Err(EngineError::conflict(ConflictCode::Stopping, "not served yet"))
+        let parsed = definition.parse().map_err(EngineError::Invalid)?;
+        let mut tx = self.store().write().await?;
+        let mut row =
+            projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+        if let Some(expected) = version
+            && expected != row.project.version
+        {
+            return Err(EngineError::VersionConflict { expected, actual: row.project.version });
+        }
+        let context = self.context(&mut tx, id).await?;
+        if context.settings.workflow_source == WorkflowSource::Repository {
+            return Err(EngineError::conflict(
+                ConflictCode::WorkflowInRepository,
+                format!(
+                    "the workflow is kept in {WORKFLOW_FILE}: change it there, on {}",
+                    row.project.default_branch
+                ),
+            ));
+        }
+        self.replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await?;
+        projects::update(&mut tx, &mut row, self.now()).await?;
+        self.project_changed(&mut tx, &row.project, "workflow").await?;
+        tx.commit().await?;
+        self.wake_waiting();
+        self.workflow_state(id).await
     }
+
+    /// Sets the definition of a row, unless a task would be left in a state that is gone.
+    async fn replace_workflow(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        row: &mut ProjectRow,
+        new: &Workflow,
+    ) -> Result<()> {
+        let removed = differences(&context.workflow, new).removed_states;
+        if !removed.is_empty() {
+            let filter = Filter {
+                project: Some(row.project.id.clone()),
+                states: removed.clone(),
+                ..Filter::default()
+            };
+            let held = tasks::list(tx, &filter, 200).await?;
+            if !held.is_empty() {
+                let numbers: Vec<String> =
+                    held.iter().map(|task| format!("#{} in {}", task.number, task.status)).collect();
+                return Err(EngineError::Conflict {
+                    code: ConflictCode::StatesInUse,
+                    message: format!(
+                        "{} would lose the state that tasks are in ({}): move them first",
+                        new.name,
+                        numbers.join(", ")
+                    ),
+                    details: json!({
+                        "states": removed,
+                        "tasks": held.iter().map(|task| json!({
+                            "id": task.id, "number": task.number, "title": task.title, "status": task.status
+                        })).collect::<Vec<_>>(),
+                    }),
+                });
+            }
+        }
+        row.workflow = serde_json::to_string(new)
+            .map_err(|error| EngineError::invalid("workflow", error.to_string()))?;
+        Ok(())
+    }
+
+    /// Reads the definition that a project's repository keeps, when a newer commit is there. What is wrong
+    /// with it is recorded; the definition in force stays.
+    pub(crate) async fn refresh_workflow(&self, id: &ProjectId) -> Result<()> {
+        let (row, context) = {
+            let mut conn = self.store().read().await?;
+            let Some(row) = projects::get(&mut conn, id).await? else { return Ok(()) };
+            (row, self.context(&mut conn, id).await?)
+        };
+        if context.settings.workflow_source != WorkflowSource::Repository {
+            return Ok(());
+        }
+        let repo = self.repo(&context).await?;
+        let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
+        if row.workflow_origin.as_ref().is_some_and(|origin| origin.looked_at == commit) {
+            return Ok(());
+        }
+        let found = kept_in(&repo, &commit).await?;
+        let mut tx = self.store().write().await?;
+        let Some(mut row) = projects::get(&mut tx, id).await? else { return Ok(()) };
+        let context = self.context(&mut tx, id).await?;
+        let in_force = row.workflow_origin.clone().map_or_else(String::new, |origin| origin.commit);
+        let replaced = match found {
+            Ok(parsed) => match self.replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await {
+                Err(EngineError::Conflict { message, .. }) => Err(vec![finding(message)]),
+                other => Ok(other?),
+            },
+            Err(findings) => Err(findings),
+        };
+        row.workflow_origin = Some(match replaced {
+            Ok(()) => WorkflowOrigin { commit: commit.clone(), looked_at: commit, findings: Vec::new() },
+            Err(findings) => {
+                tracing::warn!(project = %id, %commit, ?findings, "the repository's workflow is not put in force");
+                WorkflowOrigin { commit: in_force, looked_at: commit, findings }
+            }
+        });
+        projects::update(&mut tx, &mut row, self.now()).await?;
+        self.project_changed(&mut tx, &row.project, "workflow").await?;
+        tx.commit().await?;
+        self.wake_waiting();
+        Ok(())
+    }
+
+    /// Takes over the definition that the repository keeps, as the settings ask from now on.
+    pub(crate) async fn adopt_repository_workflow(&self, tx: &mut Tx, row: &mut ProjectRow) -> Result<()> {
+        let field = |message: String| EngineError::invalid("workflow_source", message);
+        let context = ProjectContext::read(row)?;
+        let repo = self.repo(&context).await?;
+        let commit = default_commit(&repo, row)
+            .await?
+            .ok_or_else(|| field(format!("no branch is called `{}`", row.project.default_branch)))?;
+        let parsed = kept_in(&repo, &commit).await?.map_err(|findings| {
+            EngineError::Invalid(
+                findings
+                    .into_iter()
+                    .map(|found| Finding {
+                        path: "workflow_source".to_owned(),
+                        message: match found.path.as_str() {
+                            "" => found.message,
+                            path => format!("{WORKFLOW_FILE}: {path}: {}", found.message),
+                        },
+                    })
+                    .collect(),
+            )
+        })?;
+        self.replace_workflow(tx, &context, row, &parsed.workflow).await?;
+        row.workflow_origin =
+            Some(WorkflowOrigin { commit: commit.clone(), looked_at: commit, findings: Vec::new() });
+        Ok(())
+    }
+
+    /// Looks at the repository's definition now and whenever the default branch moves, while the settings
+    /// ask for it. A project has one such watch.
+    pub(crate) fn watch_workflow(&self, id: &ProjectId) {
+        let cancel = CancellationToken::new();
+        let ended = cancel.clone();
+        locked(&self.inner.workflow_watches).insert(id.clone(), cancel.drop_guard());
+        let (engine, id) = (self.clone(), id.clone());
+        self.inner.tracker.spawn(async move {
+            let changed = std::sync::Arc::new(Notify::new());
+            let watcher = match engine.workflow_watcher(&id, &changed).await {
+                Ok(watcher) => watcher,
+                Err(error) => {
+                    tracing::warn!(project = %id, %error, "changes of the repository's workflow are seen at the next start");
+                    None
+                }
+            };
+            loop {
+                if let Err(error) = engine.refresh_workflow(&id).await {
+                    tracing::error!(project = %id, %error, "failed to read the repository's workflow");
+                }
+                tokio::select! {
+                    () = ended.cancelled() => break,
+                    () = engine.inner.shutdown.cancelled() => break,
+                    () = changed.notified() => tokio::time::sleep(AFTER_A_CHANGE).await,
+                }
+            }
+            drop(watcher);
+        });
+    }
+
+    /// File events where git keeps the default branch: its own file, or the packed ones.
+    async fn workflow_watcher(
+        &self,
+        id: &ProjectId,
+        changed: &std::sync::Arc<Notify>,
+    ) -> Result<Option<notify::RecommendedWatcher>> {
+        let context = {
+            let mut conn = self.store().read().await?;
+            self.context(&mut conn, id).await?
+        };
+        let repo = self.repo(&context).await?;
+        let branch = repo.common_dir().join("refs/heads").join(&context.project.default_branch);
+        let signal = std::sync::Arc::clone(changed);
+        let watch = || -> notify::Result<notify::RecommendedWatcher> {
+            let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                if event.is_ok_and(|event| !event.kind.is_access()) {
+                    signal.notify_one();
+                }
+            })?;
+            watcher.watch(repo.common_dir(), RecursiveMode::NonRecursive)?;
+            if let Some(folder) = branch.parent().filter(|folder| folder.is_dir()) {
+                watcher.watch(folder, RecursiveMode::NonRecursive)?;
+            }
+            Ok(watcher)
+        };
+        watch()
+            .map(Some)
+            .map_err(|error| EngineError::io("watch the repository")(std::io::Error::other(error)))
+    }
+
+    /// Starts the watches of all projects whose repository keeps the workflow.
+    pub(crate) async fn watch_workflows(&self) -> Result<()> {
+        let kept: Vec<ProjectId> = {
+            let mut conn = self.store().read().await?;
+            let rows = projects::list(&mut conn).await?;
+            rows.into_iter().filter(|row| row.workflow_origin.is_some()).map(|row| row.project.id).collect()
+        };
+        for id in kept {
+            self.watch_workflow(&id);
+        }
+        Ok(())
+    }
+}
+
+async fn default_commit(repo: &Repo, row: &ProjectRow) -> Result<Option<String>> {
+    Ok(repo.resolve(&format!("refs/heads/{}", row.project.default_branch)).await?)
+}
+
+/// The definition that a commit has, or what is wrong with it.
+async fn kept_in(repo: &Repo, commit: &str) -> Result<std::result::Result<Parsed, Vec<Finding>>> {
+    let short = commit.get(..10).unwrap_or(commit);
+    let content = match repo.file_at(commit, WORKFLOW_FILE, MAX_FILE_BYTES).await {
+        Err(forge_git::GitError::TooLarge { size, .. }) => {
+            return Ok(Err(vec![finding(format!(
+                "{WORKFLOW_FILE} has {size} bytes, {MAX_FILE_BYTES} are allowed"
+            ))]));
+        }
+        other => other?,
+    };
+    let Some(content) = content else {
+        return Ok(Err(vec![finding(format!("commit {short} has no {WORKFLOW_FILE}"))]));
+    };
+    Ok(match String::from_utf8(content) {
+        Ok(text) => parse(&text),
+        Err(_) => Err(vec![finding(format!("{WORKFLOW_FILE} in commit {short} is not UTF-8 text"))]),
+    })
+}
+
+fn finding(message: String) -> Finding {
+    Finding { path: String::new(), message }
 }
