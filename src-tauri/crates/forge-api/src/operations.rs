@@ -69,6 +69,8 @@ fn table() -> Vec<Operation> {
         Operation::new("task_subtasks", Get, "/tasks/{task_id}/subtasks", "A task's parts, in their order.", tasks::subtasks).provides(&["task:{task_id}"]),
         Operation::new("task_transitions", Get, "/tasks/{task_id}/transitions", "Every move with what ran after it.", tasks::transitions).provides(&["task:{task_id}"]),
         Operation::new("task_prompt_preview", Get, "/tasks/{task_id}/prompt-preview", "What the next run of the agent would be told.", tasks::prompt_preview).provides(&["task:{task_id}"]),
+        Operation::new("task_plan", Get, "/tasks/{task_id}/plan", "The plan that was written for a task.", tasks::plan).provides(&["task:{task_id}"]),
+        Operation::new("task_plan_put", Put, "/tasks/{task_id}/plan", "Writes a task's plan by hand.", tasks::put_plan),
         Operation::new("attention", Get, "/attention", "Tasks that need the person, oldest first.", tasks::attention).provides(&["attention"]),
 
         Operation::new("task_reviews", Get, "/tasks/{task_id}/reviews", "Every attempt at passing a gate.", reviews::list).provides(&["task:{task_id}"]),

@@ -15,9 +15,8 @@ use forge_agents::{
 use forge_exec::{Command, ExecError, Finished, Marker, OutputSink, ProcessIdentity};
 use forge_model::agent::{AdapterKind, Agent, ShellConfig};
 use forge_model::event::EventType;
-use forge_model::execution::{Execution, ExecutionError, ExecutionStatus, Usage};
+use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus, Usage};
 use forge_model::ids::{ExecutionId, TaskId};
-use forge_model::prompt::{CoderPrompt, Correction, coder_prompt};
 use forge_model::task::AnnotationType;
 use forge_model::transition::StepKind;
 use forge_model::workspace::Workspace;
@@ -36,6 +35,7 @@ use crate::{
     context::{ProjectContext, task_branch},
     engine::{LogGrowth, locked},
     error::Result,
+    plan::plan_file,
     transition::Trouble,
 };
 
@@ -145,7 +145,7 @@ impl Engine {
         let repo = self.repo(&p.context).await?;
         let before = repo.head(Path::new(&p.workspace.path)).await?;
         let lock = self.lock_workspace(&p.workspace, id)?;
-        let prompt = prompt_of(&p.context, &p.task, &p.row.corrections);
+        let prompt = self.prompt_of(&p.context, &p.task, p.row.execution.role, &p.row.corrections).await?;
         let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
         tokio::fs::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
         let log_dir = self.log_dir(&p.task.project_id, &p.task.id);
@@ -246,10 +246,10 @@ impl Engine {
         executions::update(&mut tx, &execution).await?;
         slots::release(&mut tx, task_id).await?;
         if !stopped {
-            let kinds: &[StepKind] = if outcome.result.is_ok() {
-                &[StepKind::CommitWork, StepKind::Advance]
-            } else {
-                &[StepKind::Restart]
+            let kinds: &[StepKind] = match (&outcome.result, execution.role) {
+                (Ok(()), ExecutionRole::Planner) => &[StepKind::Advance],
+                (Ok(()), _) => &[StepKind::CommitWork, StepKind::Advance],
+                (Err(_), _) => &[StepKind::Restart],
             };
             self.append_work_steps(&mut tx, &task, &execution.id, kinds).await?;
         }
@@ -333,6 +333,8 @@ impl Engine {
         env.push(("FORGE_AGENT_ID".to_owned(), execution.agent_id.0.clone()));
         env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
         env.push(("FORGE_ATTEMPT".to_owned(), execution.attempt.to_string()));
+        env.push(("FORGE_ROLE".to_owned(), execution.role.to_string()));
+        env.push(("FORGE_PLAN_FILE".to_owned(), plan_file(&p.workspace).to_string_lossy().into_owned()));
         env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
         let path = tokio::select! {
             path = self.inner.login_path.get() => path,
@@ -442,18 +444,4 @@ async fn close_log(log: LogWriter) -> Result<()> {
         .await
         .map(drop)
         .map_err(|error| EngineError::io("close a log")(std::io::Error::other(error)))
-}
-
-/// The prompt of a run for a task.
-pub(crate) fn prompt_of(context: &ProjectContext, task: &TaskRow, corrections: &[Correction]) -> String {
-    let checks = context.review_config(task).ci_steps.unwrap_or_default();
-    coder_prompt(CoderPrompt {
-        number: task.number,
-        title: &task.title,
-        description: &task.description,
-        branch: &task_branch(task),
-        target: &context.target_branch(task),
-        checks: &checks,
-        corrections,
-    })
 }

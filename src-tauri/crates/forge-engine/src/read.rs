@@ -6,21 +6,22 @@ use forge_agents::LogReader;
 use forge_git::{DiffPage, DiffScope, Repo};
 use forge_model::diff::{DiffSummary, FileDiff};
 use forge_model::event::Event;
-use forge_model::execution::Execution;
+use forge_model::execution::{Execution, ExecutionRole};
 use forge_model::ids::{ExecutionId, NotificationId, ProjectId, TaskId};
 use forge_model::log::LogPage;
 use forge_model::notification::Notification;
 use forge_model::review::Review;
 use forge_model::task::Task;
 use forge_model::transition::{Transition, TransitionStep};
+use forge_model::workflow::{State, StateKind};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::steps::StepRow;
 use forge_store::table::tasks::{Filter, TaskRow};
 use forge_store::table::{events, executions, notifications, reviews, steps, tasks, transitions, workspaces};
 
 use crate::{
-    ConflictCode, Engine, EngineError, TaskPage, context::ProjectContext, error::Result,
-    executions::prompt_of, steps::name_of, workspace::read_lock,
+    ConflictCode, Engine, EngineError, TaskPage, context::ProjectContext, error::Result, steps::name_of,
+    workspace::read_lock,
 };
 
 /// Which part of a task's changes is looked at.
@@ -174,10 +175,19 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn prompt_preview(&self, id: &TaskId) -> Result<String> {
-        let mut conn = self.store().read().await?;
-        let (task, context) = self.load(&mut conn, id, None).await?;
-        let last = executions::last(&mut conn, id).await?;
-        Ok(prompt_of(&context, &task, &last.map(|row| row.corrections).unwrap_or_default()))
+        let (task, context, last) = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load(&mut conn, id, None).await?;
+            (task, context, executions::last(&mut conn, id).await?)
+        };
+        // What comes next: the plan while that is made, or was not begun; else the work.
+        let state = context.workflow.state(&task.status);
+        let begins = state.is_some_and(|state| state.kind == StateKind::Initial)
+            && context.workflow.claim_target(&task.status).is_some_and(State::plans);
+        let plans = begins || state.is_some_and(State::plans);
+        let role = if plans { ExecutionRole::Planner } else { ExecutionRole::Coder };
+        let corrections = last.filter(|row| row.execution.role == role).map(|row| row.corrections);
+        self.prompt_of(&context, &task, role, &corrections.unwrap_or_default()).await
     }
 
     /// A stretch of a log of a task: an execution's, a check's or a set-up's.

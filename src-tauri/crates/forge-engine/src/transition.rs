@@ -390,7 +390,7 @@ pub(crate) fn entry_steps(
     if let Some(left) = context.workflow.state(from) {
         hooks(&mut list, Phase::OnExit, &left.hooks.on_exit);
     }
-    let works = state.kind == StateKind::Active && state.role.is_some();
+    let works = (state.kind == StateKind::Active && state.role.is_some()) || state.plans();
     if works {
         list.push(own(StepKind::Admit, Phase::BeforeEnter.as_str(), None));
         list.push(own(StepKind::PrepareWorkspace, Phase::BeforeEnter.as_str(), None));

@@ -69,18 +69,47 @@ pub struct CoderPrompt<'a> {
     pub target: &'a str,
     /// The checks that will be run.
     pub checks: &'a [String],
+    /// The plan that was approved, Markdown.
+    pub plan: Option<&'a str>,
     /// What led to this run, oldest first.
     pub corrections: &'a [Correction],
+}
+
+/// Everything a planner's prompt is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct PlannerPrompt<'a> {
+    /// The task's number.
+    pub number: u32,
+    /// Its title.
+    pub title: &'a str,
+    /// Its description, Markdown.
+    pub description: &'a str,
+    /// The file that the plan is written to.
+    pub plan_file: &'a str,
+    /// The plan as it stands, when it is to be revised.
+    pub plan: Option<&'a str>,
+    /// What led to this run, oldest first.
+    pub corrections: &'a [Correction],
+}
+
+/// The prompt of a planner.
+#[must_use]
+pub fn planner_prompt(input: PlannerPrompt<'_>) -> String {
+    let mut text = String::from(PLANNER_RULES);
+    let _ = writeln!(text, "Write the plan to `{}` (also in `$FORGE_PLAN_FILE`).", input.plan_file);
+    write_task(&mut text, input.number, input.title, input.description);
+    if let Some(plan) = input.plan {
+        let _ = write!(text, "\n# The plan so far\n\n{}\n", plan.trim());
+    }
+    write_corrections(&mut text, input.corrections);
+    text
 }
 
 /// The prompt of a coder.
 #[must_use]
 pub fn coder_prompt(input: CoderPrompt<'_>) -> String {
     let mut text = String::from(RULES);
-    let _ = write!(text, "\n# Task #{}: {}\n", input.number, input.title);
-    if !input.description.trim().is_empty() {
-        let _ = write!(text, "\n{}\n", input.description.trim());
-    }
+    write_task(&mut text, input.number, input.title, input.description);
     let _ = write!(
         text,
         "\n# Where you are\n\nBranch `{}`, to be merged into `{}`.\n",
@@ -92,15 +121,38 @@ pub fn coder_prompt(input: CoderPrompt<'_>) -> String {
             let _ = writeln!(text, "- `{check}`");
         }
     }
-    if !input.corrections.is_empty() {
-        text.push_str("\n# What happened so far\n");
-        for correction in input.corrections {
-            text.push('\n');
-            write_correction(&mut text, correction);
-        }
+    if let Some(plan) = input.plan {
+        let _ = write!(text, "\n# The plan that was approved\n\n{}\n", plan.trim());
     }
+    write_corrections(&mut text, input.corrections);
     text
 }
+
+fn write_task(text: &mut String, number: u32, title: &str, description: &str) {
+    let _ = write!(text, "\n# Task #{number}: {title}\n");
+    if !description.trim().is_empty() {
+        let _ = write!(text, "\n{}\n", description.trim());
+    }
+}
+
+fn write_corrections(text: &mut String, corrections: &[Correction]) {
+    if corrections.is_empty() {
+        return;
+    }
+    text.push_str("\n# What happened so far\n");
+    for correction in corrections {
+        text.push('\n');
+        write_correction(text, correction);
+    }
+}
+
+const PLANNER_RULES: &str = "\
+# How you work here
+
+You plan, you do not build: look around in this git worktree and change nothing in it. Say what will be
+changed where, in which order, how it will be checked, and what is still open. A person reads the plan and
+approves it or sends it back; then somebody else does the work by it.
+";
 
 const RULES: &str = "\
 # How you work here
@@ -199,6 +251,7 @@ mod tests {
             branch: "forge/abc",
             target: "main",
             checks: &["sh test.sh".into()],
+            plan: None,
             corrections: &corrections,
         }));
     }

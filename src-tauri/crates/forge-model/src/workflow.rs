@@ -314,6 +314,13 @@ impl State {
     pub fn dispatches(&self) -> bool {
         self.role.is_some() && self.has_action(Action::DispatchRoleAgent)
     }
+
+    /// Whether its agent writes a plan that is decided on here: a gate that starts an agent and asks for
+    /// the plan.
+    #[must_use]
+    pub fn plans(&self) -> bool {
+        self.kind == StateKind::Gate && self.dispatches() && self.has_action(Action::RequirePlanComplete)
+    }
 }
 
 impl Workflow {
@@ -393,6 +400,21 @@ impl Workflow {
             StateKind::Initial => self.first_step(),
             StateKind::Backlog | StateKind::Blocked => self.first_step().or_else(|| self.work_state()),
             StateKind::Active | StateKind::Gate | StateKind::Terminal | StateKind::Custom => None,
+        }
+    }
+
+    /// Whether passing this gate means that the work was judged: the one that runs the checks, or, where none
+    /// does, one that leads to the merge.
+    #[must_use]
+    pub fn judges_work(&self, state: &State) -> bool {
+        match self.review_gate() {
+            Some(gate) => gate.name == state.name,
+            None => {
+                state.kind == StateKind::Gate
+                    && self.merge_state().is_some_and(|merge| {
+                        state.triggers.get("accept").is_some_and(|accept| accept.to == merge.name)
+                    })
+            }
         }
     }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use forge_engine::{ActionRequest, ClaimRequest, IfLocked, MoveRequest, NewTask, Place, TaskEdit};
+use forge_engine::{ActionRequest, ClaimRequest, IfLocked, MoveRequest, NewTask, Place, Plan, TaskEdit};
 use forge_model::actor::Via;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::offer::Verb;
 use forge_model::review::ReviewConfig;
 use forge_model::settings::MergeConfig;
 use forge_model::task::{ExecutionMode, Task, TaskStateConfig};
+use forge_model::time::Timestamp;
 use forge_model::transition::Transition;
 
 use super::{
@@ -230,7 +231,27 @@ input! {
     }
 }
 
+input! {
+    /// A plan to write.
+    pub struct PutPlan {
+        /// The task.
+        pub task_id: TaskId,
+        /// Markdown.
+        pub text: String,
+    }
+}
+
 answer! {
+    /// A task's plan as it stands.
+    pub struct PlanView {
+        /// Markdown; empty when nothing has been written.
+        pub text: String,
+        /// Its file.
+        pub path: String,
+        /// When it was last written.
+        pub written_at: Option<Timestamp>,
+    }
+
     /// A prompt.
     pub struct Prompt {
         /// The text.
@@ -373,6 +394,18 @@ pub(crate) async fn subtasks(api: Api, _: Via, path: TaskPath) -> Result<Page<Ta
 
 pub(crate) async fn transitions(api: Api, _: Via, path: TaskPath) -> Result<Page<Transition>, ApiError> {
     Ok(Page::whole(api.engine().transitions(&path.task_id).await?))
+}
+
+pub(crate) async fn plan(api: Api, _: Via, path: TaskPath) -> Result<PlanView, ApiError> {
+    Ok(shown(api.engine().plan(&path.task_id).await?))
+}
+
+pub(crate) async fn put_plan(api: Api, _: Via, plan: PutPlan) -> Result<PlanView, ApiError> {
+    Ok(shown(api.engine().put_plan(&plan.task_id, &plan.text).await?))
+}
+
+fn shown(plan: Plan) -> PlanView {
+    PlanView { text: plan.text, path: plan.path, written_at: plan.written_at }
 }
 
 pub(crate) async fn prompt_preview(api: Api, _: Via, path: TaskPath) -> Result<Prompt, ApiError> {

@@ -143,7 +143,7 @@ fn view(via: Via, state: WorkflowState) -> WorkflowView {
     let dispatching = workflow
         .states
         .iter()
-        .filter(|state| state.kind == StateKind::Active && state.dispatches())
+        .filter(|state| state.dispatches() && (state.kind == StateKind::Active || state.plans()))
         .map(|state| state.name.clone())
         .collect();
     let work_role = workflow.work_state().and_then(|state| state.role.clone());

@@ -4,8 +4,10 @@ use forge_model::actor::Actor;
 use forge_model::ids::TaskId;
 use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus, Verdict};
+use forge_model::workflow::Audience;
 use forge_store::Tx;
 use forge_store::table::{reviews, tasks::TaskRow, transitions};
+use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
@@ -42,6 +44,15 @@ impl Engine {
             return Err(EngineError::invalid("reason", "say what should change; it goes to the agent"));
         }
         let _hold = self.hold(id).await;
+        if decision == Decision::Approve {
+            let (task, context) = {
+                let mut conn = self.store().read().await?;
+                let (task, context) = self.load(&mut conn, id, None).await?;
+                self.awaited_review(&mut conn, &task, gate).await?;
+                (task, context)
+            };
+            self.ask_guards(&context, &task, Audience::UserOnly).await?;
+        }
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, id, None).await?;
         let review = self.awaited_review(&mut tx, &task, gate).await?;
@@ -58,7 +69,12 @@ impl Engine {
         Ok(())
     }
 
-    async fn awaited_review(&self, tx: &mut Tx, task: &TaskRow, gate: Option<&str>) -> Result<Review> {
+    async fn awaited_review(
+        &self,
+        tx: &mut SqliteConnection,
+        task: &TaskRow,
+        gate: Option<&str>,
+    ) -> Result<Review> {
         let last = reviews::last(tx, &task.id).await?;
         let here =
             last.filter(|review| review.status == ReviewStatus::AwaitingHuman && review.state == task.status);
@@ -82,7 +98,8 @@ impl Engine {
     ) -> Result<()> {
         let accept =
             context.workflow.state(&review.state).and_then(|state| state.triggers.get("accept").cloned());
-        self.pass_review(tx, task, &mut review, Verdict::Pass, actor.clone(), reason.clone()).await?;
+        self.pass_review(tx, context, task, &mut review, Verdict::Pass, actor.clone(), reason.clone())
+            .await?;
         if let Some(accept) = accept {
             let mut mv = Move::by_user(&accept.to, "accept", actor);
             mv.reason = reason;

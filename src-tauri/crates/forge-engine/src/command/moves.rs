@@ -107,8 +107,8 @@ impl Engine {
                 Some(Trouble::new(AnnotationType::Manual, message).annotation(&task.status, self.now()));
         }
         let starts_agent = match target {
-            Some(state) if state.dispatches() && state.kind == StateKind::Active => {
-                self.has_agent(&mut tx, &context, &task).await?
+            Some(state) if state.dispatches() && (state.kind == StateKind::Active || state.plans()) => {
+                self.has_agent(&mut tx, state.role.as_deref(), &task).await?
             }
             _ => false,
         };
@@ -126,8 +126,8 @@ impl Engine {
         Ok(())
     }
 
-    async fn has_agent(&self, tx: &mut Tx, context: &ProjectContext, task: &TaskRow) -> Result<bool> {
-        let Some(role) = context.work_role() else { return Ok(false) };
+    async fn has_agent(&self, tx: &mut Tx, role: Option<&str>, task: &TaskRow) -> Result<bool> {
+        let Some(role) = role else { return Ok(false) };
         Ok(roles::holder(tx, &task.id, role).await?.is_some_and(|holder| holder.kind == HolderKind::Agent))
     }
 
@@ -251,6 +251,12 @@ impl Engine {
             }
         }
         roles::put(&mut tx, id, &role, Some(&holder)).await?;
+        // Who plans a task that nobody else was named for also does it.
+        if let Some(work) = context.work_role().filter(|work| *work != role)
+            && roles::holder(&mut tx, id, work).await?.is_none()
+        {
+            roles::put(&mut tx, id, work, Some(&holder)).await?;
+        }
         let mv = Move::by_user(&target.name, "claim", actor);
         self.apply(&mut tx, &context, &mut task, mv).await?;
         tx.commit().await?;

@@ -170,10 +170,11 @@ impl Engine {
         }
         let Some(RoleHolder { kind: HolderKind::Agent, id }) = holder else { return Ok(None) };
         let works = context.work_role() == Some(role);
-        if !works {
+        let plans = context.workflow.states.iter().any(|s| s.role.as_deref() == Some(role) && s.plans());
+        if !works && !plans {
             return Ok(Some(finding(
                 &path,
-                "only a person can hold a role other than the one that does the work; give it to \"user\"",
+                "only a person can hold a role other than those that plan or do the work; give it to \"user\"",
             )));
         }
         let known = match id {

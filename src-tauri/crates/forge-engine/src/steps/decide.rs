@@ -44,25 +44,50 @@ impl Engine {
         let Some(state) = s.context.workflow.state(&s.task.status).cloned() else {
             return Ok(End::skipped("no such state"));
         };
-        if self.person_must_decide(tx, s, &state).await? {
+        if state.plans() && self.agent_holds(tx, s, &state).await? {
+            return Ok(End::skipped("decided once the plan is written"));
+        }
+        let accepted = self.decide_running(tx, s, &state, &mut review).await?;
+        match (accepted, state.triggers.get("accept")) {
+            (false, _) => Ok(End::Ok(Some("waits for a person".to_owned()))),
+            (true, Some(accept)) => {
+                Ok(End::go(Move::cascade(&accept.to, "accept", Cause::Review, &s.transition)))
+            }
+            (true, None) => Ok(End::Ok(Some("passed; the state declares no accept".to_owned()))),
+        }
+    }
+
+    async fn agent_holds(&self, tx: &mut Tx, s: &Stepping, state: &State) -> Result<bool> {
+        let Some(role) = &state.role else { return Ok(false) };
+        let holder = roles::holder(tx, &s.task.id, role).await?;
+        Ok(holder.is_some_and(|holder| holder.kind == HolderKind::Agent))
+    }
+
+    /// Passes a running review (true), or lets it wait for a person (false).
+    pub(super) async fn decide_running(
+        &self,
+        tx: &mut Tx,
+        s: &mut Stepping,
+        state: &State,
+        review: &mut Review,
+    ) -> Result<bool> {
+        if self.person_must_decide(tx, s, state).await? {
             review.status = ReviewStatus::AwaitingHuman;
-            reviews::update(tx, &review).await?;
+            reviews::update(tx, review).await?;
             let facts = json!({ "attempt_number": review.attempt_number });
             self.emit(tx, EventType::ReviewAwaitingHuman, &s.task, review.id.as_str(), &facts).await?;
             self.emit(tx, EventType::TaskAwaitingHuman, &s.task, s.task.id.as_str(), &facts).await?;
             let body = format!("{} waits for your decision.", state.display_name);
             let cause = format!("awaiting:{}", review.id);
             self.notify(tx, &s.context, &s.task, NotificationKind::AwaitingHuman, &body, &cause).await?;
-            return Ok(End::Ok(Some("waits for a person".to_owned())));
+            return Ok(false);
         }
         let in_cycle = s.task.review_passed_at.is_some();
         let verdict = if in_cycle { Verdict::PassCiOnly } else { Verdict::Pass };
         let decider = Actor::System { cause: Cause::Review };
-        self.pass_review(tx, &mut s.task, &mut review, verdict, decider, None).await?;
-        match state.triggers.get("accept") {
-            Some(accept) => Ok(End::go(Move::cascade(&accept.to, "accept", Cause::Review, &s.transition))),
-            None => Ok(End::Ok(Some("passed; the state declares no accept".to_owned()))),
-        }
+        let context = std::sync::Arc::clone(&s.context);
+        self.pass_review(tx, &context, &mut s.task, review, verdict, decider, None).await?;
+        Ok(true)
     }
 
     async fn person_must_decide(&self, tx: &mut Tx, s: &Stepping, state: &State) -> Result<bool> {
@@ -87,10 +112,16 @@ impl Engine {
             })
     }
 
-    /// Writes that a review passed. Outside a conflict-fix cycle that is a boundary for the budgets.
+    /// Writes that a review passed. Where the work was judged, outside a conflict-fix cycle, that is a
+    /// boundary for the budgets.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the facts of one decision; a struct would only rename them"
+    )]
     pub(crate) async fn pass_review(
         &self,
         tx: &mut Tx,
+        context: &ProjectContext,
         task: &mut TaskRow,
         review: &mut Review,
         verdict: Verdict,
@@ -104,7 +135,7 @@ impl Engine {
         review.reason = reason;
         review.finished_at = Some(now);
         reviews::update(tx, review).await?;
-        if task.review_passed_at.is_none() {
+        if task.review_passed_at.is_none() && judges(context, &review.state) {
             task.review_passed_at = Some(now);
             boundary::reset(tx, task).await?;
             tasks::update(tx, task, now).await?;
@@ -142,8 +173,10 @@ impl Engine {
         from: &TransitionRow,
         rejection: Rejection,
     ) -> Result<End> {
+        // A plan that is sent back is no failed attempt at the work.
+        let counted = judges(context, &task.status);
         let budget = boundary::budget(tx, context, task).await?.get(BudgetKind::Review);
-        if !budget.allows() {
+        if counted && !budget.allows() {
             let message =
                 format!("{} ({} of {} retries are used)", rejection.reason, budget.used, budget.limit);
             let mut trouble = Trouble::new(AnnotationType::ReviewBudgetExhausted, message);
@@ -160,12 +193,13 @@ impl Engine {
             }
         };
         mv.reason = Some(rejection.reason);
-        mv.rejection = true;
-        mv.carry = Carry {
-            corrections: vec![rejection.correction],
-            cause: Some(format!("review retry {} of {}", budget.used + 1, budget.limit)),
-            ..Carry::default()
+        mv.rejection = counted;
+        let cause = if counted {
+            format!("review retry {} of {}", budget.used + 1, budget.limit)
+        } else {
+            "sent back".to_owned()
         };
+        mv.carry = Carry { corrections: vec![rejection.correction], cause: Some(cause), ..Carry::default() };
         Ok(End::go(mv))
     }
 
@@ -261,4 +295,9 @@ impl Engine {
         self.notify(tx, &s.context, &s.task, NotificationKind::Blocked, &body, &cause).await?;
         Ok(End::ok())
     }
+}
+
+/// Whether passing or failing a gate is a judgement of the work.
+fn judges(context: &ProjectContext, state: &str) -> bool {
+    context.workflow.state(state).is_some_and(|state| context.workflow.judges_work(state))
 }

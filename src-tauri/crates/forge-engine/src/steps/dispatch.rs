@@ -105,12 +105,16 @@ impl Engine {
                 state.role.as_deref().unwrap_or("of this state")
             )));
         };
-        if state.kind != StateKind::Active {
-            return Ok(End::skipped(format!(
-                "agents are started in active states; {} is a {}",
-                state.name, state.kind
-            )));
-        }
+        let role = match state.kind {
+            StateKind::Active => ExecutionRole::Coder,
+            _ if state.plans() => ExecutionRole::Planner,
+            kind => {
+                return Ok(End::skipped(format!(
+                    "agents are started to work or to plan; {} is a {kind}",
+                    state.name
+                )));
+            }
+        };
         if let Some(open) = executions::open(tx, Some(std::slice::from_ref(&s.task.id))).await?.first() {
             return Ok(End::Ok(Some(format!("execution {} runs already", open.execution.id))));
         }
@@ -145,9 +149,9 @@ impl Engine {
                 id: id.clone(),
                 task_id: s.task.id.clone(),
                 subtask_id: None,
-                role: ExecutionRole::Coder,
+                role,
                 agent_id: agent.id.clone(),
-                attempt: executions::count(tx, &s.task.id, ExecutionRole::Coder.as_str()).await? + 1,
+                attempt: executions::count(tx, &s.task.id, role.as_str()).await? + 1,
                 status: ExecutionStatus::Starting,
                 parent_execution_id: previous.map(|row| row.execution.id),
                 session_id: None,

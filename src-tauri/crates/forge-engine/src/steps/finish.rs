@@ -7,15 +7,18 @@ use forge_model::actor::Actor;
 use forge_model::budget::BudgetKind;
 use forge_model::execution::Execution;
 use forge_model::prompt::Correction;
+use forge_model::review::ReviewStatus;
 use forge_model::task::{AnnotationType, DiffStat};
-use forge_model::workflow::Audience;
-use forge_store::table::{executions, tasks, workspaces};
+use forge_model::workflow::{Audience, State};
+use forge_store::table::{executions, reviews, steps, tasks, workspaces};
 use serde_json::json;
 
 use super::{Effect, End, Stepping};
 use crate::{
     Engine, EngineError, boundary,
+    context::backup_prefix,
     error::Result,
+    plan::{read_plan, write_plan},
     transition::{Carry, Move, Trouble},
 };
 
@@ -78,6 +81,9 @@ impl Engine {
         let Some((execution, _)) = self.finished_execution(s).await? else {
             return Ok(End::skipped("no execution"));
         };
+        if s.context.workflow.state(&s.task.status).is_some_and(State::plans) {
+            return self.advance_plan(s, &execution).await;
+        }
         let unchanged = s.task.diff_stat.is_none_or(|stat| stat.files == 0);
         if unchanged && s.task.review_passed_at.is_none() && execution.cause != ASKED_ABOUT_NO_CHANGE {
             let carry = Carry {
@@ -105,6 +111,58 @@ impl Engine {
         mv.carry.note = unchanged.then(|| "no changes".to_owned());
         mv.reason = execution.summary;
         Ok(End::go(mv))
+    }
+
+    /// The plan is what the planner wrote to its file, else what it said last. Whatever it changed in the
+    /// worktree goes: a plan changes nothing.
+    async fn advance_plan(&self, s: &Stepping, execution: &Execution) -> Result<End> {
+        let workspace = {
+            let mut conn = self.store().read().await?;
+            workspaces::last(&mut conn, &s.task.id).await?
+        };
+        let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
+        if let Some(before) = &execution.before_commit {
+            let repo = self.repo(&s.context).await?;
+            let worktree = Path::new(&workspace.path);
+            repo.discard_changes(worktree, &workspace.branch, before, &[], &backup_prefix(&s.task)).await?;
+        }
+        if read_plan(&workspace).await?.is_none() {
+            match execution.summary.as_deref().filter(|said| !said.trim().is_empty()) {
+                Some(said) => write_plan(&workspace, said).await?,
+                None => {
+                    let reason = "no plan has been written".to_owned();
+                    let correction = Correction::GuardRefused { reason: reason.clone() };
+                    let trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+                    return self.send_back_in_place(s, correction, "asked for the plan", trouble).await;
+                }
+            }
+        }
+        let mut tx = self.store().write().await?;
+        let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
+        let current = steps::next(&mut tx, &s.task.id).await?.is_some_and(|step| step.id == s.step.id);
+        let state = s.context.workflow.state(&s.task.status).cloned();
+        let (Some(state), Some(mut review)) = (state, reviews::last(&mut tx, &s.task.id).await?) else {
+            return Ok(End::skipped("nothing waits for the plan"));
+        };
+        if !current || task.status != s.task.status || review.status != ReviewStatus::Running {
+            return Ok(End::Interrupted);
+        }
+        let mut here = Stepping {
+            step: s.step.clone(),
+            task,
+            context: std::sync::Arc::clone(&s.context),
+            transition: s.transition.clone(),
+        };
+        let accepted = self.decide_running(&mut tx, &mut here, &state, &mut review).await?;
+        tx.commit().await?;
+        match (accepted, state.triggers.get("accept")) {
+            (true, Some(accept)) => {
+                let actor = Actor::Agent { id: execution.agent_id.clone() };
+                Ok(End::go(Move::by_engine(&accept.to, "accept", actor)))
+            }
+            (true, None) => Ok(End::Ok(Some("passed; the state declares no accept".to_owned()))),
+            (false, _) => Ok(End::Ok(Some("the plan waits for a person".to_owned()))),
+        }
     }
 
     /// Another turn with the reason, paid from the execution budget; blocked when that is spent.
@@ -136,15 +194,12 @@ impl Engine {
         let mut effects: Vec<Effect> = Vec::new();
         let mut tx = self.store().write().await?;
         let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
-        let still_current = forge_store::table::steps::next(&mut tx, &s.task.id)
-            .await?
-            .is_some_and(|step| step.id == s.step.id);
+        let still_current = steps::next(&mut tx, &s.task.id).await?.is_some_and(|step| step.id == s.step.id);
         if !still_current || task.status != s.task.status {
             return Ok(End::Interrupted);
         }
         let reason = carry.cause.clone();
-        forge_store::table::steps::skip_open(&mut tx, &s.task.id, "the agent gets another turn", self.now())
-            .await?;
+        steps::skip_open(&mut tx, &s.task.id, "the agent gets another turn", self.now()).await?;
         let mut again = Stepping {
             step: s.step.clone(),
             task,

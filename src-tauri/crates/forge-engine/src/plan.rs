@@ -1,0 +1,159 @@
+//! The plan of a task: a file beside its worktree that a planner writes, a person decides on, and the coder
+//! is told.
+
+use std::path::{Path, PathBuf};
+
+use forge_model::execution::ExecutionRole;
+use forge_model::ids::TaskId;
+use forge_model::prompt::{CoderPrompt, Correction, PlannerPrompt, coder_prompt, planner_prompt};
+use forge_model::time::Timestamp;
+use forge_model::workspace::Workspace;
+use forge_store::table::{tasks::TaskRow, workspaces};
+
+use crate::{
+    ConflictCode, Engine, EngineError,
+    context::{ProjectContext, task_branch},
+    error::Result,
+    executions::task_folder,
+};
+
+const PLAN_FILE: &str = "plan.md";
+/// A plan longer than this is not read by anybody.
+const MAX_PLAN_BYTES: usize = 256 * 1024;
+/// How much of a plan a prompt carries.
+const PLAN_IN_PROMPT_BYTES: usize = 64 * 1024;
+
+/// A task's plan as it stands.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Markdown; empty when nothing has been written.
+    pub text: String,
+    /// Its file.
+    pub path: String,
+    /// When it was last written.
+    pub written_at: Option<Timestamp>,
+}
+
+/// Where the plan of a task is, or will be.
+pub(crate) fn plan_file(workspace: &Workspace) -> PathBuf {
+    task_folder(workspace).join(PLAN_FILE)
+}
+
+/// The plan, when there is one that says something.
+pub(crate) async fn read_plan(workspace: &Workspace) -> Result<Option<String>> {
+    let path = plan_file(workspace);
+    let bytes = match tokio::fs::read(&path).await {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(EngineError::io(format!("read {}", path.display()))(error)),
+    };
+    let text = String::from_utf8_lossy(bytes.get(..MAX_PLAN_BYTES).unwrap_or(&bytes)).into_owned();
+    Ok((!text.trim().is_empty()).then_some(text))
+}
+
+/// Replaces the plan whole: a reader sees the old one or the new one.
+pub(crate) async fn write_plan(workspace: &Workspace, text: &str) -> Result<()> {
+    let path = plan_file(workspace);
+    let next = path.with_extension("md.next");
+    let write = async {
+        tokio::fs::write(&next, text).await?;
+        tokio::fs::rename(&next, &path).await
+    };
+    write.await.map_err(EngineError::io(format!("write {}", path.display())))
+}
+
+fn head(text: &str, most: usize) -> &str {
+    let cut = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text.get(..cut).unwrap_or(text)
+}
+
+impl Engine {
+    /// A task's plan.
+    ///
+    /// # Errors
+    /// `NotFound`, also when the task never had a worktree.
+    pub async fn plan(&self, id: &TaskId) -> Result<Plan> {
+        let workspace = self.workspace(id).await?;
+        let path = plan_file(&workspace);
+        let written_at = match tokio::fs::metadata(&path).await.and_then(|facts| facts.modified()) {
+            Ok(time) => {
+                let since = time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+                Some(Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+            }
+            Err(_) => None,
+        };
+        let text = read_plan(&workspace).await?.unwrap_or_default();
+        Ok(Plan { text, path: path.to_string_lossy().into_owned(), written_at })
+    }
+
+    /// Writes a task's plan by a person's hand.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid` for a text that is too long, `WorkspaceMissing`.
+    pub async fn put_plan(&self, id: &TaskId, text: &str) -> Result<Plan> {
+        if text.len() > MAX_PLAN_BYTES {
+            return Err(EngineError::invalid("text", format!("must be at most {MAX_PLAN_BYTES} bytes")));
+        }
+        let workspace = self.workspace(id).await?;
+        if !Path::new(&workspace.path).is_dir() {
+            return Err(EngineError::conflict(
+                ConflictCode::WorkspaceMissing,
+                "the task has no worktree: start it first",
+            ));
+        }
+        write_plan(&workspace, text).await?;
+        let mut tx = self.store().write().await?;
+        let (task, _) = self.load(&mut tx, id, None).await?;
+        self.emit(
+            &mut tx,
+            forge_model::event::EventType::TaskUpdated,
+            &task,
+            id.as_str(),
+            &serde_json::json!({ "plan": true }),
+        )
+        .await?;
+        tx.commit().await?;
+        self.plan(id).await
+    }
+
+    /// The prompt of a run for a task.
+    pub(crate) async fn prompt_of(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        role: ExecutionRole,
+        corrections: &[Correction],
+    ) -> Result<String> {
+        let workspace = {
+            let mut conn = self.store().read().await?;
+            workspaces::last(&mut conn, &task.id).await?
+        };
+        let plan = match &workspace {
+            Some(workspace) => read_plan(workspace).await?,
+            None => None,
+        };
+        let plan = plan.as_deref().map(|text| head(text, PLAN_IN_PROMPT_BYTES));
+        if role == ExecutionRole::Planner {
+            let file = workspace.as_ref().map(plan_file).unwrap_or_else(|| PathBuf::from(PLAN_FILE));
+            return Ok(planner_prompt(PlannerPrompt {
+                number: task.number,
+                title: &task.title,
+                description: &task.description,
+                plan_file: &file.to_string_lossy(),
+                plan,
+                corrections,
+            }));
+        }
+        let checks = context.review_config(task).ci_steps.unwrap_or_default();
+        Ok(coder_prompt(CoderPrompt {
+            number: task.number,
+            title: &task.title,
+            description: &task.description,
+            branch: &task_branch(task),
+            target: &context.target_branch(task),
+            checks: &checks,
+            plan,
+            corrections,
+        }))
+    }
+}
