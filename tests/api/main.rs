@@ -8,3 +8,4 @@ mod forge;
 mod life;
 mod refusals;
 mod routes;
+mod workflows;
