@@ -1229,6 +1229,16 @@ export type PatchSettings = {
 	project_id: ProjectId,
 } & { [key in string]: unknown };
 
+/**  A task's plan as it stands. */
+export type PlanView = {
+	/**  Markdown; empty when nothing has been written. */
+	text: string,
+	/**  Its file. */
+	path: string,
+	/**  When it was last written. */
+	written_at: string | null,
+};
+
 /**  One of Forge's own actions, run at an event. */
 export type PluginHook = {
 	/**  Which. */
@@ -1339,6 +1349,14 @@ export type ProjectSettings = {
 /**  A prompt. */
 export type Prompt = {
 	/**  The text. */
+	text: string,
+};
+
+/**  A plan to write. */
+export type PutPlan = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Markdown. */
 	text: string,
 };
 
@@ -2258,6 +2276,10 @@ export interface Operations {
   task_transitions: { input: TaskPath; output: Page<Transition> };
   /** What the next run of the agent would be told. */
   task_prompt_preview: { input: TaskPath; output: Prompt };
+  /** The plan that was written for a task. */
+  task_plan: { input: TaskPath; output: PlanView };
+  /** Writes a task's plan by hand. */
+  task_plan_put: { input: PutPlan; output: PlanView };
   /** Tasks that need the person, oldest first. */
   attention: { input: Limited; output: Page<Task> };
   /** Every attempt at passing a gate. */
@@ -2338,6 +2360,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   task_subtasks: (input) => [`task:${input.task_id}`],
   task_transitions: (input) => [`task:${input.task_id}`],
   task_prompt_preview: (input) => [`task:${input.task_id}`],
+  task_plan: (input) => [`task:${input.task_id}`],
   attention: () => ["attention"],
   task_reviews: (input) => [`task:${input.task_id}`],
   task_executions: (input) => [`task:${input.task_id}`],

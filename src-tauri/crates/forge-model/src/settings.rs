@@ -2,7 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use crate::{contract, hook::LifecycleHooks, names, review::ReviewConfig, workflow::Finding};
+use crate::{
+    contract,
+    hook::LifecycleHooks,
+    names,
+    review::ReviewConfig,
+    workflow::{Finding, shape_findings},
+};
 
 /// How many agents may run in one project at once, unless said otherwise.
 pub const DEFAULT_MAX_CONCURRENT: u32 = 4;
@@ -217,7 +223,12 @@ pub fn merge_patch(target: &mut Value, patch: &Value) {
 /// Every finding with the path of its field.
 pub fn parse_settings(value: &Value) -> Result<ProjectSettings, Vec<Finding>> {
     let settings: ProjectSettings = serde_path_to_error::deserialize(value).map_err(|error| {
-        vec![Finding { path: error.path().to_string(), message: error.inner().to_string() }]
+        // The walk finds everything at once; deserialisation stops at the first and may see more in it.
+        let mut findings = shape_findings::<ProjectSettings>(value, "");
+        if findings.is_empty() {
+            findings.push(Finding::new(error.path().to_string(), error.inner().to_string()));
+        }
+        findings
     })?;
     let mut findings = settings.review_config.findings("review_config");
     findings.extend(settings.lifecycle_hooks.findings("lifecycle_hooks"));
@@ -277,5 +288,26 @@ mod tests {
         );
         assert_eq!(path(json!({ "review_config": { "ci_steps": "npm test" } })), "review_config.ci_steps");
         assert_eq!(path(json!({ "colour": 1 })), "colour");
+    }
+
+    #[test]
+    fn findings_come_all_at_once() {
+        let bad = json!({
+            "colour": 1,
+            "max_concurrent": "many",
+            "lifecycle_hooks": { "before_work": [{ "type": "script", "comand": "x" }], "before_dinner": [] },
+            "copy_files": [{ "pattern": ".env", "mode": "steal" }]
+        });
+        let mut paths: Vec<String> = parse_settings(&bad).unwrap_err().into_iter().map(|f| f.path).collect();
+        paths.sort();
+        for path in [
+            "colour",
+            "copy_files[0].mode",
+            "lifecycle_hooks.before_dinner",
+            "lifecycle_hooks.before_work[0].comand",
+            "max_concurrent",
+        ] {
+            assert!(paths.iter().any(|found| found == path), "{path} in {paths:?}");
+        }
     }
 }
