@@ -290,6 +290,25 @@ mod tests {
         assert_eq!(different.len(), SEEDS.count());
     }
 
+    /// The rule of reachability reads the JSON; the engine walks [`Workflow::edges`]. They agree.
+    #[test]
+    fn every_state_is_led_to_by_the_edges() {
+        for seed in SEEDS {
+            let workflow = random_workflow(seed);
+            let edges = workflow.edges();
+            let starts =
+                [workflow.initial(), workflow.blocked(), workflow.state(&workflow.cancellation_state)];
+            let mut open: Vec<&str> = starts.into_iter().flatten().map(|state| state.name.as_str()).collect();
+            let mut reached = BTreeSet::new();
+            while let Some(name) = open.pop() {
+                if reached.insert(name) {
+                    open.extend(edges.iter().filter(|edge| edge.from == name).map(|edge| edge.to.as_str()));
+                }
+            }
+            assert_eq!(reached.len(), workflow.states.len(), "seed {seed}");
+        }
+    }
+
     /// What never comes up would never be tested.
     #[test]
     fn everything_that_may_stand_comes_up() {

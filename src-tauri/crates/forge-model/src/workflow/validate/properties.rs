@@ -193,7 +193,7 @@ proptest! {
                 }
             }
             Ok(parsed) => {
-                // What was accepted stays acceptable, and every state is really led to.
+                // What was accepted is accepted again as it was written down.
                 let again = parse_value(serde_json::to_value(&parsed.workflow).unwrap());
                 prop_assert_eq!(again.map(|again| again.workflow), Ok(parsed.workflow));
             }
