@@ -18,6 +18,8 @@ mod diff;
 mod discard;
 mod error;
 mod facts;
+#[cfg(test)]
+mod flows;
 pub mod guard;
 mod identity;
 mod index;

@@ -101,4 +101,20 @@ mod tests {
         let in_use = repo.delete_branch("main", &second).await;
         assert!(matches!(in_use, Err(GitError::BranchCheckedOut { .. })));
     }
+
+    #[tokio::test]
+    async fn a_branch_in_use_is_known_also_while_it_is_rebased() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        sandbox.git(&["branch", "free"]);
+        sandbox.git(&["switch", "-qc", "topic"]);
+        sandbox.commit("ours", &[("a", "ours")]);
+        sandbox.git(&["switch", "-q", "main"]);
+        sandbox.commit("theirs", &[("a", "theirs")]);
+        sandbox.git(&["switch", "-q", "topic"]);
+        assert!(!sandbox.try_git_at(repo.root(), &["rebase", "-q", "main"]).0);
+        assert!(repo.is_checked_out("topic").await.unwrap());
+        assert!(!repo.is_checked_out("free").await.unwrap());
+        assert!(!repo.is_checked_out("nothing").await.unwrap());
+    }
 }

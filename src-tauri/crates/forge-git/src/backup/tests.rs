@@ -184,3 +184,33 @@ async fn an_unresolved_merge_is_backed_up_with_its_markers() {
     let kept = sandbox.git_out(&["show", &format!("{}:a", backup.commit)]);
     assert!(kept.contains("<<<<<<<") && kept.contains("theirs"), "{kept}");
 }
+
+#[tokio::test]
+async fn old_backups_of_all_tasks_are_pruned_and_newer_ones_kept() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let at = async |seconds: &str| {
+        let git = sandbox.git.clone().with_env("GIT_COMMITTER_DATE", format!("{seconds} +0000"));
+        Repo::open(&git, repo.root()).await.unwrap()
+    };
+    let (old, new) = (at("1000000000").await, at("1000000100").await);
+    for (number, (repo, task)) in [(&old, "1"), (&new, "1"), (&old, "2")].into_iter().enumerate() {
+        sandbox.write("a", format!("{number}"));
+        let prefix = format!("refs/forge/backup/task-{task}");
+        repo.backup_worktree(repo.root(), &prefix, "m").await.unwrap().unwrap();
+    }
+    // An old commit that is kept since later.
+    let commit = repo.resolve("refs/forge/backup/task-2/1").await.unwrap().unwrap();
+    new.next_number("refs/forge/backup/task-3", &commit).await.unwrap();
+    assert_eq!(repo.prune_backups("refs/forge/backup", 1_000_000_000_000).await.unwrap(), []);
+    let gone = repo.prune_backups("refs/forge/backup/", 1_000_000_000_001).await.unwrap();
+    let names: Vec<&str> = gone.iter().map(|backup| backup.ref_name.as_str()).collect();
+    assert_eq!(names, ["refs/forge/backup/task-1/1", "refs/forge/backup/task-2/1"]);
+    assert_eq!(
+        (gone[1].files, gone[1].at_ms, gone[1].commit.as_str()),
+        (1, 1_000_000_000_000, commit.as_str())
+    );
+    let left = sandbox.git_out(&["for-each-ref", "--format=%(refname)", "refs/forge"]);
+    assert_eq!(left, "refs/forge/backup/task-1/2\nrefs/forge/backup/task-3/1");
+    assert_eq!(repo.prune_backups("refs/forge/backup", 1_000_000_101_000).await.unwrap().len(), 2);
+}

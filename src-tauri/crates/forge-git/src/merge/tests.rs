@@ -317,3 +317,33 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn work_is_contained_by_ancestry_or_by_content() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let contained = async |commit: &str| repo.is_contained(commit, "main").await.unwrap();
+    sandbox.git(&["switch", "-qc", "topic"]);
+    assert!(contained("topic").await);
+    sandbox.commit("one", &[("b", "1\n")]);
+    sandbox.commit("two", &[("b", "2\n"), ("c", "c\n")]);
+    assert!(!contained("topic").await, "ahead");
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.commit("other", &[("a", "other\n")]);
+    assert!(!contained("topic").await, "diverged");
+    sandbox.git(&["merge", "-q", "--squash", "topic"]);
+    sandbox.git(&["commit", "-qm", "squashed"]);
+    assert!(!repo.is_ancestor("topic", "main").await.unwrap());
+    assert!(contained("topic").await, "squashed");
+    sandbox.commit("later", &[("d", "d\n")]);
+    assert!(contained("topic").await, "squashed, and the target went on");
+    sandbox.commit("undone", &[("c", "changed\n")]);
+    assert!(!contained("topic").await, "what it did was changed since: somebody has to look");
+    sandbox.git(&["merge", "-q", "-s", "ours", "topic"]);
+    assert!(contained("topic").await, "merged");
+    sandbox.git(&["switch", "-q", "--orphan", "unrelated"]);
+    sandbox.commit("unrelated", &[("z", "z")]);
+    assert!(!contained("unrelated").await);
+    let unknown = repo.is_contained("nothing", "main").await;
+    assert!(matches!(unknown, Err(GitError::UnknownRevision { .. })));
+}
