@@ -2,9 +2,10 @@
  * The sidebar's places, in order. A feature that has a screen of its own adds a line here, its
  * pattern in router.ts and its component in screens.tsx.
  */
-import { Bot, Inbox, Settings, SquareKanban } from "lucide-react";
+import { Bot, FolderGit2, Inbox, Settings, SquareKanban } from "lucide-react";
 import type { ComponentType, ReactNode } from "react";
 import { AttentionCount } from "#ui/features/attention/AttentionCount.tsx";
+import { WorkspacesCount } from "#ui/features/workspaces/WorkspacesCount.tsx";
 import type en from "#ui/i18n/en.json";
 import { formatRoute, type RouteName } from "./router.ts";
 
@@ -36,6 +37,15 @@ export const navItems: readonly NavItem[] = [
     keys: "g a",
     href: () => formatRoute("attention"),
     Count: AttentionCount,
+    place: "top",
+  },
+  {
+    route: "workspaces",
+    label: "workspaces",
+    icon: <FolderGit2 />,
+    keys: "g w",
+    href: () => formatRoute("workspaces"),
+    Count: WorkspacesCount,
     place: "top",
   },
   {

@@ -10,6 +10,7 @@ export const patterns = {
   board: "/board/:project",
   task: "/task/:project/:number",
   attention: "/attention",
+  workspaces: "/workspaces",
   agents: "/agents",
   settings: "/settings",
   projectSettings: "/settings/project/:project",

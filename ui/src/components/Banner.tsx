@@ -8,6 +8,8 @@ export interface BannerProps {
   readonly tone: BannerTone;
   readonly title: string;
   readonly children?: ReactNode;
+  /** Instead of the tone's own: what kind of thing it is about. */
+  readonly icon?: ReactNode;
   /** What proves it: a CodeBlock, a list of files. */
   readonly evidence?: ReactNode;
   /** Leads to the evidence while it is not shown. */
@@ -23,7 +25,7 @@ const icons: Readonly<Record<BannerTone, ReactNode>> = {
 };
 
 /** Stays until its cause is gone. */
-export function Banner({ tone, title, children, evidence, more, actions }: BannerProps) {
+export function Banner({ tone, title, children, icon, evidence, more, actions }: BannerProps) {
   return (
     <section
       className={styles.banner}
@@ -32,7 +34,7 @@ export function Banner({ tone, title, children, evidence, more, actions }: Banne
       aria-label={title}
     >
       <span className={styles.icon} aria-hidden>
-        {icons[tone]}
+        {icon ?? icons[tone]}
       </span>
       {/* Without evidence it is a line: the words, and beside them what can be done. */}
       <div className={styles.content} data-line={!evidence || undefined}>

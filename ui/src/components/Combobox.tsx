@@ -12,6 +12,9 @@ export interface ComboboxProps<Value extends string> {
   readonly onChange: (value: Value | null) => void;
   readonly placeholder?: string;
   readonly disabled?: boolean;
+  readonly autoFocus?: boolean;
+  /** The options are what somebody else found for this text; they are not filtered here again. */
+  readonly onSearch?: (text: string) => void;
 }
 
 /** A select one types into: for lists too long to scan. */
@@ -23,6 +26,8 @@ export function Combobox<Value extends string>({
   onChange,
   placeholder,
   disabled = false,
+  autoFocus = false,
+  onSearch,
 }: ComboboxProps<Value>) {
   const { t } = useTranslation();
   const chosen = options.find((option) => option.value === value) ?? null;
@@ -39,9 +44,15 @@ export function Combobox<Value extends string>({
         disabled={disabled}
         isItemEqualToValue={(one, other) => one.value === other.value}
         onValueChange={(next) => onChange(next?.value ?? null)}
+        {...(onSearch ? { filter: null, onInputValueChange: onSearch } : {})}
       >
         <div className={styles.combo}>
-          <Base.Input className={styles.input} placeholder={placeholder} aria-label={label} />
+          <Base.Input
+            className={styles.input}
+            placeholder={placeholder}
+            aria-label={label}
+            autoFocus={autoFocus}
+          />
           <Base.Trigger className={styles.comboIcon} aria-label={t("action.openList")}>
             <ChevronsUpDown />
           </Base.Trigger>

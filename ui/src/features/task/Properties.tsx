@@ -15,7 +15,7 @@ import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { Elapsed } from "#ui/components/Elapsed.tsx";
 import { compact, money } from "./numbers.ts";
-import { isClearable } from "./state.ts";
+import { isSaid } from "./state.ts";
 import type { Action } from "./useAction.ts";
 import styles from "./Properties.module.css";
 
@@ -173,7 +173,7 @@ export function Properties({
           </span>
         </p>
       )}
-      {!live && task.waiting && !isClearable(task.waiting) && (
+      {!live && task.waiting && !isSaid(task.waiting) && (
         <p className={styles.live}>
           <span className={styles.activity}>{task.waiting.message}</span>
           <span className={styles.since}>

@@ -1,13 +1,16 @@
-import { Ellipsis, Maximize2, Play, Square, X } from "lucide-react";
+import { ChevronRight, Ellipsis, Maximize2, Play, Square, X } from "lucide-react";
 import { useTranslation } from "react-i18next";
+import { useOp } from "#ui/api/client.ts";
 import type { Task, WorkflowView } from "#ui/api/generated.ts";
 import { glyphOf } from "#ui/app/stateKinds.ts";
 import { statesOf } from "#ui/app/useStates.ts";
+import { useTaskHref } from "#ui/app/useTaskHref.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Menu } from "#ui/components/Menu.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
+import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { Title } from "./Title.tsx";
 import { Properties } from "./Properties.tsx";
 import type { Action } from "./useAction.ts";
@@ -66,6 +69,26 @@ function MainButton({ action, actions }: { action: Action; actions: TaskActions 
   );
 }
 
+/** The task that this one is part of. */
+function ParentChip({ projectId, parentId }: { projectId: string; parentId: string }) {
+  const { t } = useTranslation();
+  const href = useTaskHref();
+  const parent = useOp("task_get", { task_id: parentId }).data;
+  if (!parent) return null;
+  return (
+    <Tooltip text={t("subtasks.partOf", { number: parent.number, title: parent.title })}>
+      <a
+        className={styles.parent}
+        href={href(projectId, parent.number)}
+        aria-label={t("subtasks.partOf", { number: parent.number, title: parent.title })}
+      >
+        #{parent.number}
+        <ChevronRight aria-hidden />
+      </a>
+    </Tooltip>
+  );
+}
+
 export function TaskHeader({ task, view, action, actions, onClose, onFullPage }: TaskHeaderProps) {
   const { t } = useTranslation();
   const states = view ? statesOf(view) : undefined;
@@ -80,6 +103,9 @@ export function TaskHeader({ task, view, action, actions, onClose, onFullPage }:
   return (
     <header className={styles.header}>
       <div className={styles.bar}>
+        {task.parent_id !== null && (
+          <ParentChip projectId={task.project_id} parentId={task.parent_id} />
+        )}
         <span className={styles.number}>#{task.number}</span>
         {actions.moves.length > 0 ? (
           <Menu

@@ -492,12 +492,19 @@ describe("details", () => {
     const { user } = show(
       { task: someTask({ status: "todo" }) },
       {
-        task_find: () => someTask({ id: "t9", number: 9 }),
+        task_list: () => ({
+          items: [someTask({ id: "t9", number: 9, title: "Log in", status: "todo" })],
+          next_cursor: null,
+        }),
         task_dependency_add: refuse("dependency_cycle", "failed to add: #42 -> #9 -> #42"),
       },
     );
     await user.click(await screen.findByRole("button", { name: "Add a dependency" }));
-    await user.type(await screen.findByRole("textbox", { name: "Task number" }), "#9{Enter}");
+    await user.type(
+      await screen.findByRole("combobox", { name: "Find a task by number or title" }),
+      "#9",
+    );
+    await user.click(await screen.findByRole("option", { name: "#9 Log in" }));
     expect(await screen.findByText("failed to add: #42 -> #9 -> #42")).toBeTruthy();
   });
 

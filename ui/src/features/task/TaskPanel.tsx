@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import { call, useOp } from "#ui/api/client.ts";
 import type { Task } from "#ui/api/generated.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
-import { navigate, setQuery } from "#ui/app/router.ts";
+import { navigate, setQuery, useRoute } from "#ui/app/router.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
@@ -17,6 +17,7 @@ import { Conversation } from "./conversation/Conversation.tsx";
 import { createUnfolded } from "./conversation/RowContext.ts";
 import { createLogStore } from "./conversation/logStore.ts";
 import { Details } from "./details/Details.tsx";
+import { canHaveParts, Parts } from "./details/Parts.tsx";
 import { Reviews } from "./review/Reviews.tsx";
 import { TaskHeader } from "./TaskHeader.tsx";
 import { Timeline } from "./timeline/Timeline.tsx";
@@ -52,6 +53,12 @@ function LoadingPanel() {
   );
 }
 
+/** The tab that the address asks for when the task is opened. */
+function useTabAsked(): TabId | null {
+  const route = useRoute();
+  return (route.name !== null && tabIds.find((id) => id === route.query["tab"])) || null;
+}
+
 function useTabKeys(onTab: (tab: TabId) => void): void {
   const { t } = useTranslation();
   const commands = useMemo<Command[]>(
@@ -78,8 +85,10 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const view = useOp("project_workflow_get", { project_id: projectId }).data;
   const action = useAction();
   const actions = useTaskActions(task, view, action);
-  const [tab, setTab] = useState<TabId>("conversation");
+  const asked = useTabAsked();
+  const [tab, setTab] = useState<TabId>(asked ?? "conversation");
   const [showDetails, setShowDetails] = useState<boolean | null>(null);
+  const [showParts, setShowParts] = useState(mode === "page" || isUntouched(task));
   const [store] = useState(() =>
     createLogStore((log, page) => call(platform, "execution_logs", { execution_id: log, ...page })),
   );
@@ -108,7 +117,7 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     ),
     review: <Reviews task={task} />,
     timeline: <Timeline task={task} view={view} />,
-    workspace: <WorkspaceTab task={task} />,
+    workspace: <WorkspaceTab task={task} view={view} />,
   };
   const tabs: Tab<TabId>[] = tabIds.map((id) => ({
     id,
@@ -144,12 +153,23 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
           <div className={styles.inset} data-area="banner">
             <NeedBanner task={task} workflow={view?.workflow} compact={tab === "diff"} />
           </div>
-          <Details
-            task={task}
-            projectId={projectId}
-            open={showDetails ?? isUntouched(task)}
-            onToggle={() => setShowDetails(!(showDetails ?? isUntouched(task)))}
-          />
+          <div className={styles.facts}>
+            {canHaveParts(task) && task.subtasks.total > 0 && (
+              <Parts
+                task={task}
+                view={view}
+                open={showParts}
+                onToggle={() => setShowParts(!showParts)}
+              />
+            )}
+            <Details
+              task={task}
+              view={view}
+              projectId={projectId}
+              open={showDetails ?? isUntouched(task)}
+              onToggle={() => setShowDetails(!(showDetails ?? isUntouched(task)))}
+            />
+          </div>
         </div>
         <div className={styles.tabs}>
           <Tabs label={t("task.tabs")} tabs={tabs} value={tab} onChange={setTab} />

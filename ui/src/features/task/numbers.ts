@@ -24,18 +24,6 @@ export function whole(count: number): string {
   return new Intl.NumberFormat(locale()).format(count);
 }
 
-const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
-
-export function bytes(count: number): string {
-  const step = count < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(count) / 3));
-  return new Intl.NumberFormat(locale(), {
-    style: "unit",
-    unit: units[step] ?? "byte",
-    unitDisplay: "narrow",
-    maximumFractionDigits: step === 0 ? 0 : 1,
-  }).format(count / 1_000 ** step);
-}
-
 /** Below a second in milliseconds ("340ms"), else null: the caller says the longer ones. */
 export function milliseconds(count: number): string | null {
   return count < 1_000 ? `${Math.round(count)}ms` : null;

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ErrorAnnotation, ReviewStep, Task, Waiting } from "#ui/api/generated.ts";
+import { bytes } from "#ui/app/size.ts";
 import { asksFirst, asOffers, needsText, opensForm } from "./banner/offers.ts";
 import { checksFrom } from "./details/checks.ts";
-import { bytes, milliseconds, money } from "./numbers.ts";
+import { milliseconds, money } from "./numbers.ts";
 import { isOpenAtFirst, outcomeOf, tailOf } from "./review/checks.ts";
 import { movesFrom, needOf, workingAgent } from "./state.ts";
 import { someTask, someTransition, someWorkflow } from "./testing/fixtures.ts";
@@ -43,7 +44,8 @@ describe("needOf", () => {
       "review",
     ],
     ["a dirty checkout", { waiting: waiting("target_checkout_dirty") }, "waiting"],
-    ["a busy agent", { waiting: waiting("agent_busy") }, undefined],
+    ["a busy agent", { waiting: waiting("agent_busy") }, "waiting"],
+    ["a drag that can be undone", { waiting: waiting("undo") }, undefined],
     ["a closed task", { status: "done", error_annotation: annotation }, undefined],
   ])("of %s", (_, changes, kind) => {
     expect(needOf(someTask(changes), workflow)?.kind).toBe(kind);

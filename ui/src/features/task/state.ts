@@ -17,10 +17,13 @@ const clearable: ReadonlySet<Waiting["reason"]> = new Set([
   "held",
 ]);
 
-/** Said in the banner, where it can be ended. */
+/** Asks for the person, though the task would go on by itself. */
 export const isClearable = ({ reason }: Waiting): boolean => clearable.has(reason);
 
-/** Why the task needs a person, the weightiest reason first; null when it does not. */
+/** The moment in which a drag can be undone is the board's own matter. */
+export const isSaid = ({ reason }: Waiting): boolean => reason !== "undo";
+
+/** What the banner is about, the weightiest first; null when the task just goes on. */
 export type Need =
   | { readonly kind: "trouble"; readonly annotation: ErrorAnnotation }
   | { readonly kind: "review" }
@@ -31,10 +34,15 @@ export function needOf(task: Task, workflow: Workflow | undefined): Need {
   if (isClosed(task, workflow)) return null;
   if (task.error_annotation) return { kind: "trouble", annotation: task.error_annotation };
   if (task.review?.status === "awaiting_human") return { kind: "review" };
-  if (task.waiting && isClearable(task.waiting)) {
+  if (task.waiting && isSaid(task.waiting)) {
     return { kind: "waiting", waiting: task.waiting };
   }
   return null;
+}
+
+/** A hook stopped the work before any agent was started: no failure of an agent's. */
+export function isPreflight({ type }: Pick<ErrorAnnotation, "type">): boolean {
+  return type === "before_work_hook_failed" || type === "before_work_hook_timeout";
 }
 
 /** The states a person may move it to. */

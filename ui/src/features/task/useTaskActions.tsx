@@ -1,19 +1,9 @@
 /** What can be done to a task as menu entries: data, so that menu, buttons and keys agree. */
-import {
-  ArrowRightLeft,
-  Ban,
-  Copy,
-  FolderOpen,
-  Pause,
-  Play,
-  SquareCode,
-  SquareTerminal,
-  StepForward,
-  Square,
-} from "lucide-react";
+import { ArrowRightLeft, Ban, Copy, Pause, Play, StepForward, Square } from "lucide-react";
 import { useState } from "react";
 import { useOp } from "#ui/api/client.ts";
 import type { Agent, Offer, Task, Verb, WorkflowView } from "#ui/api/generated.ts";
+import { placeEntries } from "#ui/app/PlaceButtons.tsx";
 import { kindOfState } from "#ui/app/stateKinds.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import type { MenuEntry } from "#ui/components/Menu.tsx";
@@ -71,33 +61,7 @@ function startersOf(agents: readonly Agent[], start: (holder: string) => void): 
 
 function placesOf(task: Task, platform: Platform): MenuEntry[] {
   if (!task.workspace || task.workspace.status === "cleaned") return [];
-  const { path } = task.workspace;
-  const open = (how: (path: string) => Promise<void>) => () => {
-    how(path).catch((thrown: unknown) =>
-      showToast({ tone: "danger", title: t("task.openFailed"), detail: String(thrown) }),
-    );
-  };
-  return [
-    {
-      id: "editor",
-      label: t("task.openEditor"),
-      icon: <SquareCode />,
-      onSelect: open(platform.openInEditor),
-    },
-    {
-      id: "terminal",
-      label: t("task.openTerminal"),
-      icon: <SquareTerminal />,
-      onSelect: open(platform.openInTerminal),
-    },
-    {
-      id: "files",
-      label: t("task.openFiles"),
-      icon: <FolderOpen />,
-      onSelect: open(platform.openPath),
-    },
-    { kind: "separator", id: "places" },
-  ];
+  return [...placeEntries(platform, task.workspace.path), { kind: "separator", id: "places" }];
 }
 
 function copyLink(task: Task): void {

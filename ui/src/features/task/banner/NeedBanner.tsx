@@ -1,65 +1,47 @@
-/** Says on top why the task needs the person, proves it, and offers what helps. */
+/** Says on top what the task needs or waits for, proves it, and offers what helps. */
+import { Bot, FolderGit2, GitMerge, ListTree, Unlink, Webhook } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Evidence, Offer, Task, Workflow } from "#ui/api/generated.ts";
-import { AnsiText } from "#ui/components/AnsiText.tsx";
+import type { AnnotationType, ErrorAnnotation, Offer, Task, Workflow } from "#ui/api/generated.ts";
 import { Banner } from "#ui/components/Banner.tsx";
-import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
-import { CodeBlock } from "#ui/components/CodeBlock.tsx";
-import { LogDialog } from "../LogDialog.tsx";
-import { needOf, stateOf } from "../state.ts";
+import { isClearable, isPreflight, needOf, stateOf } from "../state.ts";
 import { useAction } from "../useAction.ts";
+import { EvidenceBlock, HookEvidence, saysNothing } from "./Evidence.tsx";
 import { Offers } from "./Offers.tsx";
 import { asOffers } from "./offers.ts";
-import styles from "./NeedBanner.module.css";
+import { CancelledPrerequisites, PausedPart } from "./Relatives.tsx";
+import { hasEvidence, waitIcons, WaitEvidence, WaitText } from "./Wait.tsx";
 
-const saysNothing = ({ command, exit_code: exit, output, log_id: log }: Evidence) =>
-  command === null && exit === null && output === "" && log === null;
+/** Where the trouble is: at the hooks, the agent, the worktree, the merge, another task. */
+const troubleIcons: Partial<Readonly<Record<AnnotationType, ReactNode>>> = {
+  before_work_hook_failed: <Webhook />,
+  before_work_hook_timeout: <Webhook />,
+  executor_failed: <Bot />,
+  executor_unavailable: <Bot />,
+  environment_not_ready: <FolderGit2 />,
+  workspace_error: <FolderGit2 />,
+  workspace_reset_required: <FolderGit2 />,
+  merge_conflict: <GitMerge />,
+  merge_error: <GitMerge />,
+  subtask_paused: <ListTree />,
+  dependency_cancelled: <Unlink />,
+};
 
-function EvidenceBlock({ task, evidence }: { task: Task; evidence: Evidence }) {
-  const { t } = useTranslation();
-  const [log, setLog] = useState<string | null>(null);
-  const { command, exit_code: exit, output, log_id: logId } = evidence;
+function proofOf(task: Task, annotation: ErrorAnnotation): ReactNode {
+  const { evidence, hook } = annotation;
+  if (hook && isPreflight(annotation)) {
+    return <HookEvidence taskId={task.id} annotation={annotation} hook={hook} />;
+  }
   return (
-    <div className={styles.evidence}>
-      <CodeBlock
-        code={output}
-        maxHeight={180}
-        caption={
-          <>
-            <span className={styles.command}>{command ?? t("task.evidence")}</span>
-            {exit !== null && <Badge tone="danger">{t("conversation.exit", { code: exit })}</Badge>}
-          </>
-        }
-      >
-        {output === "" ? t("task.noOutput") : <AnsiText text={output} />}
-      </CodeBlock>
-      {logId !== null && (
-        <Button size="sm" variant="ghost" onClick={() => setLog(logId)}>
-          {t("task.wholeOutput")}
-        </Button>
-      )}
-      <LogDialog
-        taskId={task.id}
-        logId={log}
-        title={command ?? t("task.wholeOutput")}
-        onClose={() => setLog(null)}
-      />
-    </div>
+    evidence && !saysNothing(evidence) && <EvidenceBlock taskId={task.id} evidence={evidence} />
   );
 }
 
-function Files({ files }: { files: readonly string[] }) {
-  return (
-    <ul className={styles.files} data-selectable>
-      {files.map((file) => (
-        <li key={file}>
-          <code>{file}</code>
-        </li>
-      ))}
-    </ul>
-  );
+function relativesOf(task: Task, { type }: ErrorAnnotation): ReactNode {
+  if (type === "subtask_paused") return <PausedPart task={task} />;
+  if (type === "dependency_cancelled") return <CancelledPrerequisites task={task} />;
+  return null;
 }
 
 export interface NeedBannerProps {
@@ -112,14 +94,12 @@ export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps)
         <Banner
           tone="danger"
           title={t(`task.trouble.${annotation.type}`)}
-          {...folds(
-            annotation.evidence && !saysNothing(annotation.evidence) && (
-              <EvidenceBlock task={task} evidence={annotation.evidence} />
-            ),
-          )}
+          icon={troubleIcons[annotation.type]}
+          {...folds(proofOf(task, annotation))}
           actions={offers.length > 0 && <Offers offers={offers} action={action} onTake={take} />}
         >
           {annotation.message}
+          {relativesOf(task, annotation)}
         </Banner>
       );
     }
@@ -162,13 +142,13 @@ export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps)
       const { waiting } = need;
       return (
         <Banner
-          tone="warning"
+          tone={isClearable(waiting) ? "warning" : "info"}
           title={t(`task.waits.${waiting.reason}`)}
-          {...folds(waiting.files.length > 0 && <Files files={waiting.files} />)}
+          icon={waitIcons[waiting.reason]}
+          {...folds(hasEvidence(task, waiting) && <WaitEvidence task={task} waiting={waiting} />)}
           actions={offers.length > 0 && <Offers offers={offers} action={action} onTake={take} />}
         >
-          {waiting.message}
-          {waiting.reason === "target_checkout_dirty" && ` ${t("task.goesOn")}`}
+          <WaitText task={task} waiting={waiting} />
         </Banner>
       );
     }

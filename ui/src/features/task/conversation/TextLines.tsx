@@ -3,27 +3,37 @@ import { AnsiText } from "#ui/components/AnsiText.tsx";
 import { VirtualList } from "#ui/components/VirtualList.tsx";
 import styles from "./TextLines.module.css";
 
+const rowHeight = 19;
+const padding = 8;
+
 /** A text of any length, by the line; only what is in sight is parsed and drawn. */
 export function TextLines({
   text,
   label,
   fromEnd = false,
+  look = "tall",
   onStartReached,
 }: {
   text: string;
   label: string;
   fromEnd?: boolean;
+  look?: "tall" | "inline";
   onStartReached?: (() => void) | undefined;
 }) {
   // Lines are named from the end when they grow at the beginning.
   const lines = useMemo(() => text.replace(/\n$/, "").split("\n"), [text]);
   return (
-    <div className={styles.frame} data-selectable>
+    <div
+      className={styles.frame}
+      style={look === "inline" ? { height: lines.length * rowHeight + 2 * padding } : undefined}
+      data-look={look}
+      data-selectable
+    >
       <VirtualList
         items={lines}
         keyOf={(_, index) => String(fromEnd ? index - lines.length : index)}
-        rowHeight={19}
-        padding={8}
+        rowHeight={rowHeight}
+        padding={padding}
         overscan={20}
         label={label}
         role="log"

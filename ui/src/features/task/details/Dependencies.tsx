@@ -3,23 +3,24 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task } from "#ui/api/generated.ts";
-import { formatRoute } from "#ui/app/router.ts";
-import { glyphOf } from "#ui/app/stateKinds.ts";
 import { useStates } from "#ui/app/useStates.ts";
-import { Button } from "#ui/components/Button.tsx";
+import { TaskPicker } from "#ui/app/TaskPicker.tsx";
+import { Badge } from "#ui/components/Badge.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
-import { StateGlyph } from "#ui/components/StateGlyph.tsx";
-import { TextField } from "#ui/components/TextField.tsx";
 import { ActionError } from "../ActionError.tsx";
+import { TaskLink } from "../TaskLink.tsx";
 import { useAction } from "../useAction.ts";
 import styles from "./Details.module.css";
 
 function Prerequisite({
   id,
+  open,
   projectId,
   onRemove,
 }: {
   id: string;
+  /** Whether it still holds the task up. */
+  open: boolean;
   projectId: string;
   onRemove: () => void;
 }) {
@@ -29,15 +30,11 @@ function Prerequisite({
   const state = task && states.get(task.status);
   return (
     <li className={styles.dependency}>
-      {task ? (
-        <>
-          <StateGlyph kind={glyphOf(task, state)} label={state?.display_name ?? task.status} />
-          <a href={formatRoute("task", { project: projectId, number: String(task.number) })}>
-            <span className={styles.quiet}>#{task.number}</span> {task.title}
-          </a>
-        </>
+      {task ? <TaskLink task={task} /> : <code>{id}</code>}
+      {state?.cancels ? (
+        <Badge tone="danger">{state.display_name}</Badge>
       ) : (
-        <code>{id}</code>
+        open && <Badge look="outline">{state?.display_name ?? t("task.dependencyOpen")}</Badge>
       )}
       <IconButton
         label={t("task.removeDependency", { number: task?.number ?? id })}
@@ -54,23 +51,14 @@ export function Dependencies({ task, projectId }: { task: Task; projectId: strin
   const { t } = useTranslation();
   const action = useAction();
   const [adding, setAdding] = useState(false);
-  const [number, setNumber] = useState("");
-  const wanted = Number(number.replace(/^#/, "").trim());
-  const valid = Number.isInteger(wanted) && wanted > 0;
-
-  const add = async () => {
-    if (!valid || action.busy) return;
-    const found = await action.run("task_find", { project_id: projectId, number: wanted });
-    if (!found) return;
+  const add = async (found: Task | null) => {
+    if (!found || action.busy) return;
     const done = await action.run("task_dependency_add", {
       task_id: task.id,
       depends_on: found.id,
     });
-    if (!done) return;
-    setNumber("");
-    setAdding(false);
+    if (done) setAdding(false);
   };
-
   return (
     <div className={styles.part}>
       <h3 className={styles.heading}>
@@ -89,6 +77,7 @@ export function Dependencies({ task, projectId }: { task: Task; projectId: strin
             <Prerequisite
               key={id}
               id={id}
+              open={task.blocked_by.includes(id)}
               projectId={projectId}
               onRemove={() =>
                 void action.run("task_dependency_remove", { task_id: task.id, depends_on: id })
@@ -100,26 +89,17 @@ export function Dependencies({ task, projectId }: { task: Task; projectId: strin
         !adding && <p className={styles.quiet}>{t("task.noDependencies")}</p>
       )}
       {adding && (
-        <form
-          className={styles.adding}
-          onSubmit={(event) => {
-            event.preventDefault();
-            void add();
-          }}
-        >
-          <TextField
-            autoFocus
-            hideLabel
-            label={t("task.dependencyNumber")}
-            placeholder={t("task.dependencyNumber")}
-            inputMode="numeric"
-            value={number}
-            onChange={setNumber}
-          />
-          <Button type="submit" disabled={!valid} busy={action.busy !== null}>
-            {t("task.add")}
-          </Button>
-        </form>
+        <TaskPicker
+          autoFocus
+          hideLabel
+          projectId={projectId}
+          label={t("task.dependencyPick")}
+          placeholder={t("task.dependencyPick")}
+          accepts={({ id }, state) =>
+            id !== task.id && !task.depends_on.includes(id) && state?.kind !== "terminal"
+          }
+          onPick={(found) => void add(found)}
+        />
       )}
       <ActionError
         title={t("task.dependencyFailed")}

@@ -3,7 +3,7 @@ import { ChevronRight, FileText } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
-import type { Task } from "#ui/api/generated.ts";
+import type { Task, WorkflowView } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
@@ -12,6 +12,8 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Checks } from "./Checks.tsx";
 import { Dependencies } from "./Dependencies.tsx";
 import { Description } from "./Description.tsx";
+import { canHaveParts } from "./Parts.tsx";
+import { AddButton, SubtaskList } from "./Subtasks.tsx";
 import styles from "./Details.module.css";
 
 function PromptText({ taskId }: { taskId: string }) {
@@ -51,14 +53,30 @@ function PromptPreview({ taskId }: { taskId: string }) {
   );
 }
 
+/** A task without parts shows no section of them; here the first one is added. */
+function FirstPart({ task, view }: { task: Task; view: WorkflowView | undefined }) {
+  const { t } = useTranslation();
+  const [adding, setAdding] = useState(false);
+  return (
+    <div className={styles.part}>
+      <h3 className={styles.heading}>
+        {t("subtasks.label")}
+        <AddButton adding={adding} onAdding={() => setAdding(!adding)} />
+      </h3>
+      <SubtaskList task={task} view={view} adding={adding} onAdding={setAdding} />
+    </div>
+  );
+}
+
 export interface DetailsProps {
   readonly task: Task;
+  readonly view: WorkflowView | undefined;
   readonly projectId: string;
   readonly open: boolean;
   readonly onToggle: () => void;
 }
 
-export function Details({ task, projectId, open, onToggle }: DetailsProps) {
+export function Details({ task, view, projectId, open, onToggle }: DetailsProps) {
   const { t } = useTranslation();
   const excerpt = task.description.split("\n").find((line) => line.trim() !== "") ?? "";
   return (
@@ -75,6 +93,7 @@ export function Details({ task, projectId, open, onToggle }: DetailsProps) {
       <div className={styles.body}>
         <Description task={task} />
         <Dependencies task={task} projectId={projectId} />
+        {canHaveParts(task) && task.subtasks.total === 0 && <FirstPart task={task} view={view} />}
         <Checks task={task} projectId={projectId} />
         <div>
           <PromptPreview taskId={task.id} />

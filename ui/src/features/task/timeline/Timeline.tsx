@@ -1,4 +1,4 @@
-/** Every move of the task, the newest first, with what ran after it. */
+/** Every move of the task with what ran after it; what it led to by itself stands below it, indented. */
 import {
   ArrowRight,
   ChevronRight,
@@ -9,8 +9,9 @@ import {
   History,
   LoaderCircle,
   SkipForward,
+  Webhook,
 } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { useState, type CSSProperties, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task, Transition, TransitionStep, WorkflowView } from "#ui/api/generated.ts";
@@ -23,12 +24,20 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { duration } from "#ui/components/time.ts";
-import { LogDialog } from "../LogDialog.tsx";
+import { LogView } from "../LogView.tsx";
 import { milliseconds } from "../numbers.ts";
 import { actorText } from "../actor.ts";
 import { stateOf } from "../state.ts";
 import { useAgentNames } from "../useAgentNames.ts";
-import { partSteps, stepMark, words, type StepMark } from "./steps.ts";
+import {
+  actionText,
+  chainsOf,
+  hookOf,
+  partSteps,
+  stepMark,
+  words,
+  type StepMark,
+} from "./steps.ts";
 import styles from "./Timeline.module.css";
 
 const marks: Readonly<Record<StepMark, ReactNode>> = {
@@ -40,26 +49,52 @@ const marks: Readonly<Record<StepMark, ReactNode>> = {
   cascade: <CornerDownRight />,
 };
 
-function Step({ step, onLog }: { step: TransitionStep; onLog: (log: string) => void }) {
+/** One step; its output unfolds below it. */
+function Step({ taskId, step }: { taskId: string; step: TransitionStep }) {
   const { t } = useTranslation();
   const mark = stepMark(step);
+  const logId = step.log_id;
+  const isHook = hookOf(step) !== null;
+  // What runs now is followed from the start: set-up and checks take their time.
+  const [open, setOpen] = useState(mark === "running" && logId !== null);
+  const name = actionText(step, t);
   return (
-    <li className={styles.step} data-mark={mark}>
-      <span className={styles.mark} role="img" aria-label={t(`timeline.step.${mark}`)}>
-        {marks[mark]}
-      </span>
-      <span className={styles.action}>{words(step.action)}</span>
-      <span className={styles.phase}>{words(step.phase)}</span>
-      {step.reason && <span className={styles.why}>{step.reason}</span>}
-      <span className={styles.aside}>
-        {step.log_id && (
-          <Button size="sm" variant="ghost" onClick={() => onLog(step.log_id ?? "")}>
-            {t("timeline.output")}
-          </Button>
+    <li className={styles.stepItem}>
+      <div className={styles.step} data-mark={mark}>
+        <span className={styles.mark} role="img" aria-label={t(`timeline.step.${mark}`)}>
+          {marks[mark]}
+        </span>
+        <span className={styles.action}>{name}</span>
+        {isHook ? (
+          <span className={styles.hook}>
+            <Webhook aria-hidden />
+            <code>{step.action}</code>
+          </span>
+        ) : (
+          <span className={styles.phase}>{words(step.phase)}</span>
         )}
-        {step.duration_ms !== null &&
-          (milliseconds(step.duration_ms) ?? duration(step.duration_ms))}
-      </span>
+        {step.reason && <span className={styles.why}>{step.reason}</span>}
+        <span className={styles.aside}>
+          {logId !== null && (
+            <Button
+              size="sm"
+              variant="ghost"
+              aria-expanded={open}
+              aria-label={t("timeline.openLog", { name })}
+              onClick={() => setOpen(!open)}
+            >
+              {t("timeline.output")}
+            </Button>
+          )}
+          {step.duration_ms !== null &&
+            (milliseconds(step.duration_ms) ?? duration(step.duration_ms))}
+        </span>
+      </div>
+      {open && logId !== null && (
+        <div className={styles.log}>
+          <LogView taskId={taskId} logId={logId} look="inline" />
+        </div>
+      )}
     </li>
   );
 }
@@ -67,15 +102,14 @@ function Step({ step, onLog }: { step: TransitionStep; onLog: (log: string) => v
 function Steps({ taskId, steps }: { taskId: string; steps: readonly TransitionStep[] }) {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);
-  const [log, setLog] = useState<string | null>(null);
   const { ran, skipped } = partSteps(steps);
   if (steps.length === 0) return null;
   return (
     <>
       <ol className={styles.steps}>
-        {(all ? steps : ran).map((step, index) => (
-          <Step key={index} step={step} onLog={setLog} />
-        ))}
+        {steps.map((step, index) =>
+          all || ran.includes(step) ? <Step key={index} taskId={taskId} step={step} /> : null,
+        )}
       </ol>
       {skipped.length > 0 && (
         <button
@@ -88,24 +122,23 @@ function Steps({ taskId, steps }: { taskId: string; steps: readonly TransitionSt
           {t("timeline.skipped", { count: skipped.length })}
         </button>
       )}
-      <LogDialog
-        taskId={taskId}
-        logId={log}
-        title={t("timeline.output")}
-        onClose={() => setLog(null)}
-      />
     </>
   );
 }
 
+const indent = (depth: number) => ({ "--depth": depth }) as CSSProperties;
+
 function Move({
   task,
   move,
+  depth,
   view,
   agents,
 }: {
   task: Task;
   move: Transition;
+  /** How many moves in a row led here by themselves. */
+  depth: number;
   view: WorkflowView | undefined;
   agents: ReadonlyMap<string, string>;
 }) {
@@ -113,7 +146,12 @@ function Move({
   const from = stateOf(view?.workflow, move.from);
   const to = stateOf(view?.workflow, move.to);
   return (
-    <li className={styles.move}>
+    <li className={styles.move} data-depth={depth || undefined} style={indent(depth)}>
+      {depth > 0 && (
+        <span className={styles.bend} role="img" aria-label={t("timeline.cascade")}>
+          <CornerDownRight />
+        </span>
+      )}
       <span className={styles.glyph}>
         <StateGlyph kind={kindOfState(to, view?.workflow.cancellation_state)} label="" />
       </span>
@@ -167,14 +205,11 @@ export function Timeline({ task, view }: { task: Task; view: WorkflowView | unde
       </EmptyState>
     );
   }
-  const newestFirst = [...moves.data.items].sort(
-    (one, other) => Date.parse(other.at) - Date.parse(one.at),
-  );
   return (
     <div className={styles.timeline} data-selectable>
       <ol className={styles.moves}>
-        {newestFirst.map((move) => (
-          <Move key={move.id} task={task} move={move} view={view} agents={agents} />
+        {chainsOf(moves.data.items).map(({ move, depth }) => (
+          <Move key={move.id} task={task} move={move} depth={depth} view={view} agents={agents} />
         ))}
       </ol>
     </div>

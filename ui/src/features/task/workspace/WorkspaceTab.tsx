@@ -1,11 +1,21 @@
 /** Where the work is on disk, who holds it, and what was kept of it. */
-import { FolderGit2, FolderOpen, SquareCode, SquareTerminal } from "lucide-react";
+import { FolderGit2 } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
-import type { Task, Workspace, WorkspaceBackup, WorkspaceStatus } from "#ui/api/generated.ts";
+import type {
+  Task,
+  TransitionStep,
+  Workspace,
+  WorkspaceBackup,
+  WorkflowView,
+} from "#ui/api/generated.ts";
+import { PlaceButtons } from "#ui/app/PlaceButtons.tsx";
+import { RemoveWorktree } from "#ui/app/RemoveWorktree.tsx";
+import { bytes } from "#ui/app/size.ts";
+import { workspaceTones } from "#ui/app/workspaceTones.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
-import { Badge, type Tone } from "#ui/components/Badge.tsx";
+import { Badge } from "#ui/components/Badge.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { CopyButton } from "#ui/components/CopyButton.tsx";
@@ -13,19 +23,18 @@ import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
-import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ActionError } from "../ActionError.tsx";
-import { bytes } from "../numbers.ts";
+import { LogView } from "../LogView.tsx";
+import { isClosed } from "../state.ts";
+import { actionText, stepMark } from "../timeline/steps.ts";
 import { useAction } from "../useAction.ts";
+import { LockHolder } from "./LockHolder.tsx";
 import styles from "./WorkspaceTab.module.css";
 
-const tones: Readonly<Record<WorkspaceStatus, Tone>> = {
-  creating: "accent",
-  active: "success",
-  scheduled: "warning",
-  cleaned: "neutral",
-  error: "danger",
-};
+const dateTime = (at: string): string =>
+  new Intl.DateTimeFormat(navigator.language, { dateStyle: "medium", timeStyle: "short" }).format(
+    new Date(at),
+  );
 
 function Fact({ label, children }: { label: string; children: ReactNode }) {
   return (
@@ -45,40 +54,15 @@ function Copyable({ text }: { text: string }) {
   );
 }
 
-function Places({ path }: { path: string }) {
-  const { t } = useTranslation();
-  const platform = usePlatform();
-  const open = (how: (path: string) => Promise<void>) =>
-    void how(path).catch((thrown: unknown) =>
-      showToast({ tone: "danger", title: t("task.openFailed"), detail: String(thrown) }),
-    );
-  return (
-    <div className={styles.buttons}>
-      <Button size="sm" icon={<SquareCode />} onClick={() => open(platform.openInEditor)}>
-        {t("workspace.editor")}
-      </Button>
-      <Button size="sm" icon={<SquareTerminal />} onClick={() => open(platform.openInTerminal)}>
-        {t("workspace.terminal")}
-      </Button>
-      <Button size="sm" icon={<FolderOpen />} onClick={() => open(platform.openPath)}>
-        {t("workspace.files")}
-      </Button>
-    </div>
-  );
-}
-
 function Facts({ workspace }: { workspace: Workspace }) {
   const { t } = useTranslation();
   const { lock } = workspace;
   return (
     <dl className={styles.facts} data-selectable>
       <Fact label={t("workspace.status")}>
-        <Badge tone={tones[workspace.status]}>{t(`workspace.is.${workspace.status}`)}</Badge>
-        {workspace.cleanup_at && (
-          <span className={styles.quiet}>
-            {t("workspace.removal")} <RelativeTime at={workspace.cleanup_at} />
-          </span>
-        )}
+        <Badge tone={workspaceTones[workspace.status]}>
+          {t(`workspace.is.${workspace.status}`)}
+        </Badge>
       </Fact>
       <Fact label={t("workspace.path")}>
         <Copyable text={workspace.path} />
@@ -91,12 +75,7 @@ function Facts({ workspace }: { workspace: Workspace }) {
       </Fact>
       <Fact label={t("workspace.lock")}>
         {lock ? (
-          <span>
-            {t("workspace.lockedBy", { pid: lock.pid, host: lock.host })}{" "}
-            <span className={styles.quiet}>
-              <RelativeTime at={lock.acquired_at} />
-            </span>
-          </span>
+          <LockHolder taskId={workspace.task_id} lock={lock} />
         ) : (
           <span className={styles.quiet}>{t("workspace.free")}</span>
         )}
@@ -177,6 +156,78 @@ function Backups({ task, restorable }: { task: Task; restorable: boolean }) {
   );
 }
 
+const makes = ({ action }: TransitionStep) => action === "prepare_workspace";
+
+/** The step that makes the worktree, with what its set-up prints. */
+function Making({ task }: { task: Task }) {
+  const { t } = useTranslation();
+  const moves = useOp("task_transitions", { task_id: task.id }).data?.items ?? [];
+  const step = moves.flatMap(({ steps }) => steps).findLast(makes);
+  const mark = step && stepMark(step);
+  return (
+    <section className={styles.making} aria-label={t("workspace.making")}>
+      <p role="status">
+        {t("workspace.making")}{" "}
+        {step && mark && (
+          <span className={styles.quiet}>
+            {actionText(step, t)}: {t(`timeline.step.${mark}`)}
+            {step.reason ? `, ${step.reason}` : ""}
+          </span>
+        )}
+      </p>
+      {step?.log_id && <LogView taskId={task.id} logId={step.log_id} look="inline" />}
+    </section>
+  );
+}
+
+/** When it goes, and how to have it gone now or kept. */
+function Removal({
+  task,
+  workspace,
+  closed,
+}: {
+  task: Task;
+  workspace: Workspace;
+  closed: boolean;
+}) {
+  const { t } = useTranslation();
+  const action = useAction();
+  const [asked, setAsked] = useState(false);
+  const { cleanup_at: at } = workspace;
+  if (!closed) return null;
+  return (
+    <section className={styles.section} aria-label={t("workspace.removal")}>
+      <h3>{t("workspace.removal")}</h3>
+      <p className={styles.quiet}>
+        {at === null ? (
+          t("workspace.keptText")
+        ) : (
+          <>
+            {t("workspace.removedAt")} <RelativeTime at={at} /> ({dateTime(at)}).{" "}
+            {t("workspace.removalText")}
+          </>
+        )}
+      </p>
+      <div className={styles.buttons}>
+        <Button size="sm" onClick={() => setAsked(true)}>
+          {t("workspace.remove")}
+        </Button>
+        {at !== null && (
+          <Button
+            size="sm"
+            busy={action.busy === "workspace_keep"}
+            onClick={() => void action.run("workspace_keep", { task_id: task.id })}
+          >
+            {t("workspace.keep")}
+          </Button>
+        )}
+      </div>
+      <ActionError title={t("workspace.notKept")} error={action.error} onDismiss={action.dismiss} />
+      <RemoveWorktree task={task} open={asked} onOpenChange={setAsked} />
+    </section>
+  );
+}
+
 function Reset({ task }: { task: Task }) {
   const { t } = useTranslation();
   const action = useAction();
@@ -217,7 +268,7 @@ function Reset({ task }: { task: Task }) {
   );
 }
 
-export function WorkspaceTab({ task }: { task: Task }) {
+export function WorkspaceTab({ task, view }: { task: Task; view: WorkflowView | undefined }) {
   const { t } = useTranslation();
   const answer = useOp(
     "task_workspace",
@@ -249,9 +300,17 @@ export function WorkspaceTab({ task }: { task: Task }) {
           {workspace.error}
         </Banner>
       )}
+      {workspace.status === "creating" && <Making task={task} />}
       {!there && <p className={styles.quiet}>{t("workspace.cleanedText")}</p>}
       <Facts workspace={workspace} />
-      {there && <Places path={workspace.path} />}
+      {there && (
+        <div className={styles.buttons}>
+          <PlaceButtons path={workspace.path} />
+        </div>
+      )}
+      {there && (
+        <Removal task={task} workspace={workspace} closed={isClosed(task, view?.workflow)} />
+      )}
       <Backups task={task} restorable={there && workspace.lock === null} />
       <Reset task={task} />
     </div>

@@ -1,0 +1,29 @@
+/** The other tasks that a trouble is about, as links. */
+import { useTranslation } from "react-i18next";
+import { useOp } from "#ui/api/client.ts";
+import type { Task } from "#ui/api/generated.ts";
+import { useStates } from "#ui/app/useStates.ts";
+import { pausedPart } from "../details/subtasks.ts";
+import { TaskLink, TaskLinks } from "../TaskLink.tsx";
+
+/** The part at which the sequence of a task's ordered parts came to a stop. */
+export function PausedPart({ task }: { task: Task }) {
+  const states = useStates(task.project_id);
+  const parts = useOp("task_subtasks", { task_id: task.id }).data?.items ?? [];
+  const isClosed = ({ status }: Task) => states.get(status)?.kind === "terminal";
+  const part = pausedPart(parts, task.error_annotation?.details, isClosed);
+  return part ? <TaskLink task={part} /> : null;
+}
+
+/** Those of the tasks it waits for that were cancelled. */
+export function CancelledPrerequisites({ task }: { task: Task }) {
+  const { t } = useTranslation();
+  return (
+    <TaskLinks
+      ids={task.depends_on}
+      projectId={task.project_id}
+      label={t("task.cancelledPrerequisites")}
+      shows={(state) => state?.cancels === true}
+    />
+  );
+}

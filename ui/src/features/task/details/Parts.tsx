@@ -1,0 +1,49 @@
+/** The task's parts as a section of their own, beside what the task says. */
+import { ChevronRight } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Task, WorkflowView } from "#ui/api/generated.ts";
+import { AddButton, PartsProgress, SubtaskList } from "./Subtasks.tsx";
+import styles from "./Details.module.css";
+
+/** One level of parts: a part has none of its own. */
+export const canHaveParts = (task: Task): boolean => task.parent_id === null;
+
+export function Parts({
+  task,
+  view,
+  open,
+  onToggle,
+}: {
+  task: Task;
+  view: WorkflowView | undefined;
+  open: boolean;
+  onToggle: () => void;
+}) {
+  const { t } = useTranslation();
+  const [adding, setAdding] = useState(false);
+  return (
+    <section
+      className={styles.details}
+      aria-label={t("subtasks.label")}
+      data-open={open || undefined}
+      data-always
+    >
+      <div className={styles.bar}>
+        <button type="button" className={styles.toggle} aria-expanded={open} onClick={onToggle}>
+          <ChevronRight aria-hidden />
+          <span className={styles.name}>{t("subtasks.label")}</span>
+          <PartsProgress task={task} />
+        </button>
+        {open && <AddButton adding={adding} onAdding={() => setAdding(!adding)} />}
+      </div>
+      {open && (
+        <div className={styles.body}>
+          <div className={styles.part}>
+            <SubtaskList task={task} view={view} adding={adding} onAdding={setAdding} />
+          </div>
+        </div>
+      )}
+    </section>
+  );
+}
