@@ -24,6 +24,7 @@ pub mod task;
 pub mod time;
 pub mod transition;
 pub mod usage;
+pub mod verdict;
 pub mod workflow;
 pub mod workspace;
 

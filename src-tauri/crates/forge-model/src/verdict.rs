@@ -1,0 +1,402 @@
+//! What an auditor decided, read from what it said.
+//!
+//! A verdict is a marker alone on a line (`===REVIEW: PASS===`, `===REVIEW: FAIL===`,
+//! `===REVIEW: FAIL: reason===`) or a JSON object with a `verdict`. Whatever stands in a code fence or a block
+//! quote decides nothing, and of all candidates the one that ends last counts: an auditor that repeats its
+//! instruction before it answers has decided nothing by that. Without a candidate the auditor is unusable; the
+//! work is not rejected for it.
+
+use serde_json::{Deserializer, Value};
+
+use crate::{
+    contract,
+    log::{EntryKind, LogEntry},
+    names,
+};
+
+/// The largest JSON object that is taken for an answer, in bytes.
+const MAX_JSON_BYTES: usize = 256 * 1024;
+/// The highest score.
+pub const MAX_SCORE: u8 = 100;
+
+names! {
+    /// What an auditor decided.
+    pub enum AuditVerdict {
+        /// The work is good.
+        Pass = "pass",
+        /// It needs changes.
+        Fail = "fail",
+    }
+}
+
+names! {
+    /// How much a finding matters.
+    pub enum Severity {
+        /// The work cannot stay like this.
+        Error = "error",
+        /// It should be better.
+        Warning = "warning",
+        /// Something to know.
+        Info = "info",
+    }
+}
+
+contract! {
+    /// Something an auditor found at a place of the diff.
+    pub struct AuditFinding {
+        /// The file, from the root of the repository.
+        pub file: String,
+        /// The line in the new version, from 1; null for the file as a whole.
+        pub line: Option<u32>,
+        /// How much it matters.
+        pub severity: Severity,
+        /// What.
+        pub text: String,
+    }
+
+    /// What an auditor's text says.
+    #[derive(Default)]
+    pub struct Audit {
+        /// Its decision; null when it gave none.
+        pub verdict: Option<AuditVerdict>,
+        /// Why, in its words.
+        pub reason: Option<String>,
+        /// 0 to 100.
+        pub score: Option<u8>,
+        /// What it found.
+        pub findings: Vec<AuditFinding>,
+    }
+}
+
+/// The text that a log's verdict is read from: everything the agent said, in order. Pieces of one message
+/// join without a separator; messages and lines of output end with a newline.
+#[must_use]
+pub fn spoken(entries: &[LogEntry]) -> String {
+    let mut text = String::new();
+    let mut message: Option<(&LogEntry, EntryKind)> = None;
+    for entry in entries {
+        if !matches!(entry.kind, EntryKind::AssistantText | EntryKind::Stdout) {
+            continue;
+        }
+        let Some(piece) = entry.body.get("text").and_then(Value::as_str) else { continue };
+        let goes_on = message.is_some_and(|(last, kind)| {
+            kind == EntryKind::AssistantText
+                && entry.kind == kind
+                && !last.id.is_empty()
+                && (last.turn, &last.id) == (entry.turn, &entry.id)
+        });
+        if !goes_on && !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(piece);
+        message = Some((entry, entry.kind));
+    }
+    text
+}
+
+/// Reads the verdict of an auditor's whole text.
+#[must_use]
+pub fn audit(text: &str) -> Audit {
+    let open = open_text(text);
+    let marker = last_marker(&open);
+    let json = last_object(&open);
+    let score = last_score(&open);
+    let marker_ends = marker.as_ref().map(|(end, ..)| *end);
+    match (marker, json) {
+        (marker, Some((end, answer))) if marker_ends.is_none_or(|marker_end| end > marker_end) => {
+            drop(marker);
+            Audit { score: answer.score.or(score), ..answer }
+        }
+        (Some((_, verdict, reason)), _) => {
+            Audit { verdict: Some(verdict), reason, score, findings: Vec::new() }
+        }
+        (None, _) => Audit { score, ..Audit::default() },
+    }
+}
+
+/// The text with everything in code fences and block quotes blanked out, byte for byte in the same place.
+fn open_text(text: &str) -> String {
+    let mut open = String::with_capacity(text.len());
+    let mut fence: Option<(char, usize)> = None;
+    for line in text.split_inclusive('\n') {
+        let inside = fence.is_some();
+        let mark = fence_mark(line);
+        match (fence, mark) {
+            (None, Some((mark, length, _))) => fence = Some((mark, length)),
+            (Some((mark, length)), Some((other, count, bare)))
+                if other == mark && count >= length && bare =>
+            {
+                fence = None;
+            }
+            _ => {}
+        }
+        let quoted = indent(line) < 4 && line.trim_start_matches(' ').starts_with('>');
+        if inside || mark.is_some() || quoted {
+            open.extend(line.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+        } else {
+            open.push_str(line);
+        }
+    }
+    open
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// A line that opens or closes a code fence: its character, how many, and whether nothing follows.
+fn fence_mark(line: &str) -> Option<(char, usize, bool)> {
+    if indent(line) > 3 {
+        return None;
+    }
+    let rest = line.trim_start_matches(' ');
+    let mark = rest.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let after = rest.trim_start_matches(mark);
+    let count = rest.len() - after.len();
+    // "```x```" on one line is code in a sentence, no fence.
+    (count >= 3 && !(mark == '`' && after.contains('`'))).then(|| (mark, count, after.trim().is_empty()))
+}
+
+/// The lines with where each ends.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut end = 0;
+    text.split_inclusive('\n').map(move |line| {
+        end += line.len();
+        (end, line.trim())
+    })
+}
+
+fn marked<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    line.strip_prefix("===")?.strip_prefix(name)?.strip_prefix(':')?.strip_suffix("===").map(str::trim)
+}
+
+fn last_marker(open: &str) -> Option<(usize, AuditVerdict, Option<String>)> {
+    let read = |(end, line): (usize, &str)| {
+        let said = line.strip_prefix("===REVIEW: ")?.strip_suffix("===")?;
+        match said.split_once(':') {
+            None if said == "PASS" => Some((end, AuditVerdict::Pass, None)),
+            None if said == "FAIL" => Some((end, AuditVerdict::Fail, None)),
+            Some(("FAIL", reason)) => {
+                let reason = reason.trim();
+                Some((end, AuditVerdict::Fail, (!reason.is_empty()).then(|| reason.to_owned())))
+            }
+            None | Some(_) => None,
+        }
+    };
+    lines(open).filter_map(read).last()
+}
+
+fn last_score(open: &str) -> Option<u8> {
+    let read = |(_, line): (usize, &str)| {
+        marked(line, "SCORE")?.parse::<u8>().ok().filter(|score| *score <= MAX_SCORE)
+    };
+    lines(open).filter_map(read).last()
+}
+
+/// The last object with a verdict, and where it ends.
+fn last_object(open: &str) -> Option<(usize, Audit)> {
+    let bytes = open.as_bytes();
+    let mut found = None;
+    let mut at = 0;
+    while let Some(start) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'{')) {
+        let start = at + start;
+        let most = (start + MAX_JSON_BYTES).min(open.len());
+        let cut = (start..=most).rev().find(|end| open.is_char_boundary(*end)).unwrap_or(start);
+        let mut reader =
+            Deserializer::from_str(open.get(start..cut).unwrap_or_default()).into_iter::<Value>();
+        at = start + 1;
+        if let Some(Ok(value)) = reader.next() {
+            // What is inside an object is part of it, no candidate of its own.
+            at = start + reader.byte_offset().max(1);
+            found = read_object(&value).map(|answer| (at, answer)).or(found);
+        }
+    }
+    found
+}
+
+fn read_object(value: &Value) -> Option<Audit> {
+    let verdict = match value.get("verdict")?.as_str()? {
+        "pass" => AuditVerdict::Pass,
+        "fail" => AuditVerdict::Fail,
+        _ => return None,
+    };
+    let text = |key: &str| {
+        value
+            .get(key)
+            .and_then(Value::as_str)
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+    };
+    let score = value.get("score").and_then(Value::as_f64).map(f64::round);
+    let score = score.filter(|score| (0.0..=f64::from(MAX_SCORE)).contains(score));
+    Some(Audit {
+        verdict: Some(verdict),
+        reason: text("summary").or_else(|| text("reason")),
+        // In range, so nothing is lost.
+        score: score.and_then(|score| format!("{score:.0}").parse().ok()),
+        findings: value
+            .get("findings")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(finding)
+            .collect(),
+    })
+}
+
+fn finding(value: &Value) -> Option<AuditFinding> {
+    let text = value.get("text").and_then(Value::as_str).filter(|text| !text.trim().is_empty())?;
+    let severity = value.get("severity").and_then(Value::as_str).map(str::to_lowercase);
+    Some(AuditFinding {
+        file: value.get("file").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        line: value
+            .get("line")
+            .and_then(Value::as_u64)
+            .and_then(|line| u32::try_from(line).ok())
+            .filter(|line| *line > 0),
+        severity: match severity.as_deref() {
+            Some("error" | "critical" | "high" | "blocker" | "major") => Severity::Error,
+            Some("info" | "note" | "low" | "nit" | "minor" | "suggestion") => Severity::Info,
+            Some(_) | None => Severity::Warning,
+        },
+        text: text.trim().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn verdict(text: &str) -> Option<&'static str> {
+        audit(text).verdict.map(AuditVerdict::as_str)
+    }
+
+    #[test]
+    fn a_marker_stands_alone_on_its_line() {
+        for (text, wanted) in [
+            ("===REVIEW: PASS===", Some("pass")),
+            ("fine\n   ===REVIEW: PASS===  \nbye", Some("pass")),
+            ("===REVIEW: FAIL===\r\n", Some("fail")),
+            ("===REVIEW: FAIL: no tests===", Some("fail")),
+            ("I say ===REVIEW: PASS===", None),
+            ("===REVIEW: PASS=== I say", None),
+            ("===review: pass===", None),
+            ("===REVIEW: MAYBE===", None),
+            ("===REVIEW: PASS: why===", None),
+            ("", None),
+        ] {
+            assert_eq!(verdict(text), wanted, "{text:?}");
+        }
+        assert_eq!(audit("===REVIEW: FAIL:  a: b ===").reason.as_deref(), Some("a: b"));
+    }
+
+    #[test]
+    fn quotes_and_fences_decide_nothing() {
+        for text in [
+            "> ===REVIEW: PASS===",
+            "   > ===REVIEW: PASS===",
+            "```\n===REVIEW: PASS===\n```",
+            "~~~~ text\n===REVIEW: PASS===\n~~~\n===REVIEW: PASS===\n~~~~",
+            "```\n===REVIEW: PASS===",
+            "```json\n{\"verdict\": \"pass\"}\n```",
+            "> {\"verdict\": \"pass\"}",
+        ] {
+            assert_eq!(verdict(text), None, "{text:?}");
+        }
+        assert_eq!(verdict("```\nx\n```\n===REVIEW: FAIL==="), Some("fail"), "after the fence it counts");
+        assert_eq!(
+            verdict("a ```b``` c\n===REVIEW: PASS==="),
+            Some("pass"),
+            "code in a sentence is no fence"
+        );
+    }
+
+    #[test]
+    fn the_candidate_that_ends_last_counts() {
+        let json = r#"{"verdict": "fail", "score": 12, "summary": "no"}"#;
+        assert_eq!(verdict(&format!("===REVIEW: PASS===\n{json}")), Some("fail"));
+        assert_eq!(verdict(&format!("{json}\n===REVIEW: PASS===")), Some("pass"));
+        assert_eq!(verdict("===REVIEW: FAIL===\n===REVIEW: PASS==="), Some("pass"));
+        assert_eq!(verdict(r#"{"verdict":"pass"} then {"verdict":"fail"} and {"other":1}"#), Some("fail"));
+        assert_eq!(verdict(r#"{"verdict":"fail","inner":{"verdict":"pass"}}"#), Some("fail"));
+    }
+
+    #[test]
+    fn an_answer_in_json_has_score_and_findings() {
+        let text = r#"Here it is: { "verdict": "fail", "score": 41.6, "summary": " Tests are missing. ", "more": 1,
+            "findings": [{ "file": "src/a.rs", "line": 7, "severity": "critical", "text": "Überlauf" },
+                         { "file": "b", "severity": "odd", "text": "x" }, { "file": "c", "text": " " }, 5] }"#;
+        let audit = audit(text);
+        assert_eq!((audit.score, audit.reason.as_deref()), (Some(42), Some("Tests are missing.")));
+        let facts: Vec<_> = audit.findings.iter().map(|f| (f.file.as_str(), f.line, f.severity)).collect();
+        assert_eq!(facts, [("src/a.rs", Some(7), Severity::Error), ("b", None, Severity::Warning)]);
+    }
+
+    #[test]
+    fn a_score_follows_the_same_rule() {
+        assert_eq!(audit("===SCORE: 80===\n===SCORE: 95===\n===REVIEW: PASS===").score, Some(95));
+        assert_eq!(audit("===SCORE: 101===\n===REVIEW: PASS===").score, None);
+        assert_eq!(audit("> ===SCORE: 80===\n===REVIEW: PASS===").score, None);
+        assert_eq!(audit("===SCORE: 7===").verdict, None);
+    }
+
+    #[test]
+    fn ten_megabytes_are_read_in_one_go() {
+        let mut text = "{\"a\": [1, {\"verdict\": \"pass\", \n".repeat(350_000);
+        text.push_str("\n===REVIEW: FAIL: long===\n");
+        assert_eq!(audit(&text).reason.as_deref(), Some("long"));
+    }
+
+    fn entry(kind: EntryKind, turn: u32, id: &str, text: &str) -> LogEntry {
+        serde_json::from_value(json!({
+            "seq": 1, "at": 0, "execution_id": "e", "turn": turn, "id": id, "parent_id": null,
+            "kind": kind, "status": null, "body": { "text": text }, "raw_offset": 0,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn pieces_join_and_messages_end_with_a_newline() {
+        use EntryKind::{AssistantText as A, Reasoning as R, Stdout as S};
+        let said = spoken(&[
+            entry(A, 1, "m1", "===REVIEW: "),
+            entry(R, 1, "r", "===REVIEW: FAIL==="),
+            entry(A, 1, "m1", "PASS==="),
+            entry(A, 1, "m2", "next"),
+            entry(A, 2, "m2", "other turn"),
+            entry(S, 2, "", "line one"),
+            entry(S, 2, "", "line two\n"),
+            entry(A, 2, "", "a"),
+            entry(A, 2, "", "b"),
+        ]);
+        assert_eq!(said, "===REVIEW: PASS===\nnext\nother turn\nline one\nline two\na\nb");
+    }
+
+    proptest! {
+        #[test]
+        fn streaming_splits_do_not_matter(before in "(?s).{0,40}", cuts in prop::collection::vec(0usize..200, 0..12)) {
+            let text = format!("{before}\n```\n===REVIEW: PASS===\n```\nüñí 🦀 says\n===SCORE: 64===\n===REVIEW: FAIL: große Lücke===\n");
+            let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| *cut < text.len() && text.is_char_boundary(*cut)).collect();
+            cuts.push(text.len());
+            cuts.sort_unstable();
+            let mut from = 0;
+            let pieces: Vec<LogEntry> = cuts.into_iter().map(|cut| {
+                let piece = entry(EntryKind::AssistantText, 1, "m", &text[from..cut]);
+                from = cut;
+                piece
+            }).collect();
+            prop_assert_eq!(audit(&spoken(&pieces)), audit(&text));
+            prop_assert_eq!(spoken(&pieces), text);
+        }
+
+        #[test]
+        fn any_text_is_read_without_a_panic(text in "(?s)[{}\"`~>=\\n A-Z:\u{e4}\u{1f980}]{0,200}") {
+            let _ = audit(&text);
+            prop_assert_eq!(open_text(&text).len(), text.len());
+        }
+    }
+}
