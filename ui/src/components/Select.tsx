@@ -1,6 +1,6 @@
 import { Select as Base } from "@base-ui/react/select";
 import { Check, ChevronsUpDown } from "lucide-react";
-import type { ReactNode } from "react";
+import { useId, type ReactNode } from "react";
 import styles from "./Select.module.css";
 
 export interface SelectOption<Value extends string> {
@@ -21,6 +21,9 @@ export interface SelectProps<Value extends string> {
   readonly placeholder?: string;
   readonly disabled?: boolean;
   readonly size?: "sm" | "md";
+  readonly hint?: ReactNode;
+  /** What is wrong with the value. */
+  readonly error?: string | undefined;
 }
 
 export function Select<Value extends string>({
@@ -32,8 +35,12 @@ export function Select<Value extends string>({
   placeholder,
   disabled = false,
   size = "md",
+  hint,
+  error,
 }: SelectProps<Value>) {
+  const id = useId();
   const chosen = options.find((option) => option.value === value);
+  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
   return (
     <div className={styles.field}>
       {!hideLabel && <span className={styles.label}>{label}</span>}
@@ -45,7 +52,13 @@ export function Select<Value extends string>({
           if (next !== null) onChange(next);
         }}
       >
-        <Base.Trigger className={styles.trigger} data-size={size} aria-label={label}>
+        <Base.Trigger
+          className={styles.trigger}
+          data-size={size}
+          aria-label={label}
+          aria-describedby={described || undefined}
+          aria-invalid={error ? true : undefined}
+        >
           {chosen?.icon}
           <Base.Value className={styles.value} placeholder={placeholder} />
           <Base.Icon className={styles.icon}>
@@ -80,6 +93,16 @@ export function Select<Value extends string>({
           </Base.Positioner>
         </Base.Portal>
       </Base.Root>
+      {hint && (
+        <span id={`${id}-hint`} className={styles.hint}>
+          {hint}
+        </span>
+      )}
+      {error && (
+        <span id={`${id}-error`} className={styles.error}>
+          {error}
+        </span>
+      )}
     </div>
   );
 }
