@@ -1,12 +1,17 @@
 /** Facts for tests and for the page opened in a plain browser. */
 import type {
   Agent,
+  OrphanFolder,
   Project,
+  ProjectDisk,
   State,
   Task,
   Usage,
   Workflow,
   WorkflowView,
+  Workspace,
+  WorkspaceBackup,
+  WorkspaceView,
 } from "#ui/api/generated.ts";
 
 export const sampleNow = Date.UTC(2030, 0, 15, 12);
@@ -165,3 +170,73 @@ export const sampleWorkflowView: WorkflowView = {
   origin: null,
   version: 1,
 };
+
+const root = "/home/me/.local/share/forge/workspaces/website";
+
+export function sampleWorkspace(change: Partial<Workspace> = {}): Workspace {
+  return {
+    id: "w1",
+    task_id: "t1",
+    status: "active",
+    path: `${root}/1-read-the-configuration-once-3f9a/tree`,
+    branch: "forge/0199f3a2-77c4-7b1e-9d4c-6a1f3b2c8d90",
+    base_commit: "9f4c1d27ab5e4e07a2f1c3b6d8e9f0a1b2c3d4e5",
+    cleanup_at: null,
+    disk_bytes: 184_320_000,
+    error: null,
+    lock: null,
+    port_base: 42_100,
+    created_at: ago(600),
+    updated_at: ago(4),
+    ...change,
+  };
+}
+
+export function sampleWorkspaceView(change: Partial<WorkspaceView> = {}): WorkspaceView {
+  return {
+    ...sampleWorkspace(),
+    project_id: "p1",
+    task_number: 1,
+    task_title: "Read the configuration once",
+    task_status: "in_progress",
+    ...change,
+  };
+}
+
+export function sampleDisk(change: Partial<ProjectDisk> = {}): ProjectDisk {
+  return {
+    project_id: "p1",
+    tasks_bytes: 1_240_000_000,
+    unmeasured: 0,
+    slots: 0,
+    slots_bytes: null,
+    cap_bytes: null,
+    over: false,
+    ...change,
+  };
+}
+
+export function sampleOrphan(change: Partial<OrphanFolder> = {}): OrphanFolder {
+  return {
+    path: `${root}/9-drop-the-old-parser-77aa/tree`,
+    project_id: "p1",
+    bytes: 96_000_000,
+    last_change: ago(4_000),
+    branch: "forge/0199e000-0000-7000-8000-000000000009",
+    unmerged_commits: 0,
+    uncommitted: 0,
+    adoptable: true,
+    ...change,
+  };
+}
+
+export function sampleBackup(change: Partial<WorkspaceBackup> = {}): WorkspaceBackup {
+  return {
+    task_id: "t1",
+    ref_name: "refs/forge/backup/t1/1",
+    commit: "5f0e1d2c3b4a59687786958493a2b1c0d9e8f7a6",
+    files: 3,
+    at: ago(300),
+    ...change,
+  };
+}

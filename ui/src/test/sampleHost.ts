@@ -10,6 +10,7 @@ import type {
   CreateAgent,
   CreateProject,
   CreateTask,
+  AdoptOrphan,
   ListTasks,
   MoveTask,
   Notification,
@@ -21,10 +22,14 @@ import type {
 import { createFakePlatform, type FakePlatform } from "#ui/platform/fake.ts";
 import {
   sampleAgent,
+  sampleBackup,
+  sampleDisk,
+  sampleOrphan,
   sampleProject,
   sampleTask,
   sampleWorkflow,
   sampleWorkflowView,
+  sampleWorkspaceView,
 } from "./sample.ts";
 
 const minute = 60_000;
@@ -70,6 +75,31 @@ const offer = (verb: Offer["verb"], label: string, fields: string[] = []): Offer
   fields,
   why: "",
 });
+
+/** A task with three parts, and one that waits for two others; their states stay as they are. */
+function tie(tasks: Task[]): Task[] {
+  const last = (status: string, nth = 1) => tasks.filter((task) => task.status === status).at(-nth);
+  const parent = last("in_progress");
+  const parts = [last("done"), last("todo"), last("todo", 2)];
+  return tasks.map((task) => {
+    if (task.waiting?.reason === "dependency_open") {
+      return { ...task, depends_on: ["t1", "t2"], blocked_by: ["t1", "t2"] };
+    }
+    if (task === parent) return { ...task, subtasks: { closed: 1, total: 3 } };
+    const index = parts.indexOf(task);
+    if (!parent || index < 0) return task;
+    return {
+      ...task,
+      parent_id: parent.id,
+      execution_mode: index < 2 ? "ordered_turn" : "independent",
+      subtask_order: index < 2 ? index + 1 : null,
+      commit_result:
+        index === 0
+          ? { kind: "forge_commit", before: "9f4c1d27ab5e4e07", after: "1f2e3d4c5b6a7988" }
+          : null,
+    };
+  });
+}
 
 function tasksOf(project: string, size: number): Task[] {
   const tasks: Task[] = [];
@@ -203,7 +233,7 @@ function tasksOf(project: string, size: number): Task[] {
       });
     }
   });
-  return tasks;
+  return tie(tasks);
 }
 
 const notification = (change: Partial<Notification>): Notification => ({
@@ -285,6 +315,62 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
             body: "Merged into main.",
             read: true,
             created_at: at(900),
+          }),
+        ]
+      : [];
+  // What is on disk is dated by the real clock here, as the tasks are.
+  const worktrees = tasks
+    .filter(({ live }) => live !== null)
+    .slice(0, 4)
+    .map((each, index) =>
+      sampleWorkspaceView({
+        id: `w${each.id}`,
+        task_id: each.id,
+        project_id: each.project_id,
+        task_number: each.number,
+        task_title: each.title,
+        task_status: each.status,
+        disk_bytes: index === 2 ? null : 310_000_000 * (index + 1),
+        lock:
+          index === 0
+            ? {
+                execution_id: "e1",
+                pid: 4711,
+                start_time: 1,
+                host: "desk",
+                acquired_at: at(3),
+              }
+            : null,
+        updated_at: at(index * 40 + 2),
+      }),
+    );
+  const closed = tasks.find(({ status }) => status === "cancelled");
+  if (closed) {
+    worktrees.push(
+      sampleWorkspaceView({
+        id: "wc",
+        task_id: closed.id,
+        project_id: closed.project_id,
+        task_number: closed.number,
+        task_title: closed.title,
+        task_status: closed.status,
+        status: "scheduled",
+        cleanup_at: at(-60 * 20),
+        updated_at: at(240),
+      }),
+    );
+  }
+  const orphans =
+    tasks.length > 0
+      ? [
+          sampleOrphan({ unmerged_commits: 3, uncommitted: 2, last_change: at(4_000) }),
+          sampleOrphan({
+            path: "/home/me/.local/share/forge/workspaces/website/left-behind",
+            project_id: null,
+            bytes: null,
+            last_change: at(90_000),
+            branch: null,
+            adoptable: false,
           }),
         ]
       : [];
@@ -491,6 +577,9 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
         title: input.title,
         description: input.description ?? "",
         priority: input.priority ?? 0,
+        parent_id: input.parent_id ?? null,
+        execution_mode: input.execution_mode ?? "independent",
+        depends_on: input.depends_on ?? [],
         position: number * 1024,
         roles: holder
           ? {
@@ -572,6 +661,78 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
           )
           .sort((one, other) => one.status_since.localeCompare(other.status_since)),
       ),
+    task_subtasks: ({ task_id }: { task_id: string }) =>
+      page(tasks.filter(({ parent_id }) => parent_id === task_id)),
+    workspace_list: () => page(worktrees),
+    workspace_disk: () =>
+      page(
+        projects
+          .filter(({ id }) => worktrees.some(({ project_id }) => project_id === id))
+          .map(({ id }) =>
+            sampleDisk({
+              project_id: id,
+              unmeasured: 1,
+              slots: 2,
+              slots_bytes: 420_000_000,
+              cap_bytes: 1_500_000_000,
+              over: true,
+            }),
+          ),
+      ),
+    workspace_measure: () => ({ done: true }),
+    workspace_orphans: () => page(orphans),
+    workspace_keep: ({ task_id }: { task_id: string }) => {
+      const index = worktrees.findIndex((each) => each.task_id === task_id);
+      const kept = worktrees[index];
+      if (!kept) return refuse("not_found", "failed to keep the worktree: there is none");
+      worktrees[index] = { ...kept, status: "active", cleanup_at: null };
+      host.commit({ tags: ["workspaces", `task:${task_id}`] });
+      return worktrees[index];
+    },
+    workspace_remove: ({ task_id }: { task_id: string }) => {
+      const index = worktrees.findIndex((each) => each.task_id === task_id);
+      const [gone] = worktrees.splice(index, 1);
+      host.commit({ tags: ["workspaces", `task:${task_id}`] });
+      return gone;
+    },
+    orphan_reclaim: ({ path }: { path: string }) => {
+      orphans.splice(
+        orphans.findIndex((each) => each.path === path),
+        1,
+      );
+      host.commit({ tags: ["workspaces"] });
+      return { done: true };
+    },
+    orphan_adopt: ({ path, project_id, title }: AdoptOrphan) => {
+      const index = orphans.findIndex((each) => each.path === path);
+      const [taken] = orphans.splice(index, 1);
+      const number = Math.max(0, ...of(project_id).map((each) => each.number)) + 1;
+      const added = sampleTask({
+        id: `t${number}-${project_id}`,
+        number,
+        project_id,
+        title: title ?? taken?.branch ?? "",
+        status_since: at(0),
+      });
+      tasks.push(added);
+      host.commit({ tags: ["workspaces", `board:${project_id}`] });
+      return added;
+    },
+    project_backups: ({ project_id }: { project_id: string }) =>
+      page(
+        worktrees
+          .filter((each) => each.project_id === project_id)
+          .slice(0, 2)
+          .map(({ task_id }, index) =>
+            sampleBackup({
+              task_id,
+              ref_name: `refs/forge/backup/${task_id}/1`,
+              files: index + 2,
+              at: at(300 * (index + 1)),
+            }),
+          ),
+      ),
+    backup_restore: () => ({ done: true }),
     notification_list: () => page(notifications),
     notification_read: ({ ids }: { ids?: string[] }) => {
       notifications.forEach((each, index) => {

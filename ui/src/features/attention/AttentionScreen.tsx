@@ -1,4 +1,4 @@
-import { Inbox } from "lucide-react";
+import { Inbox, TriangleAlert, Webhook } from "lucide-react";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useCommands, type Command } from "#ui/app/keys.ts";
@@ -54,6 +54,8 @@ function Row({ task, project }: { task: Task; project: string }) {
   const { error_annotation: trouble, waiting } = task;
   const href = formatRoute("board", { project: task.project_id }, { task: String(task.number) });
   const evidence = evidenceHead(task);
+  // A hook that stopped the work before an agent began is no failure of the agent's.
+  const preflight = trouble?.type.startsWith("before_work_hook") ?? false;
   const happened = trouble?.message ?? waiting?.message ?? t("attention.awaitsReview");
   return (
     <li className={styles.row}>
@@ -67,6 +69,12 @@ function Row({ task, project }: { task: Task; project: string }) {
           <span className={styles.number}>#{task.number}</span>
           <span className={styles.name}>{task.title}</span>
         </a>
+        {trouble && (
+          <p className={styles.kind} data-preflight={preflight || undefined}>
+            {preflight ? <Webhook aria-hidden /> : <TriangleAlert aria-hidden />}
+            {t(`task.trouble.${trouble.type}`)}
+          </p>
+        )}
         <p className={styles.happened}>{happened}</p>
         {evidence && (
           <pre className={styles.evidence} data-selectable>

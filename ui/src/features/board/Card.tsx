@@ -21,6 +21,7 @@ import { Countdown, Elapsed } from "#ui/components/Elapsed.tsx";
 import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
+import { KinNumbers, ParentMark } from "./Kin.tsx";
 import { useActivity } from "./useActivity.ts";
 import { count, kindOf, lineOf, lineTone, money, type Line } from "./format.ts";
 import styles from "./Card.module.css";
@@ -118,6 +119,7 @@ function Numbers({ task }: { task: Task }) {
   const cost = usage.cost_micro_usd;
   return (
     <span className={styles.numbers}>
+      <KinNumbers task={task} />
       {diff && diff.added + diff.removed > 0 && (
         <span
           role="img"
@@ -192,6 +194,7 @@ export const CardFace = memo(function CardFace({
       <div className={styles.head}>
         <StateGlyph kind={kindOf(task, state)} live={live} label={state?.display_name ?? ""} />
         <span className={styles.number}>#{task.number}</span>
+        {task.parent_id !== null && <ParentMark id={task.parent_id} />}
         {showState && <span className={styles.state}>{state?.display_name}</span>}
         {level !== "none" && (
           <PriorityGlyph level={priorityNumber(level) as 1} label={t(`board.priority.${level}`)} />

@@ -3,26 +3,35 @@ import { useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { priorityLevels, priorityNumber, type PriorityLevel } from "#ui/app/priority.ts";
 import { navigate } from "#ui/app/router.ts";
-import { statesOf } from "#ui/app/useStates.ts";
+import { TaskPicker } from "#ui/app/TaskPicker.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
-import type { Task } from "#ui/api/generated.ts";
+import type { ExecutionMode, Task } from "#ui/api/generated.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Checkbox } from "#ui/components/Checkbox.tsx";
-import { Combobox } from "#ui/components/Combobox.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
+import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { setPreference, usePreference } from "#ui/store/preferences.ts";
-import { nobody, presetAgent, toInput, toLines, type Draft } from "./draft.ts";
+import { nobody, presetAgent, toInput, toLines, type Draft, type Part } from "./draft.ts";
 import styles from "./NewTaskDialog.module.css";
 
-const fields = ["title", "description", "review_config", "depends_on", "roles", "priority"];
+const fields = [
+  "title",
+  "description",
+  "review_config",
+  "depends_on",
+  "roles",
+  "priority",
+  "parent_id",
+  "execution_mode",
+];
 
 /** The roles that a task of this workflow can be given: who works, who judges. */
 function useRoles(projectId: string) {
@@ -31,8 +40,17 @@ function useRoles(projectId: string) {
   return {
     work: view?.work_role ?? null,
     review: gate?.role && gate.role !== view?.work_role ? gate.role : null,
-    states: view ? statesOf(view) : null,
   };
+}
+
+function Chosen({ task, label, onRemove }: { task: Task; label: string; onRemove: () => void }) {
+  return (
+    <li>
+      <span className={styles.number}>#{task.number}</span>
+      <span className={styles.ellipsis}>{task.title}</span>
+      <IconButton size="sm" label={label} icon={<X />} onClick={onRemove} />
+    </li>
+  );
 }
 
 function Dependencies({
@@ -47,42 +65,83 @@ function Dependencies({
   onChange: (chosen: readonly Task[]) => void;
 }) {
   const { t } = useTranslation();
-  const { states } = useRoles(projectId);
-  const tasks = useOp("task_list", { project_id: projectId, limit: 200 }).data?.items ?? [];
-  const open = tasks.filter(
-    (task) =>
-      states?.get(task.status)?.kind !== "terminal" && !chosen.some(({ id }) => id === task.id),
-  );
   return (
     <div className={styles.depends}>
-      <Combobox
+      <TaskPicker
         key={chosen.length}
+        projectId={projectId}
         label={t("newTask.dependsOn")}
         placeholder={t("newTask.dependsOnPlaceholder")}
-        value={null}
-        options={open.map(({ id, number, title }) => ({ value: id, label: `#${number} ${title}` }))}
-        onChange={(id) => {
-          const found = tasks.find((task) => task.id === id);
-          if (found) onChange([...chosen, found]);
-        }}
+        accepts={({ id }, state) =>
+          state?.kind !== "terminal" && chosen.every((each) => each.id !== id)
+        }
+        onPick={(found) => found && onChange([...chosen, found])}
       />
       {error && <p className={styles.error}>{error}</p>}
       {chosen.length > 0 && (
         <ul className={styles.chosen}>
           {chosen.map((task) => (
-            <li key={task.id}>
-              <span className={styles.number}>#{task.number}</span>
-              <span className={styles.ellipsis}>{task.title}</span>
-              <IconButton
-                size="sm"
-                label={t("newTask.removeDependency", { number: task.number })}
-                icon={<X />}
-                onClick={() => onChange(chosen.filter(({ id }) => id !== task.id))}
-              />
-            </li>
+            <Chosen
+              key={task.id}
+              task={task}
+              label={t("newTask.removeDependency", { number: task.number })}
+              onRemove={() => onChange(chosen.filter(({ id }) => id !== task.id))}
+            />
           ))}
         </ul>
       )}
+    </div>
+  );
+}
+
+/** What the new task is part of, and where it works then. */
+function Kinship({
+  projectId,
+  part,
+  errors,
+  onChange,
+}: {
+  projectId: string;
+  part: Part | null;
+  errors: { readonly parent: string | undefined; readonly mode: string | undefined };
+  onChange: (part: Part | null) => void;
+}) {
+  const { t } = useTranslation();
+  const wrong = errors.parent ?? errors.mode;
+  return (
+    <div className={styles.depends}>
+      {part ? (
+        <>
+          <span className={styles.label}>{t("newTask.parent")}</span>
+          <ul className={styles.chosen}>
+            <Chosen
+              task={part.parent}
+              label={t("newTask.noParent")}
+              onRemove={() => onChange(null)}
+            />
+          </ul>
+          <SegmentedControl<ExecutionMode>
+            label={t("newTask.mode")}
+            value={part.mode}
+            segments={(["independent", "ordered_turn"] as const).map((mode) => ({
+              value: mode,
+              label: t(`subtasks.mode.${mode}`),
+            }))}
+            onChange={(mode) => onChange({ ...part, mode })}
+          />
+          <p className={styles.hint}>{t(`subtasks.modeText.${part.mode}`)}</p>
+        </>
+      ) : (
+        <TaskPicker
+          projectId={projectId}
+          label={t("newTask.parent")}
+          placeholder={t("newTask.parentPlaceholder")}
+          // One level: a part has no parts of its own.
+          accepts={({ parent_id: parent }, state) => parent === null && state?.kind !== "terminal"}
+          onPick={(parent) => parent && onChange({ parent, mode: "independent" })}
+        />
+      )}
+      {wrong && <p className={styles.error}>{wrong}</p>}
     </div>
   );
 }
@@ -98,7 +157,7 @@ export default function NewTaskDialog({
   const agents = useOp("agent_list", {}).data?.items;
   const lastAgent = usePreference("lastAgent");
   const roles = useRoles(projectId);
-  const [draft, setDraft] = useState<Omit<Draft, "agent" | "dependsOn" | "checks">>({
+  const [draft, setDraft] = useState<Omit<Draft, "agent" | "dependsOn" | "checks" | "part">>({
     title: "",
     description: "",
     reviewer: "nobody",
@@ -106,9 +165,12 @@ export default function NewTaskDialog({
   });
   const [chosenAgent, setAgent] = useState<string | null>(null);
   const [dependsOn, setDependsOn] = useState<readonly Task[]>([]);
+  const [part, setPart] = useState<Part | null>(null);
   const [ownChecks, setOwnChecks] = useState(false);
   const [checks, setChecks] = useState("");
   const agent = chosenAgent ?? presetAgent(agents ?? [], lastAgent);
+
+  const inTurn = part?.mode === "ordered_turn";
 
   const claim = useOpMutation("task_claim", {
     onError: (error) =>
@@ -124,6 +186,7 @@ export default function NewTaskDialog({
         agent,
         checks: ownChecks ? toLines(checks) : null,
         dependsOn: dependsOn.map(({ id }) => id),
+        part,
       },
       roles,
     );
@@ -147,7 +210,7 @@ export default function NewTaskDialog({
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    submit(event.shiftKey && agent !== nobody);
+    submit(event.shiftKey && agent !== nobody && !inTurn);
   };
 
   const rest = restOf(create.error, fields);
@@ -161,7 +224,8 @@ export default function NewTaskDialog({
         <>
           <Button
             icon={<CirclePlay />}
-            disabled={agent === nobody || draft.title.trim() === ""}
+            // One that runs in turn is started by its parent.
+            disabled={agent === nobody || draft.title.trim() === "" || inTurn}
             busy={create.isPending}
             keys="mod+shift+enter"
             onClick={() => submit(true)}
@@ -242,12 +306,23 @@ export default function NewTaskDialog({
           />
         </div>
         {agents?.length === 0 && <p className={styles.hint}>{t("newTask.addAgentFirst")}</p>}
-        <Dependencies
-          projectId={projectId}
-          chosen={dependsOn}
-          error={findingAt(create.error, "depends_on")}
-          onChange={setDependsOn}
-        />
+        <div className={styles.pair}>
+          <Dependencies
+            projectId={projectId}
+            chosen={dependsOn}
+            error={findingAt(create.error, "depends_on")}
+            onChange={setDependsOn}
+          />
+          <Kinship
+            projectId={projectId}
+            part={part}
+            errors={{
+              parent: findingAt(create.error, "parent_id"),
+              mode: findingAt(create.error, "execution_mode"),
+            }}
+            onChange={setPart}
+          />
+        </div>
         <Checkbox
           label={t("newTask.ownChecks")}
           hint={t("newTask.ownChecksHint")}

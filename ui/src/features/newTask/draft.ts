@@ -1,6 +1,12 @@
 /** From the dialog's fields to the contract's input. Pure. */
-import type { Agent, CreateTask } from "#ui/api/generated.ts";
+import type { Agent, CreateTask, ExecutionMode, Task } from "#ui/api/generated.ts";
 import { priorityNumber, type PriorityLevel } from "#ui/app/priority.ts";
+
+/** What the new task is part of. */
+export interface Part {
+  readonly parent: Task;
+  readonly mode: ExecutionMode;
+}
 
 export interface Draft {
   readonly title: string;
@@ -12,6 +18,7 @@ export interface Draft {
   /** Null leaves the checks to the project. */
   readonly checks: readonly string[] | null;
   readonly dependsOn: readonly string[];
+  readonly part: Part | null;
 }
 
 export const nobody = "nobody";
@@ -35,7 +42,9 @@ export function toInput(
   roles: { readonly work: string | null; readonly review: string | null },
 ): CreateTask {
   const held: Record<string, string> = {};
-  if (roles.work && draft.agent !== nobody) held[roles.work] = draft.agent;
+  // A part that runs in turn is the work of its parent's agent.
+  const inTurn = draft.part?.mode === "ordered_turn";
+  if (roles.work && draft.agent !== nobody && !inTurn) held[roles.work] = draft.agent;
   if (roles.review && draft.reviewer === "user") held[roles.review] = "user";
   return {
     project_id: projectId,
@@ -45,5 +54,6 @@ export function toInput(
     ...(draft.checks ? { review_config: { ci_steps: [...draft.checks] } } : {}),
     ...(Object.keys(held).length > 0 ? { roles: held } : {}),
     ...(draft.dependsOn.length > 0 ? { depends_on: [...draft.dependsOn] } : {}),
+    ...(draft.part ? { parent_id: draft.part.parent.id, execution_mode: draft.part.mode } : {}),
   };
 }
