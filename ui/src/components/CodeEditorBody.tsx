@@ -8,7 +8,7 @@ import {
   indentUnit,
   syntaxHighlighting,
 } from "@codemirror/language";
-import { forceLinting, linter, lintGutter, lintKeymap, type Diagnostic } from "@codemirror/lint";
+import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import {
   drawSelection,
@@ -40,6 +40,8 @@ function diagnosticsOf(marks: readonly CodeMark[], length: number): Diagnostic[]
   });
 }
 
+const none: readonly CodeMark[] = [];
+
 interface Latest {
   props: CodeEditorProps;
 }
@@ -57,7 +59,6 @@ function extensionsFor(latest: Latest, access: Compartment): Extension {
     lineNumbers(),
     foldGutter(),
     lintGutter(),
-    linter((view) => diagnosticsOf(latest.props.marks ?? [], view.state.doc.length), { delay: 60 }),
     drawSelection(),
     indentOnInput(),
     bracketMatching(),
@@ -80,18 +81,18 @@ function extensionsFor(latest: Latest, access: Compartment): Extension {
       const text = update.state.doc.toString();
       if (text !== latest.props.value) latest.props.onChange(text);
     }),
-    access.of(accessOf(latest.props)),
+    access.of(accessOf(latest.props.readOnly ?? false, latest.props.label)),
   ];
 }
 
-const accessOf = ({ readOnly = false, label }: CodeEditorProps): Extension => [
+const accessOf = (readOnly: boolean, label: string): Extension => [
   EditorState.readOnly.of(readOnly),
   EditorView.contentAttributes.of({ "aria-label": label, ...(readOnly ? { tabindex: "0" } : {}) }),
   EditorView.editable.of(!readOnly),
 ];
 
 export default function CodeEditorBody(props: CodeEditorProps) {
-  const { value, marks, goTo, label, readOnly, minLines = 8 } = props;
+  const { value, marks = none, goTo, label, readOnly = false, minLines = 8 } = props;
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const latest = useRef<Latest>({ props });
@@ -117,9 +118,7 @@ export default function CodeEditorBody(props: CodeEditorProps) {
     };
   }, []);
   useEffect(() => {
-    view.current?.dispatch({
-      effects: access.current.reconfigure(accessOf(latest.current.props)),
-    });
+    view.current?.dispatch({ effects: access.current.reconfigure(accessOf(readOnly, label)) });
   }, [label, readOnly]);
   useEffect(() => {
     const made = view.current;
@@ -127,7 +126,10 @@ export default function CodeEditorBody(props: CodeEditorProps) {
     if (change) made.dispatch({ changes: change });
   }, [value]);
   useEffect(() => {
-    if (view.current) forceLinting(view.current);
+    const made = view.current;
+    if (!made) return;
+    const { state } = made;
+    made.dispatch(setDiagnostics(state, diagnosticsOf(marks, state.doc.length)));
   }, [marks]);
   useEffect(() => {
     const made = view.current;

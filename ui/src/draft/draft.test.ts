@@ -35,7 +35,7 @@ describe("json", () => {
   ])("says what %j lacks, and where", (text, expected, line, column) => {
     const parsed = parseJson(text);
     expect(parsed.ok ? null : parsed.error).toMatchObject({ expected, line, column });
-    expect(() => JSON.parse(text) as unknown).toThrow();
+    expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);
   });
 
   it("counts lines and columns both ways", () => {

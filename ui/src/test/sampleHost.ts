@@ -18,6 +18,7 @@ import type {
   Project,
   Task,
   UpdateTask,
+  Workflow,
 } from "#ui/api/generated.ts";
 import { createFakePlatform, type FakePlatform } from "#ui/platform/fake.ts";
 import {
@@ -28,9 +29,9 @@ import {
   sampleProject,
   sampleTask,
   sampleWorkflow,
-  sampleWorkflowView,
   sampleWorkspaceView,
 } from "./sample.ts";
+import { createSampleProcess } from "./sampleProcess.ts";
 
 const minute = 60_000;
 const at = (minutesAgo: number) => new Date(Date.now() - minutesAgo * minute).toISOString();
@@ -236,6 +237,12 @@ function tasksOf(project: string, size: number): Task[] {
   return tie(tasks);
 }
 
+/** A merge patch, one level down: null takes a key away. */
+const merged = (before: unknown, patch: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries({ ...(before as object), ...patch }).filter(([, value]) => value !== null),
+  );
+
 const notification = (change: Partial<Notification>): Notification => ({
   id: "n1",
   kind: "blocked",
@@ -266,6 +273,8 @@ const boardColumns = (tasks: readonly Task[]): Column[] => {
 
 export interface SampleHost extends FakePlatform {
   readonly tasks: Task[];
+  /** Puts a workflow in force as somebody else would. */
+  replaceWorkflow(project: string, workflow: Workflow): void;
   /** Changes a task and tells the page, as the engine would. */
   change(id: string, change: Partial<Task>): Task;
 }
@@ -375,7 +384,17 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
         ]
       : [];
   const own: Record<string, Record<string, unknown>> = {
-    p1: { review_config: { ci_steps: ["npm test", "npm run lint"] }, max_concurrent: 6 },
+    p1: {
+      review_config: { ci_steps: ["npm test", "npm run lint"] },
+      max_concurrent: 6,
+      lifecycle_hooks: {
+        before_work: [
+          { type: "script", command: "npm ci", timeout_seconds: 300, blocking: true },
+          { type: "plugin", name: "knowledge-inject" },
+        ],
+        on_task_done: [{ type: "script", command: "scripts/notify.sh done" }],
+      },
+    },
   };
 
   const project = (id: string) =>
@@ -396,6 +415,14 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       review_config: { ci_steps: null, ci_timeout_seconds: null, allow_changes: null },
       merge_config: { target_branch: null, strategy: null, message_template: null },
       setup: [],
+      copy_files: [],
+      auto_start: false,
+      lifecycle_hooks: {},
+      workspace_reuse: "off",
+      workspace_pool_size: 3,
+      workspace_disk_cap_mib: null,
+      delete_merged_branches: false,
+      workflow_source: "project",
       author: null,
       notifications: { blocked: true, awaiting_human: true, waiting: true, done: false },
     };
@@ -448,6 +475,13 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
     return added;
   };
 
+  const process = createSampleProcess({
+    refuse,
+    tasksOf: of,
+    changed: (...tags) => host.commit({ tags }),
+    settingsOf: (id) => own[id] ?? {},
+  });
+
   const answers = {
     meta: () => ({
       version: "0.1.0",
@@ -459,14 +493,14 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
     project_board: ({ project_id }: { project_id: string }) => ({
       columns: boardColumns(of(project(project_id).id)),
     }),
-    project_workflow_get: () => sampleWorkflowView,
+    ...process.answers,
     project_settings_get: ({ project_id }: { project_id: string }) => settings(project_id),
     project_settings_update: ({ project_id, ...patch }: { project_id: string }) => {
       const mine: Record<string, unknown> = { ...own[project_id] };
       for (const [key, value] of Object.entries(patch as Record<string, unknown>)) {
         if (value === null) delete mine[key];
         else if (typeof value === "object" && !Array.isArray(value))
-          mine[key] = { ...(mine[key] as object), ...value };
+          mine[key] = merged(mine[key], value as Record<string, unknown>);
         else mine[key] = value;
       }
       const concurrent = mine["max_concurrent"];
@@ -474,6 +508,10 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
         refuse("invalid", "failed to change the settings: max_concurrent: must be at least 1", {
           findings: [{ path: "max_concurrent", message: "must be at least 1" }],
         });
+      }
+      const findings = process.checkHooks(mine["lifecycle_hooks"]);
+      if (findings.length > 0) {
+        refuse("invalid", "failed to change the settings: the input is not valid", { findings });
       }
       own[project_id] = mine;
       host.commit({ tags: ["projects"] });
@@ -753,7 +791,11 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
   );
   const host: SampleHost = Object.assign(
     createFakePlatform(sample === "broken" ? broken : answers, { folder: "/home/me/code/shop" }),
-    { tasks, change: edit },
+    {
+      tasks,
+      change: edit,
+      replaceWorkflow: (id: string, workflow: Workflow) => void process.replace(id, workflow),
+    },
   );
   return host;
 }

@@ -1,6 +1,7 @@
 import { SquareKanban } from "lucide-react";
-import type { ReactNode } from "react";
+import { Suspense, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
+import { HooksEditor, WorkflowEditor } from "#ui/app/projectParts.tsx";
 import { navigate, setQuery, useRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
@@ -12,6 +13,7 @@ import { Select } from "#ui/components/Select.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Tabs } from "#ui/components/Tabs.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
+import { useIsDirty } from "#ui/draft/drafts.ts";
 import { General } from "./General.tsx";
 import {
   Frame,
@@ -21,18 +23,19 @@ import {
   TextSetting,
   useSettings,
 } from "./Setting.tsx";
+import { Setup } from "./Setup.tsx";
 import { patchAt } from "./settingsPath.ts";
-import { WorkflowTable } from "./WorkflowTable.tsx";
 import styles from "./settings.module.css";
 
 const tabs = [
   "general",
+  "workflow",
+  "hooks",
   "checks",
   "merge",
   "setup",
   "automation",
   "notifications",
-  "workflow",
 ] as const;
 type TabId = (typeof tabs)[number];
 const strategies: readonly MergeStrategy[] = ["merge", "squash", "rebase"];
@@ -99,30 +102,15 @@ function Merging({ project }: { project: Project }) {
   );
 }
 
-function Setup() {
-  const { t } = useTranslation();
-  return (
-    <div className={styles.card}>
-      <LinesSetting
-        path="setup"
-        label={t("projectSettings.setup")}
-        hint={t("projectSettings.setupHint")}
-        add={t("projectSettings.addSetup")}
-      />
-      <LinesSetting
-        path="shell"
-        label={t("projectSettings.shell")}
-        hint={t("projectSettings.shellHint")}
-        add={t("projectSettings.addShell")}
-      />
-    </div>
-  );
-}
-
 function Automation() {
   const { t } = useTranslation();
   return (
     <div className={styles.card}>
+      <SwitchSetting
+        path="auto_start"
+        label={t("projectSettings.autoStart")}
+        hint={t("projectSettings.autoStartHint")}
+      />
       <SwitchSetting
         path="auto_approve"
         label={t("projectSettings.autoApprove")}
@@ -189,49 +177,55 @@ function SettingsOf({ project, children }: { project: Project; children: ReactNo
   );
 }
 
+/** Heavy parts come when somebody looks at them. */
+function Lazily({ part }: { part: ReactNode }) {
+  return <Suspense fallback={<SkeletonText lines={8} />}>{part}</Suspense>;
+}
+
+function useUnsaved(projectId: string): ReadonlySet<TabId> {
+  const workflow = useIsDirty(`workflow:${projectId}`);
+  const hooks = useIsDirty(`hooks:${projectId}`);
+  return new Set([
+    ...(workflow ? (["workflow"] as const) : []),
+    ...(hooks ? (["hooks"] as const) : []),
+  ]);
+}
+
 export default function ProjectSettingsScreen() {
   const { t } = useTranslation();
   const route = useRoute();
   const id = route.name === "projectSettings" ? route.params.project : "";
+  const unsaved = useUnsaved(id);
   const wanted = route.name === "projectSettings" ? route.query["tab"] : undefined;
   const tab = tabs.find((each) => each === wanted) ?? "general";
   const project = useOp("project_get", { project_id: id }, { enabled: id !== "" });
+  const settled = (found: Project, content: ReactNode): ReactNode => (
+    <div className={styles.column}>
+      <SettingsOf project={found}>{content}</SettingsOf>
+    </div>
+  );
   const panel = (each: TabId, found: Project): ReactNode => {
     switch (each) {
       case "general":
-        return <General project={found} />;
-      case "checks":
         return (
-          <SettingsOf project={found}>
-            <Checks />
-          </SettingsOf>
-        );
-      case "merge":
-        return (
-          <SettingsOf project={found}>
-            <Merging project={found} />
-          </SettingsOf>
-        );
-      case "setup":
-        return (
-          <SettingsOf project={found}>
-            <Setup />
-          </SettingsOf>
-        );
-      case "automation":
-        return (
-          <SettingsOf project={found}>
-            <Automation />
-          </SettingsOf>
-        );
-      case "notifications":
-        return (
-          <SettingsOf project={found}>
-            <Notices />
-          </SettingsOf>
+          <div className={styles.column}>
+            <General project={found} />
+          </div>
         );
       case "workflow":
-        return <WorkflowTable projectId={found.id} />;
+        return <Lazily part={<WorkflowEditor projectId={found.id} />} />;
+      case "hooks":
+        return <Lazily part={<HooksEditor projectId={found.id} />} />;
+      case "checks":
+        return settled(found, <Checks />);
+      case "merge":
+        return settled(found, <Merging project={found} />);
+      case "setup":
+        return settled(found, <Setup projectId={found.id} />);
+      case "automation":
+        return settled(found, <Automation />);
+      case "notifications":
+        return settled(found, <Notices />);
     }
   };
   const found = project.data;
@@ -240,7 +234,6 @@ export default function ProjectSettingsScreen() {
       title={
         found ? t("projectSettings.title", { name: found.name }) : t("projectSettings.command")
       }
-      layout="page"
       actions={
         <Button
           size="sm"
@@ -262,10 +255,12 @@ export default function ProjectSettingsScreen() {
         <Tabs
           label={t("projectSettings.command")}
           value={tab}
-          onChange={(next) => setQuery({ tab: next === "general" ? null : next })}
+          onChange={(next) => setQuery({ tab: next === "general" ? null : next, view: null })}
           tabs={tabs.map((each) => ({
             id: each,
-            label: t(`projectSettings.tab.${each}`),
+            label: unsaved.has(each)
+              ? t("projectSettings.unsavedTab", { name: t(`projectSettings.tab.${each}`) })
+              : t(`projectSettings.tab.${each}`),
             panel: each === tab ? panel(each, found) : null,
           }))}
         />

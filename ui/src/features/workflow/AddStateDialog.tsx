@@ -66,7 +66,11 @@ export function AddStateDialog({ onClose }: { onClose: () => void }) {
               note: t(`workflow.kindNotes.${each}`),
               icon: (
                 <StateGlyph
-                  kind={each === "terminal" ? "done" : kindOfState({ kind: each, name: "", display_name: "", column: "" })}
+                  kind={
+                    each === "terminal"
+                      ? "done"
+                      : kindOfState({ kind: each, name: "", display_name: "", column: "" })
+                  }
                   label=""
                 />
               ),
@@ -105,7 +109,12 @@ export function AddStateDialog({ onClose }: { onClose: () => void }) {
               setTo(forward(next));
             }}
           />
-          <Select label={t("workflow.goesTo")} value={to} options={[any, ...states]} onChange={setTo} />
+          <Select
+            label={t("workflow.goesTo")}
+            value={to}
+            options={[any, ...states]}
+            onChange={setTo}
+          />
         </div>
         <p className={styles.hint}>
           {from !== none && to !== none && forward(from) === to

@@ -24,7 +24,12 @@ function Roles() {
   const { workflow, findings, edit } = useEditor();
   const roles = workflow.roles ?? [];
   const add = () =>
-    edit(setAt(workflow, ["roles", roles.length], { name: `role_${roles.length + 1}`, display_name: "" }));
+    edit(
+      setAt(workflow, ["roles", roles.length], {
+        name: `role_${roles.length + 1}`,
+        display_name: "",
+      }),
+    );
   return (
     <fieldset className={styles.group} data-path="roles">
       <legend>{t("workflow.roles")}</legend>
@@ -188,7 +193,7 @@ const focusable =
 
 /** Leads to the innermost field around a place. */
 function useArrival(form: React.RefObject<HTMLElement | null>) {
-  const { target, open } = useEditor();
+  const { target } = useEditor();
   useEffect(() => {
     if (!target || !form.current) return;
     const fields = [...form.current.querySelectorAll<HTMLElement>("[data-path]")];
@@ -199,8 +204,7 @@ function useArrival(form: React.RefObject<HTMLElement | null>) {
     const field = fields.find((each) => each.dataset["path"] === place);
     field?.scrollIntoView({ block: "center" });
     field?.querySelector<HTMLElement>(focusable)?.focus({ preventScroll: true });
-    // `open`: the state's form is made only once it is open.
-  }, [target, open, form]);
+  }, [target, form]);
 }
 
 /** The definition as a form: what all states share, then the states in board order. */

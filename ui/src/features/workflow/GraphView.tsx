@@ -153,7 +153,12 @@ export default function GraphView() {
         width: nodeWidth,
         height: nodeHeight,
         selected: open === index,
-        ariaLabel: [titleOf(state), kind, role, found.length > 0 && t("workflow.findings", { count: found.length })]
+        ariaLabel: [
+          titleOf(state),
+          kind,
+          role,
+          found.length > 0 && t("workflow.findings", { count: found.length }),
+        ]
           .filter(Boolean)
           .join(", "),
         data: {
@@ -167,19 +172,17 @@ export default function GraphView() {
       },
     ];
   });
-  const bands = layout.bands.map(
-    ({ column, y }): BandNode => ({
-      id: `band ${y}`,
-      type: "band",
-      position: { x: -112, y: y + nodeHeight / 2 - 9 },
-      width: 84,
-      height: 18,
-      selectable: false,
-      focusable: false,
-      connectable: false,
-      data: { column },
-    }),
-  );
+  const bands = layout.bands.map(({ column, y }): BandNode => ({
+    id: `band ${y}`,
+    type: "band",
+    position: { x: -112, y: y + nodeHeight / 2 - 9 },
+    width: 84,
+    height: 18,
+    selectable: false,
+    focusable: false,
+    connectable: false,
+    data: { column },
+  }));
   const moves = layout.moves.map((move): MoveEdge => {
     const path = [...statePath(move.from), "triggers", move.trigger];
     const found = findingsIn(findings, formatPath(path));
@@ -196,7 +199,12 @@ export default function GraphView() {
       target: String(move.to),
       selected: chosen === move.id,
       ariaLabel: name,
-      markerEnd: { type: MarkerType.ArrowClosed, width: 15, height: 15, color: "var(--neutral-solid)" },
+      markerEnd: {
+        type: MarkerType.ArrowClosed,
+        width: 15,
+        height: 15,
+        color: "var(--neutral-solid)",
+      },
       data: {
         move,
         name,

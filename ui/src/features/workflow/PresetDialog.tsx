@@ -51,7 +51,11 @@ export function PresetDialog({
       description={t("workflow.presetsText")}
     >
       {presets.error && (
-        <ErrorState title={t("workflow.presetsFailed")} error={presets.error} onRetry={() => void presets.refetch()} />
+        <ErrorState
+          title={t("workflow.presetsFailed")}
+          error={presets.error}
+          onRetry={() => void presets.refetch()}
+        />
       )}
       {!presets.data && !presets.error && <SkeletonText lines={6} />}
       <ul className={styles.presets}>

@@ -23,7 +23,11 @@ function Names({ index, state }: { index: number; state: State }) {
   const name = text(state.name);
   return (
     <div className={styles.pair}>
-      <PlaceText path={[...statePath(index), "display_name"]} label={t("workflow.title")} required />
+      <PlaceText
+        path={[...statePath(index), "display_name"]}
+        label={t("workflow.title")}
+        required
+      />
       <PlaceName
         place={place}
         label={t("workflow.id")}
@@ -78,7 +82,8 @@ function Gate({ index, state }: { index: number; state: State }) {
   const approval = usePlace([...path, "requires_user_approval"]);
   const optional = usePlace([...path, "optional_when_unassigned"]);
   if (state.kind !== "gate" && !state.gate_config) return null;
-  const chosen = approval.value === "always" ? "always" : approval.value === true ? "once" : "never";
+  const chosen =
+    approval.value === "always" ? "always" : approval.value === true ? "once" : "never";
   return (
     <fieldset className={styles.group} data-path={formatPath(path)}>
       <legend>{t("workflow.gate")}</legend>
@@ -116,8 +121,16 @@ function Gate({ index, state }: { index: number; state: State }) {
         />
       </div>
       <div className={styles.pair}>
-        <PlaceText path={[...path, "approve_label"]} label={t("workflow.approveLabel")} placeholder={t("workflow.approve")} />
-        <PlaceText path={[...path, "reject_label"]} label={t("workflow.rejectLabel")} placeholder={t("workflow.reject")} />
+        <PlaceText
+          path={[...path, "approve_label"]}
+          label={t("workflow.approveLabel")}
+          placeholder={t("workflow.approve")}
+        />
+        <PlaceText
+          path={[...path, "reject_label"]}
+          label={t("workflow.rejectLabel")}
+          placeholder={t("workflow.reject")}
+        />
       </div>
     </fieldset>
   );

@@ -26,7 +26,9 @@ function Policy({ path, phase, hook }: { path: Path; phase: Phase; hook: Hook })
   return (
     <PlaceSelect
       path={[...path, "on_failure"]}
-      label={t("workflow.onFailure", { name: t(`actions.${hook.action}.name`, { defaultValue: text(hook.action) }) })}
+      label={t("workflow.onFailure", {
+        name: t(`actions.${hook.action}.name`, { defaultValue: text(hook.action) }),
+      })}
       hideLabel
       value={typeof cascade === "string" ? sendsOn + cascade : text(policy) || usual}
       options={[
@@ -52,7 +54,19 @@ function Policy({ path, phase, hook }: { path: Path; phase: Phase; hook: Hook })
   );
 }
 
-function HookRow({ list, at, phase, hook, last }: { list: Path; at: number; phase: Phase; hook: Hook; last: boolean }) {
+function HookRow({
+  list,
+  at,
+  phase,
+  hook,
+  last,
+}: {
+  list: Path;
+  at: number;
+  phase: Phase;
+  hook: Hook;
+  last: boolean;
+}) {
   const { t } = useTranslation();
   const { workflow, findings, edit } = useEditor();
   const path = [...list, at];
@@ -84,7 +98,10 @@ function HookRow({ list, at, phase, hook, last }: { list: Path; at: number; phas
           label={t("workflow.audienceOf", { name })}
           hideLabel
           value={text(hook.applies_to) || "all"}
-          options={audiences.map((each) => ({ value: each, label: t(`workflow.audiences.${each}`) }))}
+          options={audiences.map((each) => ({
+            value: each,
+            label: t(`workflow.audiences.${each}`),
+          }))}
           onChange={(next) => {
             const audience = [...path, "applies_to"];
             edit(
@@ -133,19 +150,17 @@ export function StateHooks({ index, state }: { index: number; state: State }) {
   };
   const entries = phases
     .filter((phase) => actionsOf[phase].length > 0)
-    .map(
-      (phase): MenuEntry => ({
-        kind: "submenu",
-        id: phase,
-        label: t(`workflow.phases.${phase}`),
-        entries: actionsOf[phase].map((action) => ({
-          id: action,
-          label: t(`actions.${action}.name`),
-          note: t(`actions.${action}.about`),
-          onSelect: () => add(phase, action),
-        })),
-      }),
-    );
+    .map((phase): MenuEntry => ({
+      kind: "submenu",
+      id: phase,
+      label: t(`workflow.phases.${phase}`),
+      entries: actionsOf[phase].map((action) => ({
+        id: action,
+        label: t(`actions.${action}.name`),
+        note: t(`actions.${action}.about`),
+        onSelect: () => add(phase, action),
+      })),
+    }));
   const used = phases.filter((phase) => hooksOf(state, phase).length > 0);
   return (
     <fieldset className={styles.group} data-path={formatPath(root)}>

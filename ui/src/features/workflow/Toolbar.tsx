@@ -1,9 +1,22 @@
-import { CircleAlert, CircleCheck, Download, FileUp, LayoutTemplate, Redo2, Undo2 } from "lucide-react";
-import { useRef, useState } from "react";
+import {
+  CircleAlert,
+  CircleCheck,
+  Copy,
+  Ellipsis,
+  FileUp,
+  GitBranch,
+  LayoutTemplate,
+  Redo2,
+  Undo2,
+} from "lucide-react";
+import { useRef, useState, type RefObject } from "react";
 import { useTranslation } from "react-i18next";
+import { useOpMutation } from "#ui/api/client.ts";
+import { errorText } from "#ui/api/error.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
+import { Menu, type MenuEntry } from "#ui/components/Menu.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { editDraft, isDirty, redoDraft, resetDraft, undoDraft } from "#ui/draft/drafts.ts";
@@ -39,30 +52,29 @@ function Verdict({ state }: { state: WorkflowDraft }) {
 }
 
 /** A file of the person's becomes the draft, whatever is in it: what is wrong is shown like anything else. */
-function Import({ onText }: { onText: (text: string) => void }) {
+function ImportField({
+  input,
+  onText,
+}: {
+  input: RefObject<HTMLInputElement | null>;
+  onText: (text: string) => void;
+}) {
   const { t } = useTranslation();
-  const input = useRef<HTMLInputElement>(null);
-  const read = async (files: FileList | null) => {
-    const file = files?.[0];
-    if (file) onText(await file.text());
-    if (input.current) input.current.value = "";
+  const read = async (field: HTMLInputElement) => {
+    const text = await field.files?.[0]?.text();
+    // The same file can be chosen again.
+    field.value = "";
+    if (text !== undefined) onText(text);
   };
   return (
-    <>
-      <IconButton
-        label={t("workflow.import")}
-        icon={<FileUp />}
-        onClick={() => input.current?.click()}
-      />
-      <input
-        ref={input}
-        hidden
-        type="file"
-        accept=".json,application/json"
-        aria-label={t("workflow.import")}
-        onChange={(event) => void read(event.currentTarget.files)}
-      />
-    </>
+    <input
+      ref={input}
+      hidden
+      type="file"
+      accept=".json,application/json"
+      aria-label={t("workflow.import")}
+      onChange={(event) => void read(event.currentTarget)}
+    />
   );
 }
 
@@ -84,9 +96,15 @@ export function Toolbar({
   const { draft } = state;
   const [presets, setPresets] = useState(false);
   const dirty = isDirty(draft);
+  const file = useRef<HTMLInputElement>(null);
   const copy = () => {
     navigator.clipboard.writeText(draft.text).then(
-      () => showToast({ tone: "success", title: t("workflow.exported"), detail: t("workflow.exportedText") }),
+      () =>
+        showToast({
+          tone: "success",
+          title: t("workflow.exported"),
+          detail: t("workflow.exportedText"),
+        }),
       () => showToast({ tone: "danger", title: t("action.copyFailed") }),
     );
   };
@@ -94,6 +112,39 @@ export function Toolbar({
     if (draft.isStale) resetDraft(key, textOf(state.view.workflow), state.view.version);
     else editDraft(key, draft.base);
   };
+  const update = useOpMutation("project_settings_update", {
+    onError: (error) =>
+      showToast({ tone: "danger", title: t("workflow.sourceFailed"), detail: errorText(error) }),
+  });
+  const copyEntry: MenuEntry = {
+    id: "copy",
+    label: t("workflow.export"),
+    icon: <Copy />,
+    onSelect: copy,
+  };
+  const entries: MenuEntry[] = [
+    {
+      id: "presets",
+      label: t("workflow.presetsEntry"),
+      icon: <LayoutTemplate />,
+      onSelect: () => setPresets(true),
+    },
+    {
+      id: "import",
+      label: t("workflow.importEntry"),
+      icon: <FileUp />,
+      onSelect: () => file.current?.click(),
+    },
+    copyEntry,
+    { kind: "separator", id: "line" },
+    {
+      id: "repository",
+      label: t("workflow.useRepository"),
+      note: t("workflow.useRepositoryNote"),
+      icon: <GitBranch />,
+      onSelect: () => update.mutate({ project_id: projectId, workflow_source: "repository" }),
+    },
+  ];
   return (
     <div className={styles.toolbar} role="toolbar" aria-label={t("workflow.tools")}>
       <SegmentedControl<View>
@@ -123,15 +174,14 @@ export function Toolbar({
             disabled={draft.future.length === 0}
             onClick={() => redoDraft(key)}
           />
-          <IconButton
-            label={t("workflow.presets")}
-            icon={<LayoutTemplate />}
-            onClick={() => setPresets(true)}
-          />
-          <Import onText={(text) => editDraft(key, text)} />
         </>
       )}
-      <IconButton label={t("workflow.export")} icon={<Download />} onClick={copy} />
+      <Menu
+        align="end"
+        trigger={<IconButton label={t("workflow.moreActions")} icon={<Ellipsis />} />}
+        entries={readOnly ? [copyEntry] : entries}
+      />
+      <ImportField input={file} onText={(text) => editDraft(key, text)} />
       {!readOnly && dirty && (
         <Button variant="ghost" onClick={discard}>
           {t("workflow.discard")}

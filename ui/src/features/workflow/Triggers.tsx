@@ -13,7 +13,17 @@ import { sessions } from "./registry.ts";
 import { useStateOptions } from "./useStateOptions.tsx";
 import styles from "./workflow.module.css";
 
-function TriggerRow({ path, name, trigger, state }: { path: Path; name: string; trigger: Trigger; state: State }) {
+function TriggerRow({
+  path,
+  name,
+  trigger,
+  state,
+}: {
+  path: Path;
+  name: string;
+  trigger: Trigger;
+  state: State;
+}) {
   const { t } = useTranslation();
   const { workflow, findings, edit } = useEditor();
   const states = useStateOptions();
@@ -36,7 +46,12 @@ function TriggerRow({ path, name, trigger, state }: { path: Path; name: string; 
           }}
           onCommit={(next) => edit(renameTrigger(workflow, path, next))}
         />
-        <PlaceSelect path={[...path, "to"]} label={t("workflow.targetOf", { name })} hideLabel options={states} />
+        <PlaceSelect
+          path={[...path, "to"]}
+          label={t("workflow.targetOf", { name })}
+          hideLabel
+          options={states}
+        />
         <PlaceSelect
           path={[...path, "session"]}
           label={t("workflow.sessionOf", { name })}
@@ -91,7 +106,13 @@ export function Triggers({ index, state }: { index: number; state: State }) {
       {triggers.length === 0 && <p className={styles.hint}>{t("workflow.leadsNowhere")}</p>}
       <ul className={styles.entries}>
         {triggers.map(([name, trigger]) => (
-          <TriggerRow key={name} path={[...path, name]} name={name} trigger={trigger} state={state} />
+          <TriggerRow
+            key={name}
+            path={[...path, name]}
+            name={name}
+            trigger={trigger}
+            state={state}
+          />
         ))}
       </ul>
       <div>

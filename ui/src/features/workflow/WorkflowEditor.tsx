@@ -1,5 +1,12 @@
 import { Columns2 } from "lucide-react";
-import { lazy, Suspense, useEffect, useState, useSyncExternalStore, type KeyboardEvent } from "react";
+import {
+  lazy,
+  Suspense,
+  useEffect,
+  useState,
+  useSyncExternalStore,
+  type KeyboardEvent,
+} from "react";
 import { useTranslation } from "react-i18next";
 import { setQuery, useRoute } from "#ui/app/router.ts";
 import { Button } from "#ui/components/Button.tsx";
@@ -63,7 +70,15 @@ function useLeaveNotice(projectId: string): void {
 
 const syntaxPlace = /line (\d+) column (\d+)/;
 
-function JsonView({ projectId, state, target }: { projectId: string; state: WorkflowDraft; target: Target | null }) {
+function JsonView({
+  projectId,
+  state,
+  target,
+}: {
+  projectId: string;
+  state: WorkflowDraft;
+  target: Target | null;
+}) {
   const { t } = useTranslation();
   const key = draftKey(projectId);
   const { parsed, draft, findings, view } = state;
@@ -126,9 +141,9 @@ function Editor({ projectId, state }: { projectId: string; state: WorkflowDraft 
   const key = draftKey(projectId);
   const asked = route.name === "projectSettings" ? route.query["view"] : undefined;
   const view: View = asked === "form" || asked === "json" ? asked : "graph";
+  const [target, setTarget] = useState<Target | null>(null);
   const show = (next: View) => setQuery({ view: next === "graph" ? null : next });
   const [open, setOpen] = useState<number | null>(null);
-  const [target, setTarget] = useState<Target | null>(null);
   useLeaveNotice(projectId);
   const readOnly = state.view.source === "repository";
   const goTo = (path: string) => {
@@ -153,7 +168,16 @@ function Editor({ projectId, state }: { projectId: string; state: WorkflowDraft 
     // oxlint-disable-next-line jsx-a11y/no-static-element-interactions
     <div className={styles.editor} onKeyDown={onKeyDown}>
       <SourceBanner projectId={projectId} view={state.view} />
-      <Toolbar projectId={projectId} state={state} view={view} onView={show} readOnly={readOnly} />
+      <Toolbar
+        projectId={projectId}
+        state={state}
+        view={view}
+        onView={(next) => {
+          setTarget(null);
+          show(next);
+        }}
+        readOnly={readOnly}
+      />
       <SaveTrouble projectId={projectId} state={state} />
       {view === "json" ? (
         <div className={styles.json}>
@@ -206,8 +230,8 @@ function Editor({ projectId, state }: { projectId: string; state: WorkflowDraft 
 export default function WorkflowEditor({ projectId }: { projectId: string }) {
   const { t } = useTranslation();
   const { error, retry, state } = useWorkflowDraft(projectId);
-  if (error) return <ErrorState title={t("projectSettings.failed")} error={error} onRetry={retry} />;
+  if (error)
+    return <ErrorState title={t("projectSettings.failed")} error={error} onRetry={retry} />;
   if (!state) return <SkeletonText lines={8} />;
   return <Editor key={projectId} projectId={projectId} state={state} />;
 }
-

@@ -60,8 +60,7 @@ export const text = (value: unknown): string =>
     : value === undefined || value === null
       ? ""
       : JSON.stringify(value);
-export const number = (value: unknown): number | null =>
-  typeof value === "number" ? value : null;
+export const number = (value: unknown): number | null => (typeof value === "number" ? value : null);
 
 export const titleOf = (state: State): string => text(state.display_name) || text(state.name);
 export const triggersOf = (state: State): readonly (readonly [string, Trigger])[] =>
@@ -112,7 +111,10 @@ export interface NewState {
  * Adds a state after the one it comes from. Where that one's way forward is the one the new state
  * takes over, the state is put in between; else it gets a way of its own.
  */
-export function addState(workflow: Workflow, state: NewState): { workflow: Workflow; name: string } {
+export function addState(
+  workflow: Workflow,
+  state: NewState,
+): { workflow: Workflow; name: string } {
   const name = freeName(workflow, state.title);
   const from = workflow.states.findIndex((each) => each.name === state.from);
   const source = workflow.states[from];
@@ -189,7 +191,11 @@ function mapReferences(workflow: Workflow, rename: Rename): Workflow {
   });
   const { cancellation_state, ...rest } = workflow;
   const cancels = rename(text(cancellation_state));
-  return { ...rest, ...(cancels === undefined ? {} : { cancellation_state: cancels }), states } as Workflow;
+  return {
+    ...rest,
+    ...(cancels === undefined ? {} : { cancellation_state: cancels }),
+    states,
+  } as Workflow;
 }
 
 export function renameState(workflow: Workflow, index: number, name: string): Workflow {

@@ -4,7 +4,14 @@ import type { ApiError } from "#ui/api/error.ts";
 import { findingsOf } from "#ui/api/findings.ts";
 import type { Finding, Workflow, WorkflowView } from "#ui/api/generated.ts";
 import { showToast } from "#ui/components/Toast.tsx";
-import { drafts, editDraft, openDraft, resetDraft, useDraft, type Draft } from "#ui/draft/drafts.ts";
+import {
+  drafts,
+  editDraft,
+  openDraft,
+  resetDraft,
+  useDraft,
+  type Draft,
+} from "#ui/draft/drafts.ts";
 import { formatJson, parseJson, type ParsedJson } from "#ui/draft/json.ts";
 import { t } from "#ui/i18n/index.ts";
 import { isDrawable, tidy } from "./definition.ts";
@@ -62,7 +69,11 @@ export function useWorkflowDraft(projectId: string) {
   );
 
   // What saving found holds for the text that was saved, no longer.
-  const [saved, setSaved] = useState<{ text: string; version: number | null; again: boolean } | null>(null);
+  const [saved, setSaved] = useState<{
+    text: string;
+    version: number | null;
+    again: boolean;
+  } | null>(null);
   const put = useOpMutation("project_workflow_put", {
     onSuccess: (next, { text }) => {
       const now = drafts.getState().drafts[key];

@@ -1,0 +1,312 @@
+import { CircleAlert, Redo2, SquareTerminal, Undo2 } from "lucide-react";
+import { useEffect, useRef, type KeyboardEvent } from "react";
+import { useTranslation } from "react-i18next";
+import { setQuery, useRoute } from "#ui/app/router.ts";
+import { errorText } from "#ui/api/error.ts";
+import { findingsOf } from "#ui/api/findings.ts";
+import { Badge } from "#ui/components/Badge.tsx";
+import { Banner } from "#ui/components/Banner.tsx";
+import { Button } from "#ui/components/Button.tsx";
+import { CodeEditor } from "#ui/components/CodeEditor.tsx";
+import { EmptyState } from "#ui/components/EmptyState.tsx";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
+import { SkeletonText } from "#ui/components/Skeleton.tsx";
+import { showToast } from "#ui/components/Toast.tsx";
+import {
+  drafts,
+  editDraft,
+  isDirty,
+  rebaseDraft,
+  redoDraft,
+  resetDraft,
+  undoDraft,
+} from "#ui/draft/drafts.ts";
+import { nearestPlace, sentence } from "#ui/draft/findings.ts";
+import { parsePath, placeOf } from "#ui/draft/path.ts";
+import { t as translate } from "#ui/i18n/index.ts";
+import { EventHooks } from "./EventHooks.tsx";
+import { HooksProvider } from "./HooksContext.tsx";
+import { events } from "./hooks.ts";
+import { draftKey, useHooksDraft, type HooksDraft } from "./useHooksDraft.ts";
+import styles from "./hooks.module.css";
+
+type View = "form" | "json";
+
+/** Leaving loses nothing; it is said once, with the way back. */
+function useLeaveNotice(projectId: string): void {
+  useEffect(() => {
+    const page = location.hash;
+    return () => {
+      const draft = drafts.getState().drafts[draftKey(projectId)];
+      if (!draft || !isDirty(draft) || location.hash === page) return;
+      showToast({
+        title: translate("hooks.kept"),
+        detail: translate("workflow.keptText"),
+        timeout: 8_000,
+        action: {
+          label: translate("workflow.goBack"),
+          onSelect: () => {
+            location.hash = page;
+          },
+        },
+      });
+    };
+  }, [projectId]);
+}
+
+function Toolbar({
+  projectId,
+  state,
+  view,
+  onView,
+}: {
+  projectId: string;
+  state: HooksDraft;
+  view: View;
+  onView: (view: View) => void;
+}) {
+  const { t } = useTranslation();
+  const key = draftKey(projectId);
+  const { draft, parsed, findings } = state;
+  const dirty = isDirty(draft);
+  return (
+    <div className={styles.toolbar} role="toolbar" aria-label={t("hooks.tools")}>
+      <SegmentedControl<View>
+        label={t("hooks.view")}
+        value={view}
+        segments={(["form", "json"] as const).map((value) => ({
+          value,
+          label: t(`hooks.views.${value}`),
+        }))}
+        onChange={onView}
+      />
+      {!parsed.ok && (
+        <Badge tone="danger" icon={<CircleAlert />}>
+          {t("workflow.notJson")}
+        </Badge>
+      )}
+      {findings.length > 0 && (
+        <Badge tone="danger" icon={<CircleAlert />}>
+          {t("hooks.findings", { count: findings.length })}
+        </Badge>
+      )}
+      <span className={styles.space} />
+      <IconButton
+        label={t("hooks.undo")}
+        keys="mod+z"
+        icon={<Undo2 />}
+        disabled={draft.past.length === 0}
+        onClick={() => undoDraft(key)}
+      />
+      <IconButton
+        label={t("hooks.redo")}
+        keys="mod+shift+z"
+        icon={<Redo2 />}
+        disabled={draft.future.length === 0}
+        onClick={() => redoDraft(key)}
+      />
+      {dirty && (
+        <Button variant="ghost" onClick={() => editDraft(key, draft.base)}>
+          {t("hooks.discard")}
+        </Button>
+      )}
+      <Button
+        variant="primary"
+        keys="mod+s"
+        disabled={!dirty || !parsed.ok}
+        busy={state.isSaving}
+        onClick={state.save}
+      >
+        {t("hooks.save")}
+      </Button>
+    </div>
+  );
+}
+
+function JsonView({ projectId, state }: { projectId: string; state: HooksDraft }) {
+  const { t } = useTranslation();
+  const key = draftKey(projectId);
+  const { parsed, findings, draft } = state;
+  const marks = parsed.ok
+    ? findings.map(({ path, message }) => ({
+        ...placeOf(parsed.root, parsePath(path)),
+        message: sentence(message),
+      }))
+    : [
+        {
+          from: parsed.error.offset,
+          to: parsed.error.offset + 1,
+          message: t(`draft.expected.${parsed.error.expected}`),
+        },
+      ];
+  return (
+    <div className={styles.json}>
+      <CodeEditor
+        label={t("hooks.json")}
+        value={draft.text}
+        marks={marks}
+        minLines={16}
+        onChange={(text) => editDraft(key, text, "json")}
+        onUndo={() => undoDraft(key)}
+        onRedo={() => redoDraft(key)}
+      />
+    </div>
+  );
+}
+
+function Trouble({ projectId, state }: { projectId: string; state: HooksDraft }) {
+  const { t } = useTranslation();
+  const key = draftKey(projectId);
+  const { draft, saved, saveError, parsed } = state;
+  return (
+    <>
+      {draft.isStale && (
+        <Banner
+          tone="warning"
+          title={t("hooks.changedElsewhere")}
+          actions={
+            <>
+              <Button onClick={() => rebaseDraft(key, saved, null)}>
+                {t("workflow.keepMine")}
+              </Button>
+              <Button variant="ghost" onClick={() => resetDraft(key, saved, null)}>
+                {t("workflow.takeTheirs")}
+              </Button>
+            </>
+          }
+        >
+          {t("workflow.changedElsewhereText")}
+        </Banner>
+      )}
+      {saveError && findingsOf(saveError).length === 0 && (
+        <Banner tone="danger" title={t("hooks.notSaved")}>
+          {errorText(saveError)}
+        </Banner>
+      )}
+      {!parsed.ok && (
+        <Banner tone="danger" title={t("workflow.notJson")}>
+          {t("draft.syntax", {
+            what: t(`draft.expected.${parsed.error.expected}`),
+            line: parsed.error.line,
+            column: parsed.error.column,
+          })}
+        </Banner>
+      )}
+    </>
+  );
+}
+
+/** Findings that no field of the form shows. */
+function Rest({ state, shown }: { state: HooksDraft; shown: boolean }) {
+  const rest = state.findings.filter(
+    ({ path }) =>
+      !shown ||
+      !/^[a-z_]+\[\d+\](\.(command|timeout_seconds|blocking|success_exit_codes|name|enabled|config)\b|$)/.test(
+        path,
+      ),
+  );
+  if (rest.length === 0) return null;
+  return (
+    <ul className={styles.said}>
+      {rest.map(({ path, message }) => (
+        <li key={path + message}>
+          {path && <code>{path}</code>} {sentence(message)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const focusable = "input:not([disabled]), textarea:not([disabled]), button:not([disabled])";
+
+function Editor({ projectId, state }: { projectId: string; state: HooksDraft }) {
+  const { t } = useTranslation();
+  const route = useRoute();
+  const key = draftKey(projectId);
+  const body = useRef<HTMLDivElement>(null);
+  const asked = route.name === "projectSettings" ? route.query["view"] : undefined;
+  const view: View = asked === "json" ? "json" : "form";
+  const show = (next: View) => setQuery({ view: next === "form" ? null : next });
+  const seen = useRef<HooksDraft["saveError"]>(null);
+  useLeaveNotice(projectId);
+  const first = state.findings[0]?.path;
+  const { saveError } = state;
+  // What saving found is led to, once.
+  useEffect(() => {
+    if (saveError === seen.current) return;
+    seen.current = saveError;
+    const fields = [...(body.current?.querySelectorAll<HTMLElement>("[data-path]") ?? [])];
+    if (!saveError || first === undefined) return;
+    const place = nearestPlace(
+      first,
+      fields.map((field) => field.dataset["path"] ?? ""),
+    );
+    const field = fields.find((each) => each.dataset["path"] === place);
+    field?.scrollIntoView({ block: "center" });
+    field?.querySelector<HTMLElement>(focusable)?.focus({ preventScroll: true });
+  }, [saveError, first]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+    const letter = event.key.toLowerCase();
+    if (letter === "s") state.save();
+    else if (letter === "z" && !event.shiftKey) undoDraft(key);
+    else if (letter === "y" || letter === "z") redoDraft(key);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    // Keys of the draft, whatever of it has the focus.
+    // oxlint-disable-next-line jsx-a11y/no-static-element-interactions
+    <div className={styles.editor} onKeyDown={onKeyDown}>
+      <Toolbar projectId={projectId} state={state} view={view} onView={show} />
+      {view === "json" ? (
+        <div className={styles.text}>
+          <Trouble projectId={projectId} state={state} />
+          <Rest state={state} shown={false} />
+          <JsonView projectId={projectId} state={state} />
+        </div>
+      ) : (
+        <div className={styles.scroll}>
+          <div ref={body} className={styles.column}>
+            <Trouble projectId={projectId} state={state} />
+            {state.hooks ? (
+              <HooksProvider
+                value={{
+                  projectId,
+                  hooks: state.hooks,
+                  findings: state.findings,
+                  edit: state.edit,
+                }}
+              >
+                <p className={styles.hint}>{t("hooks.about")}</p>
+                <Rest state={state} shown />
+                {events.map((event) => (
+                  <EventHooks key={event} event={event} />
+                ))}
+              </HooksProvider>
+            ) : (
+              <EmptyState
+                icon={<SquareTerminal />}
+                title={t("hooks.notDrawable")}
+                actions={<Button onClick={() => show("json")}>{t("hooks.openJson")}</Button>}
+              >
+                {state.parsed.ok && t("hooks.notDrawableText")}
+              </EmptyState>
+            )}
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** A project's lifecycle hooks: one draft, seen as form or as text, each hook to be tried out. */
+export default function HooksEditor({ projectId }: { projectId: string }) {
+  const { t } = useTranslation();
+  const { error, retry, state } = useHooksDraft(projectId);
+  if (error) return <ErrorState title={t("hooks.failed")} error={error} onRetry={retry} />;
+  if (!state) return <SkeletonText lines={8} />;
+  return <Editor key={projectId} projectId={projectId} state={state} />;
+}

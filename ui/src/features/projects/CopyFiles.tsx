@@ -1,0 +1,119 @@
+import { ArrowDown, ArrowUp, Plus, X } from "lucide-react";
+import { useId, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { findingAt } from "#ui/api/findings.ts";
+import type { CopyFile, CopyMode } from "#ui/api/generated.ts";
+import { Button } from "#ui/components/Button.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { Select } from "#ui/components/Select.tsx";
+import { TextField } from "#ui/components/TextField.tsx";
+import { moved } from "#ui/draft/path.ts";
+import { Frame, useSettings } from "./Setting.tsx";
+import { patchAt } from "./settingsPath.ts";
+import styles from "./settings.module.css";
+
+const path = "copy_files";
+const modes: readonly CopyMode[] = ["copy", "hardlink", "symlink"];
+
+export const modeOf = ({ mode }: CopyFile): CopyMode => mode ?? "copy";
+const plain = (rules: readonly CopyFile[]) =>
+  rules
+    .map((rule) => ({ pattern: rule.pattern.trim(), mode: modeOf(rule) }))
+    .filter(({ pattern }) => pattern !== "");
+const same = (one: readonly CopyFile[], other: readonly CopyFile[]) =>
+  JSON.stringify(plain(one)) === JSON.stringify(plain(other));
+
+/** Files that git does not hold and a new worktree needs: nothing is saved before the button says so. */
+export function CopyFiles() {
+  const { view } = useSettings();
+  const saved = view.settings.copy_files ?? [];
+  return <Rules key={JSON.stringify(saved)} saved={saved} />;
+}
+
+function Rules({ saved }: { saved: readonly CopyFile[] }) {
+  const { t } = useTranslation();
+  const { error, busy, patch } = useSettings();
+  const id = useId();
+  const [rules, setRules] = useState(saved);
+  const set = (index: number, change: Partial<CopyFile>) =>
+    setRules(rules.map((rule, at) => (at === index ? { ...rule, ...change } : rule)));
+  const label = t("projectSettings.copyFiles");
+  const inRules = rules.some((_, index) => findingAt(error, `${path}[${index}]`));
+  return (
+    <Frame path={path} label={label}>
+      <div className={styles.lines} role="group" aria-labelledby={id}>
+        <span id={id} className={styles.label}>
+          {label}
+        </span>
+        <span className={styles.hint}>{t("projectSettings.copyFilesHint")}</span>
+        {rules.map((rule, index) => (
+          <div key={index} className={styles.rule}>
+            <TextField
+              label={t("projectSettings.pattern", { number: index + 1 })}
+              hideLabel
+              mono
+              placeholder=".env*"
+              value={rule.pattern}
+              error={findingAt(error, `${path}[${index}]`)}
+              onChange={(pattern) => set(index, { pattern })}
+            />
+            <Select<CopyMode>
+              label={t("projectSettings.modeOf", { number: index + 1 })}
+              hideLabel
+              value={modeOf(rule)}
+              options={modes.map((mode) => ({
+                value: mode,
+                label: t(`projectSettings.modes.${mode}`),
+                note: t(`projectSettings.modeNotes.${mode}`),
+              }))}
+              onChange={(mode) => set(index, { mode })}
+            />
+            <IconButton
+              size="sm"
+              label={t("projectSettings.up")}
+              icon={<ArrowUp />}
+              disabled={index === 0}
+              onClick={() => setRules(moved(rules, index, index - 1))}
+            />
+            <IconButton
+              size="sm"
+              label={t("projectSettings.down")}
+              icon={<ArrowDown />}
+              disabled={index === rules.length - 1}
+              onClick={() => setRules(moved(rules, index, index + 1))}
+            />
+            <IconButton
+              size="sm"
+              label={t("projectSettings.removeRule", { number: index + 1 })}
+              icon={<X />}
+              onClick={() => setRules(rules.filter((_, at) => at !== index))}
+            />
+          </div>
+        ))}
+        {!inRules && findingAt(error, path) && (
+          <span className={styles.error}>{findingAt(error, path)}</span>
+        )}
+        <div className={styles.buttons}>
+          <Button
+            size="sm"
+            variant="ghost"
+            icon={<Plus />}
+            onClick={() => setRules([...rules, { pattern: "" }])}
+          >
+            {t("projectSettings.addRule")}
+          </Button>
+          {!same(rules, saved) && (
+            <Button
+              size="sm"
+              variant="primary"
+              busy={busy}
+              onClick={() => patch(patchAt(path, plain(rules)))}
+            >
+              {t("projectSettings.save")}
+            </Button>
+          )}
+        </div>
+      </div>
+    </Frame>
+  );
+}
