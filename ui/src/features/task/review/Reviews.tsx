@@ -27,6 +27,7 @@ import { LogDialog } from "../LogDialog.tsx";
 import { actorText } from "../actor.ts";
 import { milliseconds } from "../numbers.ts";
 import { useAgentNames } from "../useAgentNames.ts";
+import { Plan } from "./Plan.tsx";
 import { isOpenAtFirst, outcomeOf, tailOf, type CheckOutcome } from "./checks.ts";
 import styles from "./Reviews.module.css";
 
@@ -203,14 +204,18 @@ export function Reviews({ task }: { task: Task }) {
   );
   if (attempts.length === 0) {
     return (
-      <EmptyState icon={<ClipboardCheck />} title={t("review.none")}>
-        {t("review.noneText")}
-      </EmptyState>
+      <div className={styles.reviews}>
+        <Plan task={task} />
+        <EmptyState icon={<ClipboardCheck />} title={t("review.none")}>
+          {t("review.noneText")}
+        </EmptyState>
+      </div>
     );
   }
   return (
     <div className={styles.reviews} data-selectable>
       <BudgetLine task={task} />
+      <Plan task={task} />
       {attempts.map((review, index) => (
         <Attempt key={review.id} task={task} review={review} newest={index === 0} />
       ))}

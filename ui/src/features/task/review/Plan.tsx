@@ -1,0 +1,85 @@
+/** The plan of a task: what a planner wrote, for a person to approve, to send back, or to change. */
+import { NotebookPen } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useOp, useOpMutation } from "#ui/api/client.ts";
+import type { Task } from "#ui/api/generated.ts";
+import { useStates } from "#ui/app/useStates.ts";
+import { Button } from "#ui/components/Button.tsx";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { Markdown } from "#ui/components/Markdown.tsx";
+import { RelativeTime } from "#ui/components/RelativeTime.tsx";
+import { TextArea } from "#ui/components/TextField.tsx";
+import { usePlatform } from "#ui/platform/PlatformContext.tsx";
+import { ActionError } from "../ActionError.tsx";
+import styles from "./Plan.module.css";
+
+export function Plan({ task }: { task: Task }) {
+  const { t } = useTranslation();
+  const platform = usePlatform();
+  const state = useStates(task.project_id).get(task.status);
+  const asked =
+    state?.hooks?.before_exit?.some(({ action }) => action === "require_plan_complete") ?? false;
+  const plan = useOp("task_plan", { task_id: task.id }, { enabled: task.workspace !== null });
+  const [draft, setDraft] = useState<string | null>(null);
+  const save = useOpMutation("task_plan_put", { onSuccess: () => setDraft(null) });
+  if (plan.error && asked) {
+    return (
+      <ErrorState title={t("plan.failed")} error={plan.error} onRetry={() => void plan.refetch()} />
+    );
+  }
+  const text = plan.data?.text ?? "";
+  if (!plan.data || (text === "" && !asked)) return null;
+  return (
+    <section className={styles.plan} aria-label={t("plan.title")}>
+      <header className={styles.head}>
+        <NotebookPen aria-hidden />
+        <h3>{t("plan.title")}</h3>
+        {plan.data.written_at && (
+          <span className={styles.when}>
+            <RelativeTime at={plan.data.written_at} />
+          </span>
+        )}
+        {asked && draft === null && (
+          <Button size="sm" variant="ghost" onClick={() => setDraft(text)}>
+            {text === "" ? t("plan.write") : t("plan.edit")}
+          </Button>
+        )}
+      </header>
+      {draft === null && text !== "" && (
+        <Markdown source={text} onLink={(href) => void platform.openExternal(href)} />
+      )}
+      {draft === null && text === "" && <p className={styles.none}>{t("plan.none")}</p>}
+      {draft !== null && (
+        <form
+          className={styles.form}
+          onSubmit={(event) => {
+            event.preventDefault();
+            save.mutate({ task_id: task.id, text: draft });
+          }}
+        >
+          <TextArea
+            label={t("plan.text")}
+            hideLabel
+            mono
+            rows={12}
+            value={draft}
+            onChange={setDraft}
+            // The person has just asked for this field.
+            // oxlint-disable-next-line jsx-a11y/no-autofocus
+            autoFocus
+          />
+          {save.error && <ActionError title={t("plan.saveFailed")} error={save.error} />}
+          <div className={styles.actions}>
+            <Button type="submit" variant="primary" size="sm" disabled={save.isPending}>
+              {t("plan.save")}
+            </Button>
+            <Button size="sm" variant="ghost" onClick={() => setDraft(null)}>
+              {t("plan.discard")}
+            </Button>
+          </div>
+        </form>
+      )}
+    </section>
+  );
+}
