@@ -5,6 +5,7 @@
 mod cli;
 mod events;
 mod forge;
+mod hooks;
 mod life;
 mod refusals;
 mod routes;

@@ -336,15 +336,23 @@ impl Engine {
         env.push(("FORGE_ROLE".to_owned(), execution.role.to_string()));
         env.push(("FORGE_PLAN_FILE".to_owned(), plan_file(&p.workspace).to_string_lossy().into_owned()));
         env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
+        env.extend(self.login_path_env().await);
+        env
+    }
+
+    /// The `PATH` that the user's login shell sets up; none when it is not known.
+    pub(crate) async fn login_path_env(&self) -> Option<(String, String)> {
         let path = tokio::select! {
             path = self.inner.login_path.get() => path,
-            () = self.inner.shutdown.cancelled() => return env,
+            () = self.inner.shutdown.cancelled() => return None,
         };
         match path {
-            Ok(path) => env.push(("PATH".to_owned(), path.to_string_lossy().into_owned())),
-            Err(error) => tracing::warn!(%error, "programs are looked for on this process's own path"),
+            Ok(path) => Some(("PATH".to_owned(), path.to_string_lossy().into_owned())),
+            Err(error) => {
+                tracing::warn!(%error, "programs are looked for on this process's own path");
+                None
+            }
         }
-        env
     }
 
     /// Tells the growth of a log while the guard lives.
@@ -385,10 +393,21 @@ impl Engine {
         cancel: &CancellationToken,
         output: &mut (dyn OutputSink + Send),
     ) -> Result<Finished, RunError> {
+        self.run_recorded_for(&task.id, command, cancel, output).await
+    }
+
+    /// The same for whatever has no task's row.
+    pub(crate) async fn run_recorded_for(
+        &self,
+        owner: &TaskId,
+        command: Command,
+        cancel: &CancellationToken,
+        output: &mut (dyn OutputSink + Send),
+    ) -> Result<Finished, RunError> {
         let marker = command.marker.0.clone();
         let row = ProcessRow {
             marker: marker.clone(),
-            task_id: task.id.clone(),
+            task_id: owner.clone(),
             pid: 0,
             start_time: 0,
             boot_id: String::new(),
@@ -439,7 +458,7 @@ fn describe(error: &AgentError) -> ExecutionError {
     }
 }
 
-async fn close_log(log: LogWriter) -> Result<()> {
+pub(crate) async fn close_log(log: LogWriter) -> Result<()> {
     tokio::task::spawn_blocking(move || log.close())
         .await
         .map(drop)

@@ -19,6 +19,8 @@ mod engine;
 mod error;
 mod executions;
 mod guards;
+mod hook_script;
+mod hooks;
 mod instance;
 mod notices;
 mod plan;

@@ -190,6 +190,20 @@ impl Engine {
         self.prompt_of(&context, &task, role, &corrections.unwrap_or_default()).await
     }
 
+    /// The task and the name of a log, by the id of a run or the name that a check, a hook or a set-up gave.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn find_log(&self, id: &str) -> Result<(TaskId, String)> {
+        let mut conn = self.store().read().await?;
+        if let Some(row) = executions::get(&mut conn, &ExecutionId(id.to_owned())).await? {
+            return Ok((row.execution.task_id, row.execution.log_id));
+        }
+        let task = steps::task_of_log(&mut conn, id).await?;
+        let task = task.ok_or_else(|| EngineError::not_found("execution or log", id))?;
+        Ok((task, id.to_owned()))
+    }
+
     /// A stretch of a log of a task: an execution's, a check's or a set-up's.
     ///
     /// # Errors
@@ -376,7 +390,7 @@ impl Engine {
 fn shown(step: &StepRow) -> TransitionStep {
     TransitionStep {
         phase: step.phase.clone(),
-        action: name_of(step).to_owned(),
+        action: name_of(step).into_owned(),
         status: step.status,
         outcome: step.outcome,
         reason: step.reason.clone(),

@@ -10,13 +10,18 @@ mod cleanup;
 pub(crate) mod decide;
 mod dispatch;
 mod finish;
+pub(crate) mod hook;
+mod knowledge;
 mod merge;
 mod relatives;
 
-use std::sync::Arc;
+pub(crate) use checks::CheckOutput;
+
+use std::{borrow::Cow, sync::Arc};
 
 use forge_model::actor::Cause;
 use forge_model::event::EventType;
+use forge_model::hook::HookRun;
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::notification::NotificationKind;
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
@@ -24,15 +29,16 @@ use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, OnFailure};
 use forge_store::Tx;
 use forge_store::table::{
-    steps, steps::StepRow, tasks, tasks::TaskRow, transitions, transitions::TransitionRow,
+    slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions, transitions::TransitionRow,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
     context::ProjectContext,
     error::Result,
+    hooks::shown_name,
     transition::{Move, Trouble, failure_policy},
 };
 
@@ -50,8 +56,10 @@ pub(crate) enum End {
     Block(Trouble),
     /// It cannot go on yet and will be run again.
     Wait(Waiting),
-    /// It was stopped from outside and stays pending.
+    /// It was stopped from outside and stays pending; a hook is settled by the next worker.
     Interrupted,
+    /// A lifecycle hook ran, or had nothing to do.
+    Hook(Box<HookRun>),
 }
 
 impl End {
@@ -81,6 +89,9 @@ pub(crate) enum Effect {
     /// Places became free: ask whoever waits for one.
     WakeWaiting,
 }
+
+/// Why the steps after a failed barrier did not run.
+pub(crate) const BEHIND_BARRIER: &str = "behind the barrier";
 
 /// Everything a step is given.
 pub(crate) struct Stepping {
@@ -136,7 +147,7 @@ impl Engine {
 
     /// A step that could not even be tried: the task needs a person, who sees the error itself.
     fn broken(&self, stepping: &Stepping, error: &EngineError) -> End {
-        tracing::warn!(task = %stepping.task.id, step = name_of(&stepping.step), %error, "step failed");
+        tracing::warn!(task = %stepping.task.id, step = %name_of(&stepping.step), %error, "step failed");
         let kind = match (stepping.step.kind, stepping.step.action) {
             (StepKind::PrepareWorkspace, _) => AnnotationType::WorkspaceError,
             (_, Some(Action::RunMerge)) => AnnotationType::MergeError,
@@ -168,6 +179,7 @@ impl Engine {
                 Stepping { step, task: task.clone(), context: Arc::clone(&context), transition };
             if !is_instant(&stepping.step) {
                 stepping.step.status = StepStatus::Running;
+                self.name_log(&mut tx, &mut stepping.step).await?;
                 steps::update(&mut tx, &stepping.step).await?;
                 break Next::Run(Box::new(stepping));
             }
@@ -207,7 +219,7 @@ impl Engine {
         effects: &mut Vec<Effect>,
     ) -> Result<End> {
         match action {
-            Action::RunBeforeWorkHooks => Ok(End::skipped("no hooks configured")),
+            Action::RunBeforeWorkHooks => self.announce_hooks(tx, s).await,
             Action::DispatchRoleAgent => self.dispatch(tx, s, effects).await,
             Action::CheckRetryBudget => self.show_budget(tx, s).await,
             Action::AutoCascadeOnReviewPass => self.decide_review(tx, s).await,
@@ -222,11 +234,10 @@ impl Engine {
             | Action::RequirePlanComplete
             | Action::RequireNoConflictMarkers
             | Action::SubtaskSequenceComplete => Ok(End::skipped("asked before the move")),
-            Action::KnowledgeInject | Action::KnowledgeCapture => {
-                Ok(End::skipped("no knowledge is kept for this project"))
-            }
             Action::RunCiSteps
             | Action::RunMerge
+            | Action::KnowledgeInject
+            | Action::KnowledgeCapture
             | Action::CleanupWorkspaceNow
             | Action::ScheduleWorkspaceCleanup => {
                 Ok(End::skipped(format!("{action} is not an instant action")))
@@ -237,12 +248,15 @@ impl Engine {
     async fn run_step(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         match (s.step.kind, s.step.action) {
             (StepKind::PrepareWorkspace, _) => self.prepare_workspace(s, cancel).await,
+            (StepKind::Hook, _) => self.run_hook(s, cancel).await,
             (StepKind::CommitWork, _) => self.commit_work(s).await,
             (StepKind::Advance, _) => self.advance(s).await,
             (StepKind::Cleanup, _) | (_, Some(Action::CleanupWorkspaceNow)) => self.clean_up_now(s).await,
             (_, Some(Action::ScheduleWorkspaceCleanup)) => self.schedule_cleanup(s).await,
             (_, Some(Action::RunCiSteps)) => self.run_checks(s, cancel).await,
             (_, Some(Action::RunMerge)) => self.run_merge(s).await,
+            (_, Some(Action::KnowledgeInject)) => self.inject_knowledge(s).await,
+            (_, Some(Action::KnowledgeCapture)) => self.capture_knowledge(s).await,
             (kind, action) => Ok(End::skipped(format!("nothing to run for {kind} {action:?}"))),
         }
     }
@@ -280,7 +294,9 @@ impl Engine {
         };
         match end {
             End::Interrupted => {
-                step.status = StepStatus::Pending;
+                // A hook that was begun is not begun again: that it was is what the next worker must see.
+                let begun = step.kind == StepKind::Hook;
+                step.status = if begun { StepStatus::Running } else { StepStatus::Pending };
                 step.reason = Some("interrupted".to_owned());
                 steps::update(tx, step).await?;
                 return Ok(false);
@@ -299,6 +315,7 @@ impl Engine {
                 steps::update(tx, step).await?;
                 return self.follow_policy(tx, context, task, step, trouble, effects).await;
             }
+            End::Hook(run) => return self.record_hook(tx, context, task, step, *run, effects).await,
             End::Go(mv) => {
                 done(StepOutcome::Cascade, Some(format!("to {}", mv.to)));
                 steps::update(tx, step).await?;
@@ -358,23 +375,7 @@ impl Engine {
         self.emit(tx, EventType::TransitionEffectFailed, task, task.id.as_str(), &facts).await?;
         match failure_policy(step) {
             OnFailure::Log => Ok(true),
-            OnFailure::Block => {
-                steps::skip_open(tx, &task.id, "behind the barrier", self.now()).await?;
-                task.error_annotation = Some(trouble.annotation(&task.status, self.now()));
-                tasks::update(tx, task, self.now()).await?;
-                self.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &Value::Null).await?;
-                let body = task.error_annotation.as_ref().map(|a| a.message.clone()).unwrap_or_default();
-                self.notify(
-                    tx,
-                    context,
-                    task,
-                    NotificationKind::Blocked,
-                    &body,
-                    &format!("barrier:{}", step.id),
-                )
-                .await?;
-                Ok(false)
-            }
+            OnFailure::Block => self.stay_behind_barrier(tx, context, task, step, trouble, effects).await,
             OnFailure::Cascade(to) => {
                 let Some(from) = transitions::last(tx, &task.id).await? else { return Ok(true) };
                 let mut mv = Move::cascade(&to, "cascade", Cause::Workflow, &from);
@@ -384,6 +385,30 @@ impl Engine {
                 Ok(true)
             }
         }
+    }
+
+    /// Keeps a task in its state with nobody started, until a person says how to go on.
+    async fn stay_behind_barrier(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        step: &StepRow,
+        trouble: Trouble,
+        effects: &mut Vec<Effect>,
+    ) -> Result<bool> {
+        self.skip_open(tx, task, BEHIND_BARRIER).await?;
+        slots::release(tx, &task.id).await?;
+        effects.push(Effect::WakeWaiting);
+        let body = trouble.message.clone();
+        task.error_annotation = Some(trouble.annotation(&task.status, self.now()));
+        task.waiting = None;
+        tasks::update(tx, task, self.now()).await?;
+        let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
+        self.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &json!({ "type": kind })).await?;
+        let cause = format!("barrier:{}", step.id);
+        self.notify(tx, context, task, NotificationKind::Blocked, &body, &cause).await?;
+        Ok(true)
     }
 
     /// Does what was waiting for a commit.
@@ -453,12 +478,25 @@ fn is_instant(step: &StepRow) -> bool {
                     | Action::RunMerge
                     | Action::CleanupWorkspaceNow
                     | Action::ScheduleWorkspaceCleanup
+                    | Action::KnowledgeInject
+                    | Action::KnowledgeCapture
             )
         ),
     }
 }
 
-/// The action's name, or the engine's own work.
-pub(crate) fn name_of(step: &StepRow) -> &'static str {
-    step.action.map_or(step.kind.as_str(), Action::as_str)
+/// The action's name, the hook's place, or the engine's own work.
+pub(crate) fn name_of(step: &StepRow) -> Cow<'static, str> {
+    match step.kind {
+        StepKind::Hook => Cow::Owned(shown_name(step)),
+        StepKind::UndoWindow
+        | StepKind::Admit
+        | StepKind::PrepareWorkspace
+        | StepKind::ClearBarrier
+        | StepKind::Action
+        | StepKind::CommitWork
+        | StepKind::Advance
+        | StepKind::Restart
+        | StepKind::Cleanup => Cow::Borrowed(step.action.map_or(step.kind.as_str(), Action::as_str)),
+    }
 }

@@ -4,6 +4,7 @@
 use forge_model::actor::{Actor, Cause};
 use forge_model::budget::BudgetKind;
 use forge_model::event::EventType;
+use forge_model::hook::HookRef;
 use forge_model::ids::{ExecutionId, TransitionId};
 use forge_model::notification::NotificationKind;
 use forge_model::prompt::Correction;
@@ -103,12 +104,14 @@ pub(crate) struct Trouble {
     pub message: String,
     pub details: Value,
     pub execution: Option<ExecutionId>,
+    pub hook: Option<HookRef>,
     pub evidence: Option<Evidence>,
 }
 
 impl Trouble {
     pub(crate) fn new(kind: AnnotationType, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), details: Value::Null, execution: None, evidence: None }
+        let details = Value::Null;
+        Self { kind, message: message.into(), details, execution: None, hook: None, evidence: None }
     }
 
     pub(crate) fn annotation(self, from_state: &str, at: Timestamp) -> ErrorAnnotation {
@@ -118,7 +121,7 @@ impl Trouble {
             message: self.message,
             details: self.details,
             execution_id: self.execution,
-            hook: None,
+            hook: self.hook,
             evidence: self.evidence,
             at,
         }
@@ -153,6 +156,7 @@ impl Engine {
             at: now,
         };
         let was_annotated = task.error_annotation.is_some();
+        let stopped = self.work_that_stops(tx, context, task).await?;
         self.clear_what_ends_with_the_state(tx, context, task, &state, &mv).await?;
         transitions::insert(tx, &mut row).await?;
         self.set_position(tx, context, task, &state, mv.position).await?;
@@ -165,7 +169,9 @@ impl Engine {
             message: "starts in a moment".to_owned(),
         });
         task.error_annotation.clone_from(&mv.annotation);
-        let entry = entry_steps(context, task, &from, &state, &row, &mv)?;
+        let mut entry = entry_steps(context, task, &from, &state, &row, &mv)?;
+        let hooks = self.hooks_of_entry(tx, context, task, &state, &row, stopped.as_ref()).await?;
+        hooks.weave_into(&mut entry);
         let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
         task.entry_barrier = barrier.then(|| EntryBarrier { state: state.name.clone(), since: now });
         for mut step in entry {
@@ -204,7 +210,7 @@ impl Engine {
         mv: &Move,
     ) -> Result<()> {
         let now = self.now();
-        steps::skip_open(tx, &task.id, &format!("the task left {}", task.status), now).await?;
+        self.skip_open(tx, task, &format!("the task left {}", task.status)).await?;
         slots::release(tx, &task.id).await?;
         if let Some(mut review) = reviews::last(tx, &task.id).await?
             && matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)
@@ -438,7 +444,10 @@ impl Engine {
             .ok_or_else(|| EngineError::not_found("state", &task.status))?;
         let mut mv = Move::by_engine(&task.status, &last.trigger, last.actor.clone());
         mv.carry = carry;
-        let entry = entry_steps(context, task, "", state, last, &mv)?;
+        let mut entry = entry_steps(context, task, "", state, last, &mv)?;
+        let stopped = self.work_that_stops(tx, context, task).await?;
+        let hooks = self.hooks_of_entry(tx, context, task, state, last, stopped.as_ref()).await?;
+        hooks.weave_into(&mut entry);
         let now = self.now();
         let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
         task.entry_barrier = barrier.then(|| EntryBarrier { state: state.name.clone(), since: now });

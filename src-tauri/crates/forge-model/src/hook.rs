@@ -217,33 +217,38 @@ impl LifecycleHooks {
     /// Everything wrong with them; `prefix` is the path they stand at.
     #[must_use]
     pub fn findings(&self, prefix: &str) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for event in LifecycleEvent::ALL {
-            for (index, hook) in self.of(*event).iter().enumerate() {
-                let path = format!("{prefix}.{event}[{index}]");
-                let LifecycleHook::Script(script) = hook else { continue };
-                let mut add = |field: &str, message: String| {
-                    findings.push(Finding { path: format!("{path}.{field}"), message });
-                };
-                if script.command.trim().is_empty() {
-                    add("command", "must be a shell command, not blank".to_owned());
-                }
-                if !(1..=MAX_HOOK_TIMEOUT_SECONDS).contains(&script.timeout_seconds) {
-                    add("timeout_seconds", format!("must be 1 to {MAX_HOOK_TIMEOUT_SECONDS}"));
-                }
-                if script.success_exit_codes.is_empty() {
-                    add("success_exit_codes", "must name at least one exit code, such as 0".to_owned());
-                }
-                if script.blocking && *event != LifecycleEvent::BeforeWork {
-                    add(
-                        "blocking",
-                        format!("only a `before_work` script can block; remove it from `{event}`"),
-                    );
-                }
-            }
-        }
-        findings
+        let of_event = |event: &LifecycleEvent| {
+            let event = *event;
+            let hooks = self.of(event).iter().enumerate();
+            hooks.flat_map(move |(index, hook)| {
+                findings_of(event, hook, &format!("{prefix}.{event}[{index}]"))
+            })
+        };
+        LifecycleEvent::ALL.iter().flat_map(of_event).collect()
     }
+}
+
+/// Everything wrong with one hook at an event; `path` is where it stands.
+#[must_use]
+pub fn findings_of(event: LifecycleEvent, hook: &LifecycleHook, path: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let LifecycleHook::Script(script) = hook else { return findings };
+    let mut add = |field: &str, message: String| {
+        findings.push(Finding { path: format!("{path}.{field}"), message });
+    };
+    if script.command.trim().is_empty() {
+        add("command", "must be a shell command, not blank".to_owned());
+    }
+    if !(1..=MAX_HOOK_TIMEOUT_SECONDS).contains(&script.timeout_seconds) {
+        add("timeout_seconds", format!("must be 1 to {MAX_HOOK_TIMEOUT_SECONDS}"));
+    }
+    if script.success_exit_codes.is_empty() {
+        add("success_exit_codes", "must name at least one exit code, such as 0".to_owned());
+    }
+    if script.blocking && event != LifecycleEvent::BeforeWork {
+        add("blocking", format!("only a `before_work` script can block; remove it from `{event}`"));
+    }
+    findings
 }
 
 #[cfg(test)]

@@ -43,6 +43,8 @@ names! {
         TurnEnded = "turn_ended",
         /// The process is gone. Body: `{code?, signal?, duration_ms, left_behind}`.
         ProcessExit = "process_exit",
+        /// The record of a lifecycle hook's run, its log's last entry. Body: [`crate::hook::HookRun`].
+        HookRun = "hook_run",
         /// Text on standard output. Body: `{text}`, one or more lines.
         Stdout = "stdout",
         /// Text on standard error. Body: `{text}`, one or more lines.

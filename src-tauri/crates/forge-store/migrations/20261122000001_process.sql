@@ -3,3 +3,5 @@ ALTER TABLE tasks ADD COLUMN commit_result TEXT;
 ALTER TABLE executions ADD COLUMN subtask_id TEXT;
 -- Where a workflow that is kept in the repository was read (JSON: commit, findings of a newer text).
 ALTER TABLE projects ADD COLUMN workflow_origin TEXT;
+-- A log is found by its name alone.
+CREATE INDEX steps_log ON steps (log_id) WHERE log_id IS NOT NULL;

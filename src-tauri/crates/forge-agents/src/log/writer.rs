@@ -274,7 +274,8 @@ impl State {
             return;
         }
         if self.capped {
-            let is_last_word = matches!(entry.kind, EntryKind::TurnEnded | EntryKind::ProcessExit);
+            let is_last_word =
+                matches!(entry.kind, EntryKind::TurnEnded | EntryKind::ProcessExit | EntryKind::HookRun);
             if is_last_word && self.last_words < LAST_WORDS {
                 self.last_words += 1;
                 self.put(shared, entry);

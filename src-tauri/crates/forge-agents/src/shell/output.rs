@@ -276,7 +276,9 @@ impl Reported {
             return None;
         }
         let Wire { kind, body, id, parent_id, status, turn } = serde_json::from_slice(line).ok()?;
-        let kind = EntryKind::read(&kind).filter(|kind| *kind != EntryKind::ProcessExit)?;
+        // Forge alone tells how a process and a hook ended.
+        let kind = EntryKind::read(&kind)
+            .filter(|kind| !matches!(kind, EntryKind::ProcessExit | EntryKind::HookRun))?;
         Some(Self { kind, id, parent_id, status, turn, body })
     }
 }
@@ -305,6 +307,7 @@ fn doing(kind: EntryKind, body: &Value) -> Option<String> {
         | EntryKind::Notice
         | EntryKind::TurnEnded
         | EntryKind::ProcessExit
+        | EntryKind::HookRun
         | EntryKind::Stdout
         | EntryKind::Stderr
         | EntryKind::Raw => None,

@@ -16,9 +16,9 @@ input! {
         pub execution_id: ExecutionId,
     }
 
-    /// A stretch of a run's log to read; without `after` and `before`, its end.
+    /// A stretch of a log to read; without `after` and `before`, its end.
     pub struct ReadLog {
-        /// The run.
+        /// The run; or the `log_id` of a check, a hook or a set-up.
         pub execution_id: ExecutionId,
         /// Entries after this one.
         #[serde(default)]
@@ -93,8 +93,8 @@ pub(crate) async fn get(api: Api, _: Via, path: ExecutionPath) -> Result<Executi
 
 pub(crate) async fn logs(api: Api, _: Via, read: ReadLog) -> Result<LogPage, ApiError> {
     let limit = limit(read.limit)? as usize;
-    let execution = api.engine().execution(&read.execution_id).await?;
-    Ok(api.engine().log_page(&execution.task_id, &execution.log_id, read.after, read.before, limit).await?)
+    let (task, log) = api.engine().find_log(read.execution_id.as_str()).await?;
+    Ok(api.engine().log_page(&task, &log, read.after, read.before, limit).await?)
 }
 
 pub(crate) async fn task_log(api: Api, _: Via, read: ReadTaskLog) -> Result<LogPage, ApiError> {

@@ -135,7 +135,12 @@ impl Engine {
             End::Block(trouble) => {
                 self.block(tx, context, task, trouble, forge_model::actor::Cause::Review).await.map(drop)
             }
-            End::Ok(_) | End::Skipped(_) | End::Failed(_) | End::Wait(_) | End::Interrupted => Ok(()),
+            End::Ok(_)
+            | End::Skipped(_)
+            | End::Failed(_)
+            | End::Wait(_)
+            | End::Interrupted
+            | End::Hook(_) => Ok(()),
         }
     }
 }

@@ -1,10 +1,36 @@
-//! Trying a lifecycle hook out, apart from any move.
+//! What a person does about lifecycle hooks: trying one out apart from any move, and going on when a
+//! blocking one did not pass.
 
-use forge_model::hook::{HookTest, LifecycleHook};
+use std::path::PathBuf;
+
+use forge_model::hook::{HookRun, HookStatus, HookTest, LifecycleHook, PluginHook, ScriptHook};
 use forge_model::ids::{ProjectId, TaskId};
-use forge_model::workflow::LifecycleEvent;
+use forge_model::log::EntryKind;
+use forge_model::task::{EntryBarrier, HolderKind};
+use forge_model::transition::{StepKind, StepOutcome, StepStatus};
+use forge_model::workflow::{LifecycleEvent, Phase};
+use forge_store::Tx;
+use forge_store::table::{
+    executions, roles, steps, steps::StepRow, tasks, tasks::TaskRow, transitions, workspaces,
+};
+use serde_json::json;
 
-use crate::{ConflictCode, Engine, EngineError, error::Result};
+use crate::{
+    ConflictCode, Engine, EngineError,
+    context::ProjectContext,
+    error::Result,
+    executions::close_log,
+    hook_script::{HookFacts, ScriptRun},
+    hooks::{HookStep, SkippedOnce, is_blocking},
+    steps::{
+        BEHIND_BARRIER,
+        hook::{nobody, open_log, record_of, usable, working_dir},
+    },
+};
+
+/// What the log of a test is called.
+const TEST_LOG_PREFIX: &str = "hook-test-";
+const MAX_LOG_ID: usize = 80;
 
 /// A hook to be tried.
 #[derive(Debug, Clone)]
@@ -21,14 +47,270 @@ pub struct HookTestRequest {
     pub log_id: Option<String>,
 }
 
+/// Everything a test needs, read in one go.
+struct Trial {
+    context: std::sync::Arc<ProjectContext>,
+    task: Option<TaskRow>,
+    workspace: Option<forge_model::workspace::Workspace>,
+    facts: HookFacts,
+    hook: LifecycleHook,
+    log_dir: PathBuf,
+    log_id: String,
+}
+
 impl Engine {
     /// Runs a hook with the environment, the time limit and the capture of a real run. Nothing is moved and
-    /// no agent is started.
+    /// no agent is started; a plugin says what it would do.
     ///
     /// # Errors
     /// `NotFound`, `Invalid`.
     pub async fn test_hook(&self, project: &ProjectId, request: HookTestRequest) -> Result<HookTest> {
-        let _ = (project, request);
-        Err(EngineError::conflict(ConflictCode::Stopping, "hooks cannot be tested yet"))
+        let index = request.index;
+        let trial = self.prepare_trial(project, request).await?;
+        let blank = HookRun {
+            event: trial.facts.event,
+            index,
+            kind: trial.hook.kind().to_owned(),
+            command: trial.hook.command().to_owned(),
+            status: HookStatus::Ok,
+            exit_code: None,
+            stdout: String::new(),
+            stderr: String::new(),
+            duration_ms: 0,
+            error: None,
+            at: self.now(),
+        };
+        let environment =
+            self.hook_env(&trial.context, trial.task.as_ref(), trial.workspace.as_ref(), &trial.facts);
+        let cwd = working_dir(&trial.context, trial.workspace.as_ref());
+        let log = open_log(&trial.log_dir, &trial.log_id)?;
+        let follow = trial.task.as_ref().map(|task| self.follow_log(task, &trial.log_id, &log));
+        let run = match &trial.hook {
+            LifecycleHook::Plugin(plugin) => plugin_trial(plugin, blank),
+            LifecycleHook::Script(script) => {
+                self.try_script(&trial, script, cwd.clone(), environment.clone(), &log, blank).await
+            }
+        };
+        log.append(EntryKind::HookRun, "", record_of(&run)?);
+        drop(follow);
+        close_log(log).await?;
+        Ok(HookTest {
+            status: run.status,
+            exit_code: run.exit_code,
+            stdout: run.stdout,
+            stderr: run.stderr,
+            duration_ms: run.duration_ms,
+            timed_out: run.status == HookStatus::TimedOut,
+            working_dir: cwd.to_string_lossy().into_owned(),
+            environment,
+            log_path: trial.log_dir.join(format!("{}.jsonl", trial.log_id)).to_string_lossy().into_owned(),
+            log_id: trial.log_id,
+            error: run.error,
+        })
     }
+
+    async fn try_script(
+        &self,
+        trial: &Trial,
+        script: &ScriptHook,
+        cwd: PathBuf,
+        env: std::collections::BTreeMap<String, String>,
+        log: &forge_agents::LogWriter,
+        blank: HookRun,
+    ) -> HookRun {
+        let owner = trial.task.as_ref().map_or_else(nobody, |task| task.id.clone());
+        let run = ScriptRun {
+            owner: &owner,
+            script,
+            shell: &trial.context.settings.shell,
+            cwd,
+            env,
+            log,
+            log_id: &trial.log_id,
+        };
+        self.run_script(run, blank, &self.inner.shutdown.child_token()).await
+    }
+
+    async fn prepare_trial(&self, project: &ProjectId, request: HookTestRequest) -> Result<Trial> {
+        let HookTestRequest { task_id, event, index, hook, log_id } = request;
+        let mut conn = self.store().read().await?;
+        let context = self.context(&mut conn, project).await?;
+        let hook = match hook {
+            Some(hook) => hook,
+            None => {
+                let saved = context.settings.lifecycle_hooks.of(event);
+                let place = usize::try_from(index).unwrap_or(usize::MAX);
+                saved.get(place).cloned().ok_or_else(|| {
+                    let message = format!("`{event}` has {} hooks, counted from 0", saved.len());
+                    EngineError::invalid("hook_index", message)
+                })?
+            }
+        };
+        check_hook(event, &hook)?;
+        let log_id = match log_id {
+            Some(log_id) => checked_log_id(log_id)?,
+            None => format!("{TEST_LOG_PREFIX}{event}-{index}-{}", self.now().0),
+        };
+        let mut facts =
+            HookFacts { event, status: String::new(), previous: String::new(), agent: None, execution: None };
+        let (mut task, mut workspace) = (None, None);
+        let mut log_dir = self.inner.config.data_dir.join("logs").join(project.as_str()).join("_hooks");
+        if let Some(id) = task_id {
+            let (row, _) = self.load(&mut conn, &id, None).await?;
+            if row.project_id != *project {
+                return Err(EngineError::invalid("task_id", "belongs to another project"));
+            }
+            log_dir = self.log_dir(project, &id);
+            workspace = usable(workspaces::last(&mut conn, &id).await?);
+            let role = context.work_role().unwrap_or_default();
+            let holder = roles::holder(&mut conn, &id, role).await?;
+            facts.agent =
+                holder.filter(|holder| holder.kind == HolderKind::Agent).and_then(|holder| holder.id);
+            facts.status.clone_from(&row.status);
+            facts.previous =
+                transitions::last(&mut conn, &id).await?.map(|last| last.from).unwrap_or_default();
+            if event != LifecycleEvent::BeforeWork {
+                facts.execution = executions::last(&mut conn, &id).await?.map(|row| row.execution.id);
+            }
+            task = Some(row);
+        }
+        Ok(Trial { context, task, workspace, facts, hook, log_dir, log_id })
+    }
+
+    /// Goes on behind a barrier that a blocking hook kept shut: that hook again, or not this once, then what
+    /// was still to come. What passed before it is not run again.
+    pub(super) async fn go_on_behind_barrier(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        skipped: Option<SkippedOnce>,
+    ) -> Result<()> {
+        let all = steps::list(tx, &task.id).await?;
+        let failed = all
+            .iter()
+            .rposition(|step| is_blocking(step) && step.outcome == Some(StepOutcome::Failed))
+            .ok_or_else(|| {
+                EngineError::conflict(ConflictCode::NothingToContinue, "no hook holds the task up")
+            })?;
+        let (before, after) = all.split_at(failed + 1);
+        let failed = before.last().ok_or_else(|| EngineError::not_found("step of task", &task.id))?;
+        let mut list: Vec<StepRow> = Vec::new();
+        for kind in [StepKind::Admit, StepKind::PrepareWorkspace] {
+            let first =
+                before.iter().rfind(|step| step.kind == kind && step.transition_seq == failed.transition_seq);
+            list.extend(first.map(again));
+        }
+        list.push(self.hook_again(context, failed, skipped)?);
+        list.extend(
+            after
+                .iter()
+                .filter(|step| {
+                    step.outcome == Some(StepOutcome::Skipped)
+                        && step.reason.as_deref() == Some(BEHIND_BARRIER)
+                })
+                .map(again),
+        );
+        if !list.iter().any(|step| step.kind == StepKind::ClearBarrier) {
+            // The barrier itself is among what was still to come, whatever else is.
+            let mut clear =
+                StepRow::pending(&task.id, &task.status, StepKind::ClearBarrier, Phase::BeforeEnter.as_str());
+            clear.transition_seq = failed.transition_seq;
+            list.push(clear);
+        }
+        for mut step in list {
+            steps::insert(tx, &mut step).await?;
+        }
+        let now = self.now();
+        task.entry_barrier = Some(EntryBarrier { state: task.status.clone(), since: now });
+        task.error_annotation = None;
+        task.waiting = None;
+        tasks::update(tx, task, now).await?;
+        let facts = json!({ "hook": HookStep::of(failed)?.reference() });
+        self.emit(tx, forge_model::event::EventType::TaskUnblocked, task, task.id.as_str(), &facts).await
+    }
+
+    /// The hook that failed as it is to run now, or the record that it does not.
+    fn hook_again(
+        &self,
+        context: &ProjectContext,
+        failed: &StepRow,
+        skipped: Option<SkippedOnce>,
+    ) -> Result<StepRow> {
+        let mut hook = HookStep::of(failed)?;
+        let mut step = again(failed);
+        let now = self.now();
+        let mut done = |reason: String| {
+            step.status = StepStatus::Done;
+            step.outcome = Some(StepOutcome::Skipped);
+            step.reason = Some(reason);
+            (step.started_at, step.finished_at) = (Some(now), Some(now));
+        };
+        if let Some(skipped) = skipped {
+            done(format!("skipped once by {}: {}", skipped.actor, skipped.reason));
+            hook.skipped_once = Some(skipped);
+        } else {
+            match as_configured_now(context, &hook) {
+                // A person who mended the hook's command means the mended one.
+                Some(now) => hook.hook = now,
+                None => done("no longer among the blocking hooks".to_owned()),
+            }
+        }
+        step.params = Some(hook.params()?);
+        Ok(step)
+    }
+}
+
+/// The same step, still to be run.
+fn again(step: &StepRow) -> StepRow {
+    StepRow {
+        id: 0,
+        status: StepStatus::Pending,
+        outcome: None,
+        reason: None,
+        log_id: None,
+        not_before: None,
+        runs: 0,
+        started_at: None,
+        finished_at: None,
+        ..step.clone()
+    }
+}
+
+/// The blocking hook that stands for one that failed: that of the same command, else the one in its place.
+fn as_configured_now(context: &ProjectContext, failed: &HookStep) -> Option<LifecycleHook> {
+    let hooks = context.settings.lifecycle_hooks.of(failed.event);
+    let blocking = |hook: &&LifecycleHook| hook.is_blocking();
+    let same = hooks.iter().filter(blocking).find(|hook| hook.command() == failed.hook.command());
+    let place = usize::try_from(failed.index).unwrap_or(usize::MAX);
+    same.or_else(|| hooks.get(place).filter(blocking)).cloned()
+}
+
+/// What a test of a plugin says; it acts on tasks, and a test does not.
+fn plugin_trial(plugin: &PluginHook, blank: HookRun) -> HookRun {
+    let reason = if !plugin.name.lifecycle_events().contains(&blank.event) {
+        "unsupported_event".to_owned()
+    } else if plugin.enabled {
+        format!("not run by a test. It would do this: {}", plugin.name.about())
+    } else {
+        "it is switched off".to_owned()
+    };
+    HookRun { status: HookStatus::Skipped, error: Some(reason), ..blank }
+}
+
+/// A hook that is not saved is held to the same rules as one that is.
+fn check_hook(event: LifecycleEvent, hook: &LifecycleHook) -> Result<()> {
+    let findings = forge_model::hook::findings_of(event, hook, "hook");
+    if findings.is_empty() { Ok(()) } else { Err(EngineError::Invalid(findings)) }
+}
+
+fn checked_log_id(log_id: String) -> Result<String> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+    let fits = log_id.starts_with(TEST_LOG_PREFIX) && log_id.len() <= MAX_LOG_ID;
+    if fits && log_id.bytes().all(plain) {
+        return Ok(log_id);
+    }
+    let message =
+        format!("must begin with `{TEST_LOG_PREFIX}` and have at most {MAX_LOG_ID} of a-z, 0-9, - and _");
+    Err(EngineError::invalid("log_id", message))
 }

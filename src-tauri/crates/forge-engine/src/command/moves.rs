@@ -15,6 +15,7 @@ use crate::{
     context::ProjectContext,
     error::Result,
     guards::is_done,
+    hooks::is_blocking,
     transition::{Move, Trouble, column_states},
 };
 
@@ -195,7 +196,8 @@ impl Engine {
         let _hold = self.hold(id).await;
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, id, None).await?;
-        let next = steps::next(&mut tx, id).await?;
+        // Hooks of what has happened run whatever becomes of the move.
+        let next = steps::open(&mut tx, id).await?.into_iter().find(|step| step.kind != StepKind::Hook);
         let last = transitions::last(&mut tx, id).await?;
         let (Some(step), Some(last)) = (next, last) else {
             return Err(EngineError::conflict(ConflictCode::NothingToUndo, "there is no move to take back"));
@@ -304,7 +306,7 @@ impl Engine {
         let mut progress = self.progress();
         loop {
             progress.borrow_and_update();
-            if !self.is_working(id) && self.is_settled(id).await? {
+            if (!self.is_working(id) && self.is_settled(id).await?) || self.agent_acts(id).await? {
                 return Ok(());
             }
             tokio::select! {
@@ -312,6 +314,15 @@ impl Engine {
                 () = self.inner.shutdown.cancelled() => return Ok(()),
             }
         }
+    }
+
+    /// Whether an agent is at work and nothing but hooks run beside it.
+    async fn agent_acts(&self, id: &TaskId) -> Result<bool> {
+        if !self.is_running(id) {
+            return Ok(false);
+        }
+        let open = steps::open(&mut *self.store().read().await?, id).await?;
+        Ok(!open.is_empty() && open.iter().all(|step| step.kind == StepKind::Hook && !is_blocking(step)))
     }
 
     async fn is_settled(&self, id: &TaskId) -> Result<bool> {

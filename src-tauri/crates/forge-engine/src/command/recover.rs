@@ -19,6 +19,7 @@ use crate::{
     command::moves::IfLocked,
     context::{ProjectContext, backup_prefix, task_branch},
     error::Result,
+    hooks::SkippedOnce,
     transition::{Carry, Move, Trouble},
     view::offers_of,
 };
@@ -77,7 +78,13 @@ impl Engine {
                 self.back_to_work(&mut tx, &context, &mut task, actor, request.verb, correction, text)
                     .await?;
             }
-            Verb::Hold | Verb::Release | Verb::ResetWorkspace | Verb::RetryHook | Verb::SkipHookOnce => {}
+            Verb::RetryHook => self.go_on_behind_barrier(&mut tx, &context, &mut task, None).await?,
+            Verb::SkipHookOnce => {
+                let reason = text.unwrap_or_default();
+                let skipped = SkippedOnce { actor, at: self.now(), reason };
+                self.go_on_behind_barrier(&mut tx, &context, &mut task, Some(skipped)).await?;
+            }
+            Verb::Hold | Verb::Release | Verb::ResetWorkspace => {}
         }
         tx.commit().await?;
         self.point("action.committed");
@@ -219,7 +226,10 @@ impl Engine {
         let _hold = self.hold(&task_id).await;
         self.stop_run(&task_id).await;
         let mut tx = self.store().write().await?;
-        let (mut task, _) = self.load(&mut tx, &task_id, None).await?;
+        let (mut task, context) = self.load(&mut tx, &task_id, None).await?;
+        if let Some(last) = transitions::last(&mut tx, &task_id).await? {
+            self.queue_work_stop(&mut tx, &context, &task, &last).await?;
+        }
         if task.error_annotation.is_none() {
             let mut trouble = Trouble::new(AnnotationType::ExecutorFailed, "You stopped the agent.");
             trouble.execution = Some(id.clone());

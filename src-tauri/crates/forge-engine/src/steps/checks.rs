@@ -270,10 +270,10 @@ async fn changed_since_target(repo: &Repo, target: &str, commit: &str, base: &st
     Ok(summary.files.into_iter().flat_map(|file| [Some(file.path), file.old_path]).flatten().collect())
 }
 
-/// A check's output: the whole of it in its log, its two ends for the review's row.
-struct CheckOutput {
-    log: LogWriter,
-    kept: HeadTail,
+/// A script's output: the whole of it in its log, its two ends for its record.
+pub(crate) struct CheckOutput {
+    pub log: LogWriter,
+    pub kept: HeadTail,
 }
 
 #[async_trait]

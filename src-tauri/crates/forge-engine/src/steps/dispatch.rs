@@ -178,6 +178,7 @@ impl Engine {
             &json!({ "agent_id": agent.id, "attempt": row.execution.attempt }),
         )
         .await?;
+        self.queue_work_start(tx, &s.context, &s.task, &s.transition, (&agent.id, &id)).await?;
         effects.push(Effect::Launch(s.task.id.clone(), id));
         Ok(End::Ok(Some(agent.name)))
     }

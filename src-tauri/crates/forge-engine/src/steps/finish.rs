@@ -95,6 +95,9 @@ impl Engine {
         }
         let accept = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("accept"));
         let Some(accept) = accept else {
+            let mut tx = self.store().write().await?;
+            self.queue_work_stop(&mut tx, &s.context, &s.task, &s.transition).await?;
+            tx.commit().await?;
             return Ok(End::Ok(Some("the state declares no accept".to_owned())));
         };
         match self.ask_guards(&s.context, &s.task, Audience::AgentOnly).await {

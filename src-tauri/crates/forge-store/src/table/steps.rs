@@ -173,7 +173,42 @@ pub async fn tasks_with_open(conn: &mut SqliteConnection) -> Result<Vec<TaskId>,
     Ok(rows.iter().map(|row| TaskId(row.get(0))).collect())
 }
 
-/// Ends every open step of a task without running it; cleanup of worktrees is not among them.
+/// The steps of a task that are not over, in order.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn open(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<StepRow>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM steps WHERE task_id = ?1 AND status <> 'done' ORDER BY id")
+        .bind(task.as_str())
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(read).collect()
+}
+
+/// Whether the hooks that hear of stopped work were queued since the state's barrier was last set up. Never
+/// so for a state without a barrier.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn is_work_stopped(
+    conn: &mut SqliteConnection,
+    task: &TaskId,
+    state: &str,
+) -> Result<bool, StoreError> {
+    let row = sqlx::query(
+        "SELECT coalesce(max(CASE WHEN kind = 'hook' AND phase = 'on_work_stop' THEN id END)
+         > max(CASE WHEN kind = 'clear_barrier' THEN id END), 0) FROM steps WHERE task_id = ?1 AND state = ?2",
+    )
+    .bind(task.as_str())
+    .bind(state)
+    .fetch_one(conn)
+    .await?;
+    Ok(row.get::<i64, _>(0) != 0)
+}
+
+/// Ends every open step of a task without running it. Not among them: the cleanup of worktrees, hooks of
+/// events that have happened, and hooks that run beside everything else. A blocking hook that was running
+/// was cut short.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -184,8 +219,11 @@ pub async fn skip_open(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "UPDATE steps SET status = 'done', outcome = 'skipped', reason = ?2, finished_at = ?3
-         WHERE task_id = ?1 AND status <> 'done' AND kind <> 'cleanup'",
+        "UPDATE steps SET status = 'done', finished_at = ?3,
+         outcome = CASE WHEN kind = 'hook' AND status = 'running' THEN 'failed' ELSE 'skipped' END,
+         reason = CASE WHEN kind = 'hook' AND status = 'running' THEN 'interrupted' ELSE ?2 END
+         WHERE task_id = ?1 AND status <> 'done' AND kind <> 'cleanup' AND NOT (kind = 'hook' AND (
+           (status = 'pending' AND phase <> 'before_work') OR (status = 'running' AND on_failure IS NULL)))",
     )
     .bind(task.as_str())
     .bind(reason)
@@ -205,6 +243,35 @@ pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<Step
         .fetch_all(conn)
         .await?;
     rows.iter().map(read).collect()
+}
+
+/// Whether a step of any task has a log of that name.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn has_log(conn: &mut SqliteConnection, log_id: &str) -> Result<bool, StoreError> {
+    let row = sqlx::query("SELECT 1 FROM steps WHERE log_id = ?1 LIMIT 1")
+        .bind(log_id)
+        .fetch_optional(conn)
+        .await?;
+    Ok(row.is_some())
+}
+
+/// The task that a log belongs to: that of a step, a check or a set-up.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn task_of_log(conn: &mut SqliteConnection, log_id: &str) -> Result<Option<TaskId>, StoreError> {
+    let row = sqlx::query(
+        "SELECT task_id FROM steps WHERE log_id = ?1
+         UNION ALL SELECT r.task_id FROM review_steps s JOIN reviews r ON r.id = s.review_id
+           WHERE s.step ->> '$.log_id' = ?1
+         UNION ALL SELECT task_id FROM workspaces WHERE ?1 LIKE 'setup-' || id || '-%' LIMIT 1",
+    )
+    .bind(log_id)
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| TaskId(row.get(0))))
 }
 
 /// How the steps of one move ended, by action.

@@ -442,6 +442,7 @@ export function Entry(props: RowProps) {
     case "turn_ended":
       return <Summary {...props} />;
     case "session_started":
+    case "hook_run":
     case "stdout":
     case "stderr":
     case "raw":

@@ -1,0 +1,410 @@
+//! Running one lifecycle hook: a script of the project's shell, or one of Forge's own actions.
+//!
+//! A script is begun at most once: one that was running when its worker went is recorded as interrupted and
+//! not run again. A hook's failure changes nothing but its own record, unless it is a blocking one, which
+//! keeps the task behind the barrier. Every run, also one that is skipped, leaves a log whose last entry is
+//! its record.
+
+use std::path::{Path, PathBuf};
+
+use forge_agents::{LogReader, LogWriter, log::DEFAULT_CAP_BYTES};
+use forge_exec::{Exit, HeadTail};
+use forge_model::hook::{HookRun, HookStatus, LifecycleHook, PluginHook, ScriptHook};
+use forge_model::ids::TaskId;
+use forge_model::log::EntryKind;
+use forge_model::task::{AnnotationType, Evidence, HolderKind};
+use forge_model::transition::{StepKind, StepOutcome, StepStatus};
+use forge_model::workflow::{Action, LifecycleEvent, State, StateKind};
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::Tx;
+use forge_store::table::{executions, roles, steps, steps::StepRow, tasks::TaskRow, workspaces};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{Effect, End, Stepping};
+use crate::{
+    Engine, EngineError,
+    context::ProjectContext,
+    error::Result,
+    executions::close_log,
+    hook_script::{HookFacts, ScriptRun},
+    hooks::{HookStep, is_blocking},
+    transition::Trouble,
+};
+
+/// How much of a script's output stands in the annotation; the whole is in its log.
+const SUMMARY_BYTES: usize = 4096;
+/// How much of a command stands in a sentence.
+const COMMAND_CHARS: usize = 80;
+
+impl Engine {
+    /// Gives the run of a hook that is about to begin the name of its log.
+    pub(super) async fn name_log(&self, tx: &mut Tx, step: &mut StepRow) -> Result<()> {
+        if step.kind != StepKind::Hook || step.log_id.is_some() {
+            return Ok(());
+        }
+        let hook = HookStep::of(step)?;
+        let mut at = self.now().0;
+        loop {
+            let name = format!("hook-{}-{}-{at}", hook.event, hook.index);
+            if !steps::has_log(tx, &name).await? {
+                step.log_id = Some(name);
+                return Ok(());
+            }
+            at += 1;
+        }
+    }
+
+    /// Says which hooks run behind the barrier; they are steps of their own.
+    pub(super) async fn announce_hooks(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
+        if s.context.workflow.state(&s.task.status).is_none_or(|state| state.kind != StateKind::Active) {
+            return Ok(End::skipped("before_work hooks run in active states"));
+        }
+        let open = steps::open(tx, &s.task.id).await?;
+        let blocking = open.iter().filter(|step| is_blocking(step)).count();
+        let hooks = s.context.settings.lifecycle_hooks.before_work.len();
+        Ok(match (hooks, blocking) {
+            (0, 0) => End::skipped("no before_work hooks are configured"),
+            (_, 0) => End::skipped("none of the before_work hooks is blocking"),
+            (_, 1) => End::Ok(Some("one hook must pass".to_owned())),
+            (_, more) => End::Ok(Some(format!("{more} hooks must pass"))),
+        })
+    }
+
+    pub(super) async fn run_hook(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+        let step = HookStep::of(&s.step)?;
+        let log_id = s.step.log_id.clone().unwrap_or_default();
+        let dir = self.log_dir(&s.task.project_id, &s.task.id);
+        let blank = self.blank_run(&step, s.step.started_at);
+        match step.hook.clone() {
+            LifecycleHook::Script(_) if s.step.runs > 1 => {
+                let run = HookRun {
+                    status: HookStatus::Interrupted,
+                    error: Some("interrupted: Forge or the task went elsewhere while it ran".to_owned()),
+                    ..blank
+                };
+                close_with_record(&dir, &log_id, &run).await?;
+                Ok(End::Hook(Box::new(run)))
+            }
+            LifecycleHook::Script(script) => {
+                let run = match self.run_hook_script(s, &step, &script, blank.clone(), cancel).await {
+                    Ok(run) => run,
+                    // A hook's trouble is the hook's own, whatever it is.
+                    Err(error) => HookRun {
+                        status: HookStatus::Failed,
+                        error: Some(format!("could not be run: {error}")),
+                        ..blank
+                    },
+                };
+                self.point("hook.ran");
+                if run.status == HookStatus::Interrupted && is_blocking(&s.step) {
+                    return Ok(End::Interrupted);
+                }
+                Ok(End::Hook(Box::new(run)))
+            }
+            LifecycleHook::Plugin(plugin) => {
+                let run = self.run_hook_plugin(s, &step, &plugin, blank).await?;
+                close_with_record(&dir, &log_id, &run).await?;
+                Ok(End::Hook(Box::new(run)))
+            }
+        }
+    }
+
+    fn blank_run(&self, step: &HookStep, at: Option<forge_model::time::Timestamp>) -> HookRun {
+        HookRun {
+            event: step.event,
+            index: step.index,
+            kind: step.hook.kind().to_owned(),
+            command: step.hook.command().to_owned(),
+            status: HookStatus::Ok,
+            exit_code: None,
+            stdout: String::new(),
+            stderr: String::new(),
+            duration_ms: 0,
+            error: None,
+            at: at.unwrap_or_else(|| self.now()),
+        }
+    }
+
+    async fn run_hook_script(
+        &self,
+        s: &Stepping,
+        step: &HookStep,
+        script: &ScriptHook,
+        blank: HookRun,
+        cancel: &CancellationToken,
+    ) -> Result<HookRun> {
+        let (workspace, facts) = self.facts_of_hook(s, step).await?;
+        let log_id = s.step.log_id.clone().unwrap_or_default();
+        let dir = self.log_dir(&s.task.project_id, &s.task.id);
+        let log = open_log(&dir, &log_id)?;
+        let follow = self.follow_log(&s.task, &log_id, &log);
+        let run = self
+            .run_script(
+                ScriptRun {
+                    owner: &s.task.id,
+                    script,
+                    shell: &s.context.settings.shell,
+                    cwd: working_dir(&s.context, workspace.as_ref()),
+                    env: self.hook_env(&s.context, Some(&s.task), workspace.as_ref(), &facts),
+                    log: &log,
+                    log_id: &log_id,
+                },
+                blank,
+                cancel,
+            )
+            .await;
+        log.append(EntryKind::HookRun, "", record_of(&run)?);
+        drop(follow);
+        close_log(log).await?;
+        Ok(run)
+    }
+
+    /// The worktree that a hook runs in, and what it is told besides the task.
+    async fn facts_of_hook(&self, s: &Stepping, step: &HookStep) -> Result<(Option<Workspace>, HookFacts)> {
+        let mut conn = self.store().read().await?;
+        let workspace = usable(workspaces::last(&mut conn, &s.task.id).await?);
+        let agent = match &step.agent {
+            Some(agent) => Some(agent.clone()),
+            None => {
+                let state = s.context.workflow.state(&step.status);
+                let role = state.and_then(|state| state.role.as_deref()).or(s.context.work_role());
+                let holder = roles::holder(&mut conn, &s.task.id, role.unwrap_or_default()).await?;
+                holder.filter(|holder| holder.kind == HolderKind::Agent).and_then(|holder| holder.id)
+            }
+        };
+        let execution = match &step.execution {
+            Some(execution) => Some(execution.clone()),
+            None if step.event == LifecycleEvent::BeforeWork => {
+                let open = executions::open(&mut conn, Some(std::slice::from_ref(&s.task.id))).await?;
+                open.first().map(|run| run.execution.id.clone())
+            }
+            None => None,
+        };
+        let facts = HookFacts {
+            event: step.event,
+            status: step.status.clone(),
+            previous: step.previous.clone(),
+            agent,
+            execution,
+        };
+        Ok((workspace, facts))
+    }
+
+    async fn run_hook_plugin(
+        &self,
+        s: &Stepping,
+        step: &HookStep,
+        plugin: &PluginHook,
+        blank: HookRun,
+    ) -> Result<HookRun> {
+        let begun = self.now();
+        let end = match reason_to_skip(s, step, plugin) {
+            Some(reason) => End::skipped(reason),
+            None => match self.act_as_plugin(s, plugin.name).await {
+                Ok(end) => end,
+                Err(error) => End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string())),
+            },
+        };
+        let (status, error, said) = match end {
+            End::Ok(remark) => (HookStatus::Ok, None, remark.unwrap_or_default()),
+            End::Skipped(reason) => (HookStatus::Skipped, Some(reason), String::new()),
+            End::Failed(trouble) | End::Block(trouble) => {
+                (HookStatus::Failed, Some(trouble.message), String::new())
+            }
+            End::Go(_) | End::Wait(_) | End::Interrupted | End::Hook(_) => {
+                let reason = format!("{} has nothing to do at {}", plugin.name, step.event);
+                (HookStatus::Skipped, Some(reason), String::new())
+            }
+        };
+        let duration_ms = u64::try_from(self.now().since(begun)).unwrap_or_default();
+        Ok(HookRun { status, error, stdout: said, duration_ms, ..blank })
+    }
+
+    /// Runs the code of a workflow action. Each may be run again after a kill.
+    async fn act_as_plugin(&self, s: &Stepping, action: Action) -> Result<End> {
+        match action {
+            Action::CleanupWorkspaceNow => return self.clean_up_now(s).await,
+            Action::ScheduleWorkspaceCleanup => return self.schedule_cleanup(s).await,
+            Action::KnowledgeInject => return self.inject_knowledge(s).await,
+            Action::KnowledgeCapture => return self.capture_knowledge(s).await,
+            Action::CheckRetryBudget
+            | Action::SatisfyDependents
+            | Action::PropagateDoneToSubtasks
+            | Action::CancelPendingSubtasks
+            | Action::PublishTaskBlocked
+            | Action::DependencyGate
+            | Action::RequireCleanWorktree
+            | Action::RequirePlanComplete
+            | Action::RequireNoConflictMarkers
+            | Action::SubtaskSequenceComplete
+            | Action::RunBeforeWorkHooks
+            | Action::RunCiSteps
+            | Action::DispatchRoleAgent
+            | Action::RunMerge
+            | Action::AutoCascadeOnReviewPass
+            | Action::AutoCascadeOnUnassignedRole
+            | Action::AutoCascadeOnMergeResult => {}
+        }
+        let mut effects = Vec::new();
+        let mut tx = self.store().write().await?;
+        let task = forge_store::table::tasks::get(&mut tx, &s.task.id).await?;
+        let Some(task) = task else { return Ok(End::skipped("the task is gone")) };
+        let mut fresh = Stepping {
+            step: s.step.clone(),
+            task,
+            context: std::sync::Arc::clone(&s.context),
+            transition: s.transition.clone(),
+        };
+        let end = self.run_instant_action(&mut tx, &mut fresh, action, &mut effects).await?;
+        tx.commit().await?;
+        self.act(effects);
+        Ok(end)
+    }
+
+    /// Writes how a hook's run ended. Says whether to go on with the task's next step.
+    pub(super) async fn record_hook(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        step: &mut StepRow,
+        run: HookRun,
+        effects: &mut Vec<Effect>,
+    ) -> Result<bool> {
+        let failed = match run.status {
+            HookStatus::Ok | HookStatus::Skipped => false,
+            HookStatus::Failed | HookStatus::TimedOut | HookStatus::Interrupted => true,
+        };
+        step.status = StepStatus::Done;
+        step.outcome = Some(match run.status {
+            HookStatus::Ok => StepOutcome::Ok,
+            HookStatus::Skipped => StepOutcome::Skipped,
+            HookStatus::Failed | HookStatus::TimedOut | HookStatus::Interrupted => StepOutcome::Failed,
+        });
+        let remark = Some(run.stdout.clone()).filter(|said| run.kind == "plugin" && !said.is_empty());
+        step.reason = run.error.clone().or(remark);
+        step.finished_at = Some(self.now());
+        steps::update(tx, step).await?;
+        if run.status != HookStatus::Skipped {
+            self.emit_hook_run(tx, task, step, run.status).await?;
+        }
+        if failed && is_blocking(step) {
+            let trouble = trouble_of(step, &run)?;
+            return self.stay_behind_barrier(tx, context, task, step, trouble, effects).await;
+        }
+        let facts = json!({ "step": super::name_of(step), "outcome": step.outcome });
+        self.emit(tx, forge_model::event::EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
+        Ok(true)
+    }
+}
+
+/// Why a plugin has nothing to do, by its configuration and by what became of the task.
+fn reason_to_skip(s: &Stepping, step: &HookStep, plugin: &PluginHook) -> Option<String> {
+    if !plugin.name.lifecycle_events().contains(&step.event) {
+        return Some("unsupported_event".to_owned());
+    }
+    if !plugin.enabled {
+        return Some("it is switched off".to_owned());
+    }
+    let state = s.context.workflow.state(&s.task.status);
+    match step.event {
+        LifecycleEvent::OnTaskDone | LifecycleEvent::OnTaskCancel => {
+            let open = !state.is_some_and(State::is_terminal);
+            open.then(|| "the task was opened again".to_owned())
+        }
+        LifecycleEvent::OnWorkStop => {
+            let blocked = state.is_some_and(|state| state.kind == StateKind::Blocked)
+                || s.task.error_annotation.is_some();
+            (plugin.name == Action::PublishTaskBlocked && !blocked)
+                .then(|| "the task is not blocked".to_owned())
+        }
+        LifecycleEvent::BeforeWork | LifecycleEvent::OnWorkStart => None,
+    }
+}
+
+/// What a person reads about a blocking hook that did not pass.
+fn trouble_of(step: &StepRow, run: &HookRun) -> Result<Trouble> {
+    let hook = HookStep::of(step)?;
+    let kind = match run.status {
+        HookStatus::TimedOut => AnnotationType::BeforeWorkHookTimeout,
+        HookStatus::Ok | HookStatus::Failed | HookStatus::Skipped | HookStatus::Interrupted => {
+            AnnotationType::BeforeWorkHookFailed
+        }
+    };
+    let why = run.error.as_deref().unwrap_or("failed");
+    let command: String =
+        run.command.lines().next().unwrap_or_default().chars().take(COMMAND_CHARS).collect();
+    let mut trouble = Trouble::new(kind, format!("before_work hook {} `{command}`: {why}", run.index + 1));
+    let mut output = HeadTail::new(SUMMARY_BYTES);
+    output.push(forge_exec::Stream::Stdout, run.stdout.as_bytes());
+    output.push(forge_exec::Stream::Stderr, run.stderr.as_bytes());
+    let output = output.into_strings();
+    trouble.details = json!({
+        "status": run.status, "duration_ms": run.duration_ms, "stdout": output.stdout, "stderr": output.stderr,
+    });
+    trouble.evidence = Some(Evidence {
+        command: Some(run.command.clone()),
+        exit_code: run.exit_code,
+        output: [output.stdout.trim_end(), output.stderr.trim_end()].join("\n").trim().to_owned(),
+        log_id: step.log_id.clone(),
+    });
+    trouble.hook = Some(hook.reference());
+    Ok(trouble)
+}
+
+/// A worktree that a script can run in.
+pub(crate) fn usable(workspace: Option<Workspace>) -> Option<Workspace> {
+    workspace.filter(|workspace| {
+        let made = match workspace.status {
+            WorkspaceStatus::Active | WorkspaceStatus::Scheduled | WorkspaceStatus::Error => true,
+            WorkspaceStatus::Creating | WorkspaceStatus::Cleaned => false,
+        };
+        made && Path::new(&workspace.path).is_dir()
+    })
+}
+
+/// The worktree, or the repository when there is none.
+pub(crate) fn working_dir(context: &ProjectContext, workspace: Option<&Workspace>) -> PathBuf {
+    workspace
+        .map_or_else(|| PathBuf::from(&context.project.repo_path), |workspace| PathBuf::from(&workspace.path))
+}
+
+pub(crate) fn open_log(dir: &Path, log_id: &str) -> Result<LogWriter> {
+    Ok(LogWriter::open(dir, log_id, log_id, DEFAULT_CAP_BYTES)?)
+}
+
+pub(crate) fn record_of(run: &HookRun) -> Result<serde_json::Value> {
+    serde_json::to_value(run).map_err(|error| EngineError::io("write a hook's record")(error.into()))
+}
+
+/// Ends a log with the record of its run, unless it is there already.
+async fn close_with_record(dir: &Path, log_id: &str, run: &HookRun) -> Result<()> {
+    let (dir, log_id, record) = (dir.to_owned(), log_id.to_owned(), record_of(run)?);
+    let written = tokio::task::spawn_blocking(move || -> Result<()> {
+        let log = open_log(&dir, &log_id)?;
+        let last = LogReader::page(&dir, &log_id, None, None, 1).map(|page| page.entries);
+        let has_record = last.is_ok_and(|last| last.iter().any(|entry| entry.kind == EntryKind::HookRun));
+        if !has_record {
+            log.append(EntryKind::HookRun, "", record);
+        }
+        log.close();
+        Ok(())
+    });
+    written.await.map_err(|error| EngineError::io("write a log")(std::io::Error::other(error)))?
+}
+
+/// How a script ended, in words; none when it ended well.
+pub(crate) fn failure(script: &ScriptHook, exit: Exit, timed_out: bool) -> Option<String> {
+    match exit {
+        _ if timed_out => Some(format!("ran out of time after {} s", script.timeout_seconds)),
+        Exit::Code(code) if script.success_exit_codes.contains(&code) => None,
+        Exit::Code(code) => Some(format!("exited with {code}")),
+        Exit::Signal(signal) => Some(format!("was ended by signal {signal}")),
+    }
+}
+
+/// Who a test of a hook without a task runs for.
+pub(crate) fn nobody() -> TaskId {
+    TaskId(String::new())
+}
