@@ -565,6 +565,8 @@ export type EntryKind =
 "turn_ended" | 
 /**  The process is gone. Body: `{code?, signal?, duration_ms, left_behind}`. */
 "process_exit" | 
+/**  The record of a lifecycle hook's run, its log's last entry. Body: [`crate::hook::HookRun`]. */
+"hook_run" | 
 /**  Text on standard output. Body: `{text}`, one or more lines. */
 "stdout" | 
 /**  Text on standard error. Body: `{text}`, one or more lines. */
@@ -1398,9 +1400,9 @@ export type ReadFileDiff = {
 	force?: boolean | null,
 };
 
-/**  A stretch of a run's log to read; without `after` and `before`, its end. */
+/**  A stretch of a log to read; without `after` and `before`, its end. */
 export type ReadLog = {
-	/**  The run. */
+	/**  The run; or the `log_id` of a check, a hook or a set-up. */
 	execution_id: ExecutionId,
 	/**  Entries after this one. */
 	after?: number | null,

@@ -8,7 +8,10 @@ use forge_model::workspace::WorkspaceStatus;
 use forge_store::table::{dependencies, tasks, tasks::TaskRow, workspaces};
 use serde_json::{Value, json};
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result};
+use crate::{Engine, EngineError, context::ProjectContext, error::Result, plan::read_plan};
+
+/// How far the time of a file may lie behind the clock: file systems take it from the kernel's last tick.
+const CLOCK_GRAIN_MS: i64 = 50;
 
 impl Engine {
     /// Asks the guards of the state that is about to be left.
@@ -47,8 +50,24 @@ impl Engine {
             Action::SubtaskSequenceComplete => self.open_ordered_children(context, task).await,
             Action::RequireCleanWorktree => self.uncommitted(context, task).await,
             Action::RequireNoConflictMarkers => self.markers(context, task).await,
+            Action::RequirePlanComplete => self.missing_plan(task).await,
             // The definition's validation keeps every other action out of this phase.
-            _ => Ok(None),
+            Action::RunBeforeWorkHooks
+            | Action::RunCiSteps
+            | Action::DispatchRoleAgent
+            | Action::RunMerge
+            | Action::CheckRetryBudget
+            | Action::AutoCascadeOnReviewPass
+            | Action::AutoCascadeOnUnassignedRole
+            | Action::AutoCascadeOnMergeResult
+            | Action::CleanupWorkspaceNow
+            | Action::ScheduleWorkspaceCleanup
+            | Action::SatisfyDependents
+            | Action::PropagateDoneToSubtasks
+            | Action::CancelPendingSubtasks
+            | Action::PublishTaskBlocked
+            | Action::KnowledgeInject
+            | Action::KnowledgeCapture => Ok(None),
         }
     }
 
@@ -112,6 +131,24 @@ impl Engine {
         let marked = repo.conflict_markers(worktree, &changed).await?;
         Ok((!marked.is_empty()).then(|| {
             (format!("conflict markers are left in {}", marked.join(", ")), json!({ "files": marked }))
+        }))
+    }
+
+    /// A plan says something, and was written since the task came to where plans are made.
+    async fn missing_plan(&self, task: &TaskRow) -> Result<Option<(String, Value)>> {
+        let last = {
+            let mut conn = self.store().read().await?;
+            workspaces::last(&mut conn, &task.id).await?
+        };
+        let none = || Some(("no plan has been written".to_owned(), json!({ "written_at": null })));
+        let Some(workspace) = last else { return Ok(none()) };
+        if read_plan(&workspace).await?.is_none() {
+            return Ok(none());
+        }
+        let written_at = self.plan(&task.id).await?.written_at;
+        Ok(written_at.filter(|at| task.status_since.since(*at) > CLOCK_GRAIN_MS).map(|at| {
+            let reason = "the plan is from before the task came here: write it anew".to_owned();
+            (reason, json!({ "written_at": at, "since": task.status_since }))
         }))
     }
 

@@ -211,7 +211,8 @@ impl Engine {
         Ok(hooks)
     }
 
-    /// Queues the hooks that hear of an agent's start.
+    /// Queues the hooks that hear of an agent's start. Where no work is done, none begins: a planner's run is
+    /// the gate's business.
     pub(crate) async fn queue_work_start(
         &self,
         tx: &mut Tx,
@@ -220,6 +221,9 @@ impl Engine {
         row: &TransitionRow,
         (agent, execution): (&AgentId, &ExecutionId),
     ) -> Result<()> {
+        if context.workflow.state(&task.status).is_none_or(|state| state.kind != StateKind::Active) {
+            return Ok(());
+        }
         let moment = Moment {
             event: LifecycleEvent::OnWorkStart,
             task,
