@@ -34,7 +34,7 @@ const STDERR_CAP: usize = 64 << 10;
 /// Variables that would lead git to another repository, index or object store, or change what paths mean.
 /// They are set when Forge is started from a hook or an alias. The user's own configuration by environment
 /// (`GIT_CONFIG_COUNT`, `GIT_CONFIG_GLOBAL`, identities, SSH) stays.
-pub const REPOSITORY_VARIABLES: [&str; 21] = [
+const REPOSITORY_VARIABLES: [&str; 21] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
