@@ -26,6 +26,7 @@ export function Button({
   keys,
   busy = false,
   disabled = false,
+  focusableWhenDisabled = false,
   className,
   children,
   ...rest
@@ -35,7 +36,7 @@ export function Button({
       type="button"
       {...rest}
       disabled={disabled || busy}
-      focusableWhenDisabled={busy}
+      focusableWhenDisabled={busy || focusableWhenDisabled}
       aria-busy={busy || undefined}
       className={cx(styles.button, className)}
       data-variant={variant}

@@ -1,18 +1,7 @@
-import { QueryClientProvider } from "@tanstack/react-query";
-import { render, screen, waitFor, within } from "@testing-library/react";
-import userEvent from "@testing-library/user-event";
-import axe from "axe-core";
+import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { followChanges } from "#ui/api/changes.ts";
 import type { LogEntry, Task } from "#ui/api/generated.ts";
-import { createQueryClient } from "#ui/api/operations.tsx";
-import { installKeys } from "#ui/app/keys.ts";
-import { ToastHost } from "#ui/components/Toast.tsx";
-import { TooltipProvider } from "#ui/components/Tooltip.tsx";
-import { createFakePlatform } from "#ui/platform/fake.ts";
-import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
 import {
-  answersFor,
   someEntry,
   someExecution,
   someFile,
@@ -22,46 +11,9 @@ import {
   someTransition,
   someWorkspace,
 } from "./testing/fixtures.ts";
-import { TaskPanel } from "./TaskPanel.tsx";
+import { layOut, refuse, show, violations } from "./testing/show.tsx";
 
-// jsdom lays nothing out; the windowed lists need a window and rows with a height.
-beforeEach(() => {
-  vi.spyOn(HTMLElement.prototype, "offsetHeight", "get").mockImplementation(function (
-    this: HTMLElement,
-  ) {
-    return this.dataset["index"] === undefined ? 900 : 24;
-  });
-  vi.spyOn(Element.prototype, "clientHeight", "get").mockReturnValue(900);
-  vi.spyOn(Element.prototype, "clientWidth", "get").mockReturnValue(600);
-});
-
-type Parts = Parameters<typeof answersFor>[0];
-type Answers = Record<string, (input: never) => unknown>;
-
-function show(parts: Parts, more: Answers = {}) {
-  const platform = createFakePlatform({ ...answersFor(parts), ...more });
-  const client = createQueryClient();
-  followChanges(client, platform.onChanges, (run) => run());
-  const dropKeys = installKeys(window);
-  const shown = render(
-    <PlatformProvider platform={platform}>
-      <QueryClientProvider client={client}>
-        <TooltipProvider>
-          <ToastHost>
-            <TaskPanel projectId="p1" taskId="t1" mode="panel" onClose={() => {}} />
-          </ToastHost>
-        </TooltipProvider>
-      </QueryClientProvider>
-    </PlatformProvider>,
-  );
-  const sent = (op: string) =>
-    platform.calls.filter((call) => call.op === op).map(({ input }) => input);
-  return { platform, sent, dropKeys, user: userEvent.setup(), ...shown };
-}
-
-const refuse = (code: string, message: string) => () => {
-  throw { code, message, hints: ["Do this instead."], details: null };
-};
+layOut();
 
 const worked: Partial<Task> = { workspace: someWorkspace() };
 const log: LogEntry[] = [
@@ -94,13 +46,6 @@ const blocked: Partial<Task> = {
     { verb: "reset_workspace", label: "Reset worktree", fields: [], why: "A fresh worktree." },
   ],
 };
-
-async function violations(container: HTMLElement): Promise<string[]> {
-  const { violations } = await axe.run(container, {
-    rules: { "color-contrast": { enabled: false }, region: { enabled: false } },
-  });
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-}
 
 describe("header", () => {
   it("starts the work with the agent that holds it", async () => {

@@ -18,6 +18,7 @@ import {
   sampleUsage,
   sampleWorkflow,
   sampleWorkflowView,
+  sampleWorkspace,
 } from "#ui/test/sample.ts";
 
 export const at = (minutesAgo: number): string =>
@@ -127,22 +128,7 @@ export const someWorkflow: WorkflowView = {
 };
 
 export function someWorkspace(changes: Partial<Workspace> = {}): Workspace {
-  return {
-    id: "w1",
-    task_id: "t1",
-    status: "active",
-    path: "/home/dev/.local/share/forge/workspaces/shop/42-rate-limit-the-login-endpoint-3f9a/tree",
-    branch: "forge/0199f3a2-77c4-7b1e-9d4c-6a1f3b2c8d90",
-    base_commit: "9f4c1d27ab5e4e07a2f1c3b6d8e9f0a1b2c3d4e5",
-    cleanup_at: null,
-    disk_bytes: 184_320_000,
-    error: null,
-    lock: null,
-    port_base: 42_100,
-    created_at: at(60),
-    updated_at: at(4),
-    ...changes,
-  };
+  return sampleWorkspace({ created_at: at(60), updated_at: at(4), ...changes });
 }
 
 export function someReview(changes: Partial<Review> = {}): Review {
@@ -214,16 +200,21 @@ export function answersFor({
   entries = [],
   reviews = [],
   transitions = [],
+  relatives = [],
 }: {
   task: Task;
   executions?: Execution[];
   entries?: LogEntry[];
   reviews?: Review[];
   transitions?: Transition[];
+  /** Its parts, and the tasks it waits for. */
+  relatives?: Task[];
 }) {
   const page = <Item>(items: Item[]) => ({ items, next_cursor: null });
   return {
-    task_get: () => task,
+    task_get: ({ task_id: id }: { task_id: string }) =>
+      relatives.find((each) => each.id === id) ?? task,
+    task_subtasks: () => page(relatives.filter(({ parent_id: parent }) => parent === task.id)),
     project_workflow_get: () => someWorkflow,
     project_settings_get: () => ({
       settings: { review_config: { ci_steps: ["npm test"] } },

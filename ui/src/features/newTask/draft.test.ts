@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { sampleTask } from "#ui/test/sample.ts";
+import { toInput, type Draft } from "./draft.ts";
+
+const draft: Draft = {
+  title: " Say hello ",
+  description: "",
+  agent: "a1",
+  reviewer: "nobody",
+  priority: "none",
+  checks: null,
+  dependsOn: [],
+  part: null,
+};
+const roles = { work: "coder", review: "reviewer" };
+const parent = sampleTask({ id: "t9" });
+
+describe("a draft becomes an input", () => {
+  it("with nothing but what was said", () => {
+    expect(toInput("p1", draft, roles)).toEqual({
+      project_id: "p1",
+      title: "Say hello",
+      roles: { coder: "a1" },
+    });
+  });
+
+  it("as a part with a worktree of its own, after others", () => {
+    const part = { parent, mode: "independent" as const };
+    expect(toInput("p1", { ...draft, part, dependsOn: ["t2"] }, roles)).toEqual({
+      project_id: "p1",
+      title: "Say hello",
+      roles: { coder: "a1" },
+      depends_on: ["t2"],
+      parent_id: "t9",
+      execution_mode: "independent",
+    });
+  });
+
+  it("as a part that runs in turn: its parent's agent does the work", () => {
+    const part = { parent, mode: "ordered_turn" as const };
+    expect(toInput("p1", { ...draft, part }, roles)).toEqual({
+      project_id: "p1",
+      title: "Say hello",
+      parent_id: "t9",
+      execution_mode: "ordered_turn",
+    });
+  });
+});

@@ -1,0 +1,213 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import type { ErrorAnnotation, Task, Waiting } from "#ui/api/generated.ts";
+import { sampleTask } from "#ui/test/sample.ts";
+import { someExecution, someTask, someWorkspace } from "../testing/fixtures.ts";
+import { layOut, show, violations } from "../testing/show.tsx";
+
+layOut();
+
+const trouble = (type: ErrorAnnotation["type"], change: Partial<ErrorAnnotation> = {}) => ({
+  type,
+  from_state: "in_progress",
+  message: "What happened, in a sentence.",
+  details: null,
+  execution_id: null,
+  evidence: null,
+  at: "2026-01-01T00:00:00Z",
+  ...change,
+});
+const waiting = (reason: Waiting["reason"], change: Partial<Waiting> = {}): Waiting => ({
+  reason,
+  until: null,
+  files: [],
+  message: "Why it waits.",
+  ...change,
+});
+
+const hookFailed: Partial<Task> = {
+  error_annotation: trouble("before_work_hook_failed", {
+    hook: { event: "before_work", index: 1, command: "scripts/check-licence" },
+    evidence: {
+      command: "scripts/check-licence",
+      exit_code: 3,
+      output: "no licence for left-pad",
+      log_id: "hook-before_work-1",
+    },
+  }),
+  offers: [
+    { verb: "retry_hook", label: "Run the hook again", fields: [], why: "Runs it again." },
+    { verb: "skip_hook_once", label: "Skip it once", fields: ["reason"], why: "This once." },
+    { verb: "restart", label: "Start over", fields: [], why: "From the first column." },
+  ],
+};
+
+describe("a hook that stopped the work before it began", () => {
+  it("is told apart from an agent's failure: which hook, its command, how it ended", async () => {
+    const { container } = show({ task: someTask(hookFailed) });
+    const banner = await screen.findByRole("alert", {
+      name: "A hook stopped the work before it began",
+    });
+    const facts = within(banner).getAllByRole("definition");
+    expect(facts.map((fact) => fact.textContent)).toEqual([
+      "Hook 2 before workbefore_work[1]",
+      "scripts/check-licence",
+      "exit 3No agent was started.",
+    ]);
+    expect(banner.textContent).toContain("no licence for left-pad");
+    expect(await violations(container)).toEqual([]);
+  });
+
+  it("opens the hook's log, runs it again, and skips it only with a reason", async () => {
+    const { sent, user } = show(
+      { task: someTask(hookFailed) },
+      {
+        task_action: () => ({ task: someTask(hookFailed), review: null }),
+        task_log: () => ({ entries: [], first_seq: 0, last_seq: 0, total: 0 }),
+      },
+    );
+    await user.click(await screen.findByRole("button", { name: "Open the hook's log" }));
+    await screen.findByRole("dialog", { name: "scripts/check-licence" });
+    await waitFor(() =>
+      expect(sent("task_log")[0]).toMatchObject({ task_id: "t1", log_id: "hook-before_work-1" }),
+    );
+    await user.keyboard("{Escape}");
+    await user.click(await screen.findByRole("button", { name: "Run the hook again" }));
+    await user.click(await screen.findByRole("button", { name: "Skip it once" }));
+    const send = screen.getByRole("button", { name: /^Skip it once/ });
+    expect(send.hasAttribute("disabled")).toBe(true);
+    await user.type(screen.getByRole("textbox", { name: "Reason" }), "The server is down.");
+    await user.click(send);
+    await waitFor(() =>
+      expect(sent("task_action")).toEqual([
+        { task_id: "t1", verb: "retry_hook", version: 7, wait: "none" },
+        {
+          task_id: "t1",
+          verb: "skip_hook_once",
+          version: 7,
+          wait: "none",
+          reason: "The server is down.",
+        },
+      ]),
+    );
+  });
+
+  it("says that it ran out of time", async () => {
+    const timedOut = trouble("before_work_hook_timeout", {
+      hook: { event: "before_work", index: 0, command: "sleep 60" },
+    });
+    show({ task: someTask({ error_annotation: timedOut }) });
+    const banner = await screen.findByRole("alert", {
+      name: "A hook ran out of time before the work began",
+    });
+    expect(banner.textContent).toContain("timed out");
+  });
+});
+
+describe("other tasks", () => {
+  const cancelled = sampleTask({ id: "t8", number: 8, title: "Design it", status: "cancelled" });
+  const open = sampleTask({ id: "t9", number: 9, title: "Agree on it", status: "todo" });
+
+  it("are linked: the cancelled one that it waited for", async () => {
+    show({
+      task: someTask({
+        status: "blocked",
+        depends_on: ["t8", "t9"],
+        error_annotation: trouble("dependency_cancelled"),
+      }),
+      relatives: [cancelled, open],
+    });
+    const banner = await screen.findByRole("alert", {
+      name: "A task it waits for was cancelled",
+    });
+    const link = await within(banner).findByRole("link");
+    expect(link.textContent).toBe("#8Design it");
+    expect(link.getAttribute("href")).toBe("#/task/p1/8");
+  });
+
+  it("are linked: the part at which the sequence stopped", async () => {
+    const part = (id: string, number: number, status: string) =>
+      sampleTask({
+        id,
+        number,
+        status,
+        title: `Part ${number}`,
+        parent_id: "t1",
+        execution_mode: "ordered_turn",
+        subtask_order: number,
+      });
+    show({
+      task: someTask({
+        status: "blocked",
+        subtasks: { closed: 1, total: 2 },
+        error_annotation: trouble("subtask_paused"),
+      }),
+      relatives: [part("t8", 8, "done"), part("t9", 9, "in_progress")],
+    });
+    const banner = await screen.findByRole("alert", { name: "The parts of this task are paused" });
+    expect((await within(banner).findByRole("link")).textContent).toBe("#9Part 9");
+  });
+
+  it("are linked: those it waits for now", async () => {
+    show({
+      task: someTask({
+        status: "in_progress",
+        depends_on: ["t8", "t9"],
+        blocked_by: ["t9"],
+        waiting: waiting("dependency_open"),
+      }),
+      relatives: [cancelled, open],
+    });
+    const banner = await screen.findByRole("status", { name: "It waits for another task" });
+    const links = await within(banner).findAllByRole("link");
+    expect(links.map((link) => link.textContent)).toEqual(["#9Agree on it"]);
+  });
+});
+
+describe("waits", () => {
+  it("count down to the end of a limit that ends by itself", async () => {
+    const until = new Date(Date.now() + 90_500).toISOString();
+    show({
+      task: someTask({
+        waiting: waiting("rate_limited", { until, message: "Limited until 14:05." }),
+      }),
+    });
+    const banner = await screen.findByRole("status", {
+      name: "The agent's provider limits its use",
+    });
+    expect(banner.textContent).toContain("Limited until 14:05.");
+    expect(banner.textContent).toMatch(/Goes on by itself in 1m [23]\ds/);
+  });
+
+  it("name who holds the worktree", async () => {
+    const lock = {
+      execution_id: "e7",
+      pid: 4711,
+      start_time: 1,
+      host: "desk",
+      acquired_at: "2026-01-01T00:00:00Z",
+    };
+    show({
+      task: someTask({
+        workspace: someWorkspace({ lock }),
+        waiting: waiting("workspace_locked"),
+      }),
+      executions: [someExecution({ id: "e7" })],
+    });
+    const banner = await screen.findByRole("status", { name: "The worktree is in use" });
+    await waitFor(() => expect(banner.textContent).toContain("Claude (Process 4711 on desk)"));
+  });
+
+  it.each<[Waiting["reason"], "status" | "alert"]>([
+    ["agent_busy", "status"],
+    ["project_busy", "status"],
+    ["git_locked", "alert"],
+    ["held", "alert"],
+  ])("%s is a matter of %s", async (reason, role) => {
+    show({ task: someTask({ waiting: waiting(reason, { message: "3rd in the queue." }) }) });
+    const banner = (await screen.findAllByRole(role)).find(({ textContent }) =>
+      textContent?.includes("3rd in the queue."),
+    );
+    expect(banner).toBeTruthy();
+  });
+});

@@ -1,0 +1,138 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it } from "vitest";
+// Loaded before the tests: as a chunk it may take longer than a test has.
+import "./WorkspacesScreen.tsx";
+import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { createSampleHost } from "#ui/test/sampleHost.ts";
+
+const open = (sample: string | null = null) => {
+  const host = createSampleHost(sample, 60);
+  return { host, ...openApp(host, "#/workspaces") };
+};
+const website = () => screen.findByRole("region", { name: "Worktrees of Website" });
+const orphans = () => screen.findByRole("region", { name: "Folders without a task" });
+
+describe("worktrees", () => {
+  it("are listed by project with what they take, and measured when the page is opened", async () => {
+    const { host, container } = open();
+    const section = await website();
+    const meter = within(section).getByRole("meter", { name: "Disk space of Website" });
+    expect(meter.getAttribute("aria-valuetext")).toBe("1.7GB of 1.5GB");
+    expect(within(section).getByRole("alert").textContent).toContain(
+      "The worktrees of Website take 1.7GB; you asked to be warned above 1.5GB.",
+    );
+    expect(section.textContent).toContain("1 not measured yet");
+    expect(section.textContent).toContain("2 finished worktrees kept for the next tasks, 420MB");
+    const rows = within(
+      within(section).getByRole("list", { name: "Worktrees of Website" }),
+    ).getAllByRole("listitem");
+    expect(rows[0]?.textContent).toContain("in use");
+    expect(rows.some((row) => row.textContent?.includes("To be removed"))).toBe(true);
+    expect(inputsOf(host, "workspace_measure")).toEqual([{}]);
+    expect(await violationsIn(container)).toEqual([]);
+  });
+
+  it("lead to the task's own tab, by the keys too", async () => {
+    open();
+    const section = await website();
+    const [first] = within(section).getAllByRole("link");
+    expect(first?.getAttribute("href")).toMatch(/^#\/task\/p1\/\d+\?tab=workspace$/);
+    await userEvent.keyboard("j");
+    expect(document.activeElement).toBe(first);
+    await userEvent.keyboard("j");
+    expect(document.activeElement).not.toBe(first);
+    await userEvent.keyboard("k");
+    expect(document.activeElement).toBe(first);
+  });
+
+  it("of closed tasks are kept or deleted", async () => {
+    const { host } = open();
+    const section = await website();
+    const row = within(section)
+      .getAllByRole("listitem")
+      .find(({ textContent }) => textContent?.includes("To be removed"));
+    const actions = within(row ?? section).getByRole("button", { name: /^Actions for/ });
+    await userEvent.click(actions);
+    await userEvent.click(await screen.findByRole("menuitem", { name: "Keep" }));
+    await waitFor(() => expect(section.textContent).not.toContain("To be removed"));
+
+    await userEvent.click(actions);
+    await userEvent.click(await screen.findByRole("menuitem", { name: "Delete now" }));
+    const dialog = await screen.findByRole("alertdialog");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Delete now" }));
+    await waitFor(() => expect(inputsOf(host, "workspace_remove")).toHaveLength(1));
+    await waitFor(() => expect(screen.queryByRole("alertdialog")).toBeNull());
+  });
+
+  it("have backups, restored into a worktree that nobody uses", async () => {
+    const { host } = open();
+    const section = await website();
+    await userEvent.click(await within(section).findByRole("button", { name: "2 backups" }));
+    const list = within(section).getByRole("list", { name: "Backups" });
+    const [used, free] = within(list).getAllByRole("button", { name: /^Restore the backup/ });
+    expect(used?.getAttribute("aria-disabled")).toBe("true");
+    if (free) await userEvent.click(free);
+    const dialog = await screen.findByRole("alertdialog", { name: "Restore this backup?" });
+    expect(dialog.textContent).toContain("3 files are put back");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Restore" }));
+    await waitFor(() => expect(inputsOf(host, "backup_restore")).toHaveLength(1));
+  });
+});
+
+describe("folders without a task", () => {
+  it("say what they hold, and are removed after a question", async () => {
+    const { host } = open();
+    const section = await orphans();
+    expect(section.textContent).toContain("3 unmerged commits");
+    expect(section.textContent).toContain("2 uncommitted files");
+    await userEvent.click(
+      within(section).getByRole("button", { name: "Reclaim website/9-drop-the-old-parser-77aa" }),
+    );
+    const dialog = await screen.findByRole("alertdialog", { name: "Remove this folder?" });
+    expect(dialog.textContent).toContain("A backup of what is not committed is kept first");
+    expect(dialog.textContent).toContain("3 commits that the default branch lacks");
+    expect(inputsOf(host, "orphan_reclaim")).toEqual([]);
+    await userEvent.click(within(dialog).getByRole("button", { name: "Back up and remove" }));
+    await waitFor(() => expect(inputsOf(host, "orphan_reclaim")).toHaveLength(1));
+    expect(await screen.findByText(/96MB are free again/)).toBeTruthy();
+    await waitFor(() => expect(section.textContent).not.toContain("9-drop-the-old-parser"));
+  });
+
+  it("become tasks, when they are worktrees of a project", async () => {
+    const { host } = open();
+    const section = await orphans();
+    const none = within(section).getByRole("button", { name: "Adopt website/left-behind" });
+    expect(none.getAttribute("aria-disabled")).toBe("true");
+    await userEvent.click(
+      within(section).getByRole("button", { name: "Adopt website/9-drop-the-old-parser-77aa" }),
+    );
+    const dialog = await screen.findByRole("dialog", { name: "Make a task of this folder" });
+    await userEvent.type(within(dialog).getByRole("textbox", { name: "Title" }), "Drop it{Enter}");
+    await waitFor(() =>
+      expect(inputsOf(host, "orphan_adopt")).toMatchObject([
+        { project_id: "p1", title: "Drop it" },
+      ]),
+    );
+    expect(await screen.findByText(/has taken the folder/)).toBeTruthy();
+  });
+});
+
+it("says what the page is for while there is nothing on it", async () => {
+  const { container } = open("new");
+  expect(await screen.findByText("No worktrees yet")).toBeTruthy();
+  expect(await violationsIn(container)).toEqual([]);
+});
+
+it("says what went wrong", async () => {
+  open("broken");
+  expect(await screen.findByText("The worktrees could not be read")).toBeTruthy();
+});
+
+it("is reached by its key, and marked in the sidebar when a cap is exceeded", async () => {
+  openApp(createSampleHost(null, 60), "#/agents");
+  const link = await screen.findByRole("link", { name: /Workspaces/ });
+  expect(await within(link).findByText("1 project is over its disk cap")).toBeTruthy();
+  await userEvent.keyboard("gw");
+  expect(await screen.findByRole("heading", { level: 1, name: "Workspaces" })).toBeTruthy();
+});
