@@ -13,6 +13,7 @@ import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { LifecycleEvent, LifecycleHook } from "#ui/api/generated.ts";
 import { Badge } from "#ui/components/Badge.tsx";
+import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { findingsIn } from "#ui/draft/findings.ts";
 import { HookFields } from "./HookFields.tsx";
@@ -96,16 +97,18 @@ export function HookCard(props: HookCardProps) {
           )}
         </button>
         <span className={styles.tools}>
-          <IconButton
+          <Button
             size="sm"
-            label={tests && isOpen ? t("hooks.closeTest") : t("hooks.test")}
+            variant="ghost"
             icon={<FlaskConical />}
-            pressed={tests && isOpen}
+            aria-pressed={tests && isOpen}
             onClick={() => {
               setTests(!(tests && isOpen));
               onOpen(true);
             }}
-          />
+          >
+            {t("hooks.test")}
+          </Button>
           <IconButton
             size="sm"
             label={t("hooks.up")}

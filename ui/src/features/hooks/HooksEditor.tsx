@@ -307,6 +307,12 @@ export default function HooksEditor({ projectId }: { projectId: string }) {
   const { t } = useTranslation();
   const { error, retry, state } = useHooksDraft(projectId);
   if (error) return <ErrorState title={t("hooks.failed")} error={error} onRetry={retry} />;
-  if (!state) return <SkeletonText lines={8} />;
+  if (!state) {
+    return (
+      <div className={styles.column}>
+        <SkeletonText lines={8} />
+      </div>
+    );
+  }
   return <Editor key={projectId} projectId={projectId} state={state} />;
 }

@@ -179,7 +179,12 @@ function SettingsOf({ project, children }: { project: Project; children: ReactNo
 
 /** Heavy parts come when somebody looks at them. */
 function Lazily({ part }: { part: ReactNode }) {
-  return <Suspense fallback={<SkeletonText lines={8} />}>{part}</Suspense>;
+  const waiting = (
+    <div className={styles.column}>
+      <SkeletonText lines={8} />
+    </div>
+  );
+  return <Suspense fallback={waiting}>{part}</Suspense>;
 }
 
 function useUnsaved(projectId: string): ReadonlySet<TabId> {

@@ -151,9 +151,13 @@ function StateRow({ index, state }: { index: number; state: State }) {
           <StateGlyph kind={kind} label="" />
           <span className={styles.stateTitle}>{title || t("workflow.unnamed")}</span>
           <span className={styles.stateFacts}>
-            {t(`workflow.kinds.${state.kind}`, { defaultValue: text(state.kind) })}
-            {text(state.column) !== title && ` · ${text(state.column)}`}
-            {role && ` · ${text(role.display_name)}`}
+            {[
+              t(`workflow.kinds.${state.kind}`, { defaultValue: text(state.kind) }),
+              text(state.column) !== title && text(state.column),
+              role && text(role.display_name),
+            ]
+              .filter(Boolean)
+              .join(" · ")}
           </span>
           {count > 0 && (
             <Badge tone="danger" icon={<CircleAlert />}>

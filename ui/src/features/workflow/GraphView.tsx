@@ -15,6 +15,7 @@ import {
   type Node,
   type NodeChange,
   type NodeProps,
+  type ReactFlowInstance,
 } from "@xyflow/react";
 import { CircleAlert, Plus, X } from "lucide-react";
 import { useState } from "react";
@@ -122,6 +123,15 @@ function MoveLine({ data, selected, markerEnd }: EdgeProps<MoveEdge>) {
   );
 }
 
+type Flow = ReactFlowInstance<StateNode | BandNode, MoveEdge>;
+
+/** All of it, if it can still be read then; else from its top. */
+async function fit(flow: Flow): Promise<void> {
+  await flow.fitView({ padding: 0.05, maxZoom: 1, minZoom: 0.8 });
+  const { x, y, zoom } = flow.getViewport();
+  if (y < 0) await flow.setViewport({ x, y: 20 * zoom, zoom });
+}
+
 const nodeTypes = { state: StateBox, band: BandName };
 const edgeTypes = { move: MoveLine };
 
@@ -175,7 +185,7 @@ export default function GraphView() {
   const bands = layout.bands.map(({ column, y }): BandNode => ({
     id: `band ${y}`,
     type: "band",
-    position: { x: -112, y: y + nodeHeight / 2 - 9 },
+    position: { x: layout.left - 118, y: y + nodeHeight / 2 - 9 },
     width: 84,
     height: 18,
     selectable: false,
@@ -251,8 +261,7 @@ export default function GraphView() {
         deleteKeyCode={readOnly ? null : ["Delete", "Backspace"]}
         onBeforeDelete={async ({ edges }) => ({ nodes: [], edges })}
         connectionRadius={36}
-        fitView
-        fitViewOptions={{ padding: 0.06, maxZoom: 1, minZoom: 0.6 }}
+        onInit={(flow) => void fit(flow)}
         minZoom={0.35}
         maxZoom={1.6}
         panOnScroll

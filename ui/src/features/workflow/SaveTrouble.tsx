@@ -31,7 +31,7 @@ function InUse({ projectId, error }: { projectId: string; error: ApiError }) {
         )
       }
     >
-      {errorText(error)}
+      {tasks.length > 0 ? t("workflow.inUseText") : errorText(error)}
     </Banner>
   );
 }

@@ -232,6 +232,12 @@ export default function WorkflowEditor({ projectId }: { projectId: string }) {
   const { error, retry, state } = useWorkflowDraft(projectId);
   if (error)
     return <ErrorState title={t("projectSettings.failed")} error={error} onRetry={retry} />;
-  if (!state) return <SkeletonText lines={8} />;
+  if (!state) {
+    return (
+      <div className={styles.formView}>
+        <SkeletonText lines={8} />
+      </div>
+    );
+  }
   return <Editor key={projectId} projectId={projectId} state={state} />;
 }

@@ -7,9 +7,9 @@ import type { Workflow } from "#ui/api/generated.ts";
 import { text, triggersOf } from "./definition.ts";
 
 export const nodeWidth = 172;
-export const nodeHeight = 52;
-const columnGap = 44;
-const bandGap = 66;
+export const nodeHeight = 48;
+const columnGap = 76;
+const bandGap = 56;
 const margin = 22;
 /** Moves that share a gap keep this far apart. */
 const lane = 13;
@@ -44,7 +44,8 @@ export interface Layout {
   readonly states: readonly PlacedState[];
   readonly moves: readonly PlacedMove[];
   readonly bands: readonly Band[];
-  readonly width: number;
+  /** How far lines reach to the left of the states. */
+  readonly left: number;
 }
 
 interface Spot {
@@ -104,33 +105,62 @@ function portsOf(from: Spot, to: Spot): Ports {
 interface End {
   readonly move: number;
   readonly isOut: boolean;
-  /** Where the other end lies, for lines that do not cross needlessly. */
-  readonly toward: number;
+  /** How far to the side the other end lies; null straight above or below. */
+  readonly toward: number | null;
 }
 
-/** Ends on one side of a state are spread over it, in the order of where they lead. */
+const isStraight = (from: Spot, to: Spot) =>
+  from.slot === to.slot && Math.abs(from.band - to.band) === 1;
+
+/**
+ * Ends on one side of a state are spread over it. What leads straight to the neighbour above or
+ * below runs in the middle, at the same place of both; the rest leaves at the sides it leads to.
+ */
 function spreadEnds(moves: readonly Move[], spots: readonly Spot[]) {
-  const ends = new Map<string, End[]>();
+  const sides = new Map<string, End[]>();
+  const straight = new Map<string, number[]>();
   const add = (state: number, side: Side, end: End) => {
     const key = `${state}/${side}`;
-    ends.set(key, [...(ends.get(key) ?? []), end]);
+    sides.set(key, [...(sides.get(key) ?? []), end]);
   };
   moves.forEach(({ from, to }, move) => {
     const [source, target] = [spots[from], spots[to]];
     if (!source || !target) return;
+    if (isStraight(source, target)) {
+      const pair = `${Math.min(from, to)}/${Math.max(from, to)}`;
+      straight.set(pair, [...(straight.get(pair) ?? []), move]);
+      return;
+    }
     const ports = portsOf(source, target);
-    const [there, here] = [xOf(target.slot), xOf(source.slot)];
-    add(from, ports.out, { move, isOut: true, toward: there - (source.band - target.band) / 100 });
-    add(to, ports.in, { move, isOut: false, toward: here + (source.band - target.band) / 100 });
+    // What goes far on below another column leaves by the left, where its rail is.
+    const aside = source.slot === target.slot ? (source.band < target.band ? -1 : 1) : 0;
+    const across = xOf(target.slot) - xOf(source.slot);
+    add(from, ports.out, { move, isOut: true, toward: across || aside });
+    add(to, ports.in, { move, isOut: false, toward: -across || aside });
   });
   const places = new Map<string, number>();
-  for (const list of ends.values()) {
-    const ordered = [...list].sort(
-      (one, other) => one.toward - other.toward || one.move - other.move,
+  for (const pair of straight.values()) {
+    const down = (move: number) => (moves[move]?.from ?? 0) < (moves[move]?.to ?? 0);
+    const ordered = [...pair].sort(
+      (one, other) => Number(down(other)) - Number(down(one)) || one - other,
     );
-    ordered.forEach(({ move, isOut }, at) => {
-      places.set(`${move}/${isOut ? "out" : "in"}`, (at + 1) / (ordered.length + 1));
+    ordered.forEach((move, at) => {
+      const share = ordered.length === 1 ? 0.5 : 0.27 + (0.46 * at) / (ordered.length - 1);
+      places.set(`${move}/out`, share).set(`${move}/in`, share);
     });
+  }
+  for (const ends of sides.values()) {
+    const place = (list: readonly End[], shareAt: (at: number) => number) =>
+      list.forEach(({ move, isOut }, at) => {
+        places.set(`${move}/${isOut ? "out" : "in"}`, shareAt(at));
+      });
+    const ordered = [...ends].sort(
+      (one, other) => (one.toward ?? 0) - (other.toward ?? 0) || one.move - other.move,
+    );
+    const left = ordered.filter(({ toward }) => (toward ?? 0) < 0);
+    const right = ordered.filter(({ toward }) => (toward ?? 0) >= 0);
+    place(left, (at) => 0.04 + (0.18 * (at + 1)) / (left.length + 1));
+    place(right, (at) => 0.78 + (0.18 * (at + 1)) / (right.length + 1));
   }
   return (move: number, isOut: boolean) => places.get(`${move}/${isOut ? "out" : "in"}`) ?? 0.5;
 }
@@ -142,10 +172,11 @@ function portAt(spot: Spot, side: Side, share: number): Point {
       return { x: x + nodeWidth * share, y };
     case "bottom":
       return { x: x + nodeWidth * share, y: y + nodeHeight };
+    // There and back between neighbours do not lie on each other.
     case "left":
-      return { x, y: y + nodeHeight * share };
+      return { x, y: y + nodeHeight * (share < 0.5 ? 0.35 : 0.65) };
     case "right":
-      return { x: x + nodeWidth, y: y + nodeHeight * share };
+      return { x: x + nodeWidth, y: y + nodeHeight * (share < 0.5 ? 0.35 : 0.65) };
   }
 }
 
@@ -253,7 +284,12 @@ export function layoutOf(workflow: Workflow): Layout {
       width: nodeWidth,
     })),
   );
-  const placed = moves.flatMap((move, at): PlacedMove[] => {
+  // Short ways first: a rail that runs far lies outside of those it passes.
+  const span = ({ from, to }: Move) => Math.abs((spots[from]?.band ?? 0) - (spots[to]?.band ?? 0));
+  const order = moves
+    .map((move, at) => ({ move, at }))
+    .sort((one, other) => span(one.move) - span(other.move) || one.at - other.at);
+  const placed = order.flatMap(({ move, at }): PlacedMove[] => {
     const [from, to] = [spots[move.from], spots[move.to]];
     if (!from || !to) return [];
     const ports = portsOf(from, to);
@@ -273,7 +309,7 @@ export function layoutOf(workflow: Workflow): Layout {
     states: spots.map(({ band, slot }, index) => ({ index, x: xOf(slot), y: yOf(band) })),
     moves: placed,
     bands: columns.map((column, band) => ({ column, y: yOf(band) })),
-    width: Math.max(nodeWidth, ...spots.map(({ slot }) => xOf(slot) + nodeWidth)),
+    left: Math.min(0, ...placed.flatMap(({ points }) => points.map(({ x }) => x))),
   };
 }
 
