@@ -1,7 +1,8 @@
 /**
  * A host with a lively project, for the page opened in a plain browser and for component tests.
  * It answers like the engine where the window looks, and decides as little as it can.
- * Samples: `empty` (nothing there), `new` (a project without tasks), `broken` (every read fails);
+ * Samples: `empty` (nothing there), `new` (a project without tasks), `broken` (every read fails),
+ * `troubles` (one task of each kind of trouble and wait);
  * anything else is the full one.
  */
 import type {
@@ -31,6 +32,7 @@ import {
   sampleWorkflow,
   sampleWorkspaceView,
 } from "./sample.ts";
+import { sampleHookOutput, sampleMoves, sampleTroubles } from "./sampleTroubles.ts";
 import { createSampleProcess } from "./sampleProcess.ts";
 
 const minute = 60_000;
@@ -275,6 +277,8 @@ export interface SampleHost extends FakePlatform {
   readonly tasks: Task[];
   /** Puts a workflow in force as somebody else would. */
   replaceWorkflow(project: string, workflow: Workflow): void;
+  /** Raises a project's version without a word to the page. */
+  bumpVersion(project: string): void;
   /** Changes a task and tells the page, as the engine would. */
   change(id: string, change: Partial<Task>): Task;
 }
@@ -302,7 +306,8 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
             config: { command: "night-shift {prompt_file}" },
           }),
         ];
-  const tasks = sample === null ? tasksOf("p1", size) : [];
+  const tasks =
+    sample === null ? tasksOf("p1", size) : sample === "troubles" ? sampleTroubles("p1") : [];
   const notifications =
     sample === null
       ? [
@@ -699,6 +704,32 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
           )
           .sort((one, other) => one.status_since.localeCompare(other.status_since)),
       ),
+    task_executions: () => page([]),
+    task_reviews: () => page([]),
+    task_transitions: () => page(sampleMoves),
+    task_workspace: ({ task_id }: { task_id: string }) => task(task_id).workspace,
+    task_backups: ({ task_id }: { task_id: string }) =>
+      page([sampleBackup({ task_id, at: at(300) })]),
+    task_prompt_preview: () => ({ text: "You are working on a task." }),
+    task_log: ({ log_id }: { log_id: string }) => ({
+      entries: [
+        {
+          seq: 1,
+          at: Date.now(),
+          execution_id: log_id,
+          turn: 1,
+          id: "i1",
+          parent_id: null,
+          kind: "stdout",
+          status: null,
+          body: { text: sampleHookOutput },
+          raw_offset: 0,
+        },
+      ],
+      first_seq: 1,
+      last_seq: 1,
+      total: 1,
+    }),
     task_subtasks: ({ task_id }: { task_id: string }) =>
       page(tasks.filter(({ parent_id }) => parent_id === task_id)),
     workspace_list: () => page(worktrees),
@@ -795,6 +826,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       tasks,
       change: edit,
       replaceWorkflow: (id: string, workflow: Workflow) => void process.replace(id, workflow),
+      bumpVersion: (id: string) => process.bump(id),
     },
   );
   return host;

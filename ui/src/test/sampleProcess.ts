@@ -281,6 +281,11 @@ export function createSampleProcess({ refuse, tasksOf, changed, settingsOf }: Pr
 
   return {
     replace,
+    /** The project changed, its workflow did not. */
+    bump: (project: string) => {
+      const { workflow, version } = view(project);
+      workflows.set(project, { workflow, version: version + 1 });
+    },
     /** What the engine would refuse of lifecycle hooks. */
     checkHooks: (hooks: unknown): Finding[] => {
       if (!isTree(hooks)) return [];

@@ -112,7 +112,9 @@ export function useTaskActions(
     : null;
 
   const kind = stateOf(view?.workflow, task.status)?.kind ?? "";
-  const startable = !live && ["backlog", "initial", "active"].includes(kind);
+  // What waits or is held up goes on by itself, or by what the banner offers.
+  const underWay = kind === "active" && (task.waiting !== null || task.error_annotation !== null);
+  const startable = !live && !underWay && ["backlog", "initial", "active"].includes(kind);
   const worker = workingAgent(task, view?.work_role);
   const cancel = task.offers.find(({ verb }) => verb === "cancel") ?? null;
   const starters = startable ? startersOf(agents, start) : [];

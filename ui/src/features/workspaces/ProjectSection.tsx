@@ -1,11 +1,10 @@
-import { ChevronRight, Settings2, TriangleAlert } from "lucide-react";
+import { ChevronRight, Settings2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { navigate } from "#ui/app/router.ts";
 import { bytes } from "#ui/app/size.ts";
 import { useOp } from "#ui/api/client.ts";
 import type { Project, ProjectDisk } from "#ui/api/generated.ts";
-import { Badge } from "#ui/components/Badge.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { BackupList } from "./BackupList.tsx";
@@ -23,11 +22,6 @@ function DiskMeter({ project, disk }: { project: Project; disk: ProjectDisk }) {
       : t("workspaces.usedOf", { used, cap: bytes(disk.cap_bytes) });
   return (
     <div className={styles.meter}>
-      {disk.over && (
-        <Badge tone="warning" icon={<TriangleAlert />}>
-          {t("workspaces.over")}
-        </Badge>
-      )}
       {disk.unmeasured > 0 && (
         <span className={styles.note}>
           {t("workspaces.unmeasured", { count: disk.unmeasured })}

@@ -78,11 +78,6 @@ export function WorktreeRow({ worktree }: { worktree: WorkspaceView }) {
           <span>
             {t("workspaces.changed")} <RelativeTime at={worktree.updated_at} />
           </span>
-          {worktree.cleanup_at && (
-            <span>
-              {t("workspaces.removed")} <RelativeTime at={worktree.cleanup_at} />
-            </span>
-          )}
         </p>
         {worktree.error && (
           <p className={styles.error} data-selectable>
@@ -100,6 +95,7 @@ export function WorktreeRow({ worktree }: { worktree: WorkspaceView }) {
         {worktree.status !== "active" && (
           <Badge tone={workspaceTones[worktree.status]}>
             {t(`workspace.is.${worktree.status}`)}
+            {worktree.cleanup_at && <RelativeTime at={worktree.cleanup_at} />}
           </Badge>
         )}
         <span className={styles.size}>

@@ -5,6 +5,7 @@ import type { Task } from "#ui/api/generated.ts";
 import { useStates } from "#ui/app/useStates.ts";
 import { pausedPart } from "../details/subtasks.ts";
 import { TaskLink, TaskLinks } from "../TaskLink.tsx";
+import styles from "./NeedBanner.module.css";
 
 /** The part at which the sequence of a task's ordered parts came to a stop. */
 export function PausedPart({ task }: { task: Task }) {
@@ -12,7 +13,12 @@ export function PausedPart({ task }: { task: Task }) {
   const parts = useOp("task_subtasks", { task_id: task.id }).data?.items ?? [];
   const isClosed = ({ status }: Task) => states.get(status)?.kind === "terminal";
   const part = pausedPart(parts, task.error_annotation?.details, isClosed);
-  return part ? <TaskLink task={part} /> : null;
+  if (!part) return null;
+  return (
+    <div className={styles.relative}>
+      <TaskLink task={part} />
+    </div>
+  );
 }
 
 /** Those of the tasks it waits for that were cancelled. */

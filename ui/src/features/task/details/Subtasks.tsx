@@ -42,7 +42,7 @@ function CommitChip({ part }: { part: Task }) {
     <Tooltip text={`${t(`subtasks.commitText.${kind}`)} ${range}`.trim()}>
       <span>
         <Badge look="outline" icon={<GitCommitHorizontal />}>
-          {t(`subtasks.commit.${kind}`)}
+          <span className={styles.words}>{t(`subtasks.commit.${kind}`)}</span>
         </Badge>
       </span>
     </Tooltip>
@@ -123,7 +123,7 @@ function Part({
       <Tooltip text={t(`subtasks.modeText.${part.execution_mode}`)}>
         <span className={styles.mode}>
           {isOrdered(part) ? <ListOrdered aria-hidden /> : <FolderGit2 aria-hidden />}
-          <span className={styles.narrow}>{t(`subtasks.mode.${part.execution_mode}`)}</span>
+          <span className={styles.words}>{t(`subtasks.mode.${part.execution_mode}`)}</span>
         </span>
       </Tooltip>
       <span className={styles.buttons}>
