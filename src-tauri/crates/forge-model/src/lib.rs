@@ -18,6 +18,7 @@ pub mod notification;
 pub mod offer;
 pub mod project;
 pub mod prompt;
+pub mod pull_request;
 pub mod review;
 pub mod settings;
 pub mod task;

@@ -6,15 +6,19 @@ use super::Finding;
 use crate::workspace::{Dependency, Package};
 
 /// A member, and the members it may depend on. What is decided sits left of what acts on it:
-/// model <- store, git, exec, demo <- agents <- engine <- api <- server <- the programs.
+/// model <- store, git, exec, hosts, demo <- agents <- engine <- api <- server <- the programs.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-model", &[]),
     ("forge-store", &["forge-model"]),
     ("forge-git", &["forge-model"]),
     ("forge-exec", &["forge-model"]),
+    ("forge-hosts", &["forge-model"]),
     ("forge-demo", &["forge-model"]),
     ("forge-agents", &["forge-exec", "forge-model"]),
-    ("forge-engine", &["forge-agents", "forge-exec", "forge-git", "forge-model", "forge-store"]),
+    (
+        "forge-engine",
+        &["forge-agents", "forge-exec", "forge-git", "forge-hosts", "forge-model", "forge-store"],
+    ),
     ("forge-api", &["forge-demo", "forge-engine", "forge-model", "forge-store"]),
     ("forge-server", &["forge-api", "forge-engine", "forge-model"]),
     ("forge-cli", &["forge-api", "forge-demo", "forge-engine", "forge-model", "forge-server"]),

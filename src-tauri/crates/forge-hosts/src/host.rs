@@ -1,0 +1,104 @@
+//! What every host can do.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use forge_model::{
+    pull_request::{HostConfig, HostKind, PullRequest, PullRequestLink},
+    time::Timestamp,
+};
+
+use crate::{
+    error::HostError, gitea::Gitea, github::Github, gitlab::Gitlab, http::Http, limits::Quota, place::Place,
+    reading::Etags, token::Token,
+};
+
+/// Where the present time comes from.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// How long one request may take before the host counts as out of reach, unless the caller knows better.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A pull request to be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPullRequest {
+    /// One line, see [`crate::pull_request_title`].
+    pub title: String,
+    /// Markdown, see [`crate::pull_request_body`].
+    pub body: String,
+    /// The branch with the work; it was pushed to the same repository.
+    pub head: String,
+    /// The branch that the work goes into.
+    pub base: String,
+    /// Whether it is not yet meant to be merged.
+    pub draft: bool,
+}
+
+/// What looking at a pull request found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fetched {
+    /// What was seen the last time still holds.
+    NotModified,
+    /// This is how it is now.
+    Changed(Box<PullRequest>),
+}
+
+/// A repository at a code host.
+#[async_trait]
+pub trait Host: Send + Sync {
+    /// The pull request from `head` into `base`: the open one, else the one that changed last. A task that was
+    /// interrupted learns by it that its pull request is already merged.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    async fn find(&self, head: &str, base: &str) -> Result<Option<PullRequestLink>, HostError>;
+
+    /// Opens a pull request. When one is open between the same branches the host refuses ([`HostError::Refused`]);
+    /// [`Host::find`] tells which.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    async fn create(&self, new: &NewPullRequest) -> Result<PullRequestLink, HostError>;
+
+    /// Replaces title and body. A draft stays one.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    async fn update(&self, number: u32, title: &str, body: &str) -> Result<PullRequestLink, HostError>;
+
+    /// How a pull request is now. `etags` holds what was read the last time and is replaced when all went well;
+    /// an empty one reads everything.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    async fn state(&self, number: u32, etags: &mut Etags) -> Result<Fetched, HostError>;
+
+    /// Writes a comment.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    async fn comment(&self, number: u32, text: &str) -> Result<(), HostError>;
+
+    /// How many requests the host still grants, as its last answer said; none when it did not say.
+    fn quota(&self) -> Option<Quota>;
+}
+
+/// The repository that `config` names, acting with `token`; one request may take as long as `patience`
+/// ([`PATIENCE`]). Asks nothing yet.
+///
+/// # Errors
+/// [`HostError::Protocol`] when the configured address is none.
+pub fn connect(
+    config: &HostConfig,
+    token: Token,
+    clock: Clock,
+    patience: Duration,
+) -> Result<Arc<dyn Host>, HostError> {
+    let place = Place::of(config)?;
+    let http = Http::new(&place, token, clock, patience)?;
+    Ok(match place.kind {
+        HostKind::Github => Arc::new(Github::new(http, place)),
+        HostKind::Gitea => Arc::new(Gitea::new(http, place)),
+        HostKind::Gitlab => Arc::new(Gitlab::new(http, place)),
+    })
+}

@@ -1,0 +1,203 @@
+//! Pull requests as a code host shows them. GitLab's merge requests are pull requests here.
+
+use crate::{contract, names, time::Timestamp};
+
+names! {
+    /// The software a code host runs.
+    pub enum HostKind {
+        /// github.com or GitHub Enterprise.
+        Github = "github",
+        /// Gitea or Forgejo.
+        Gitea = "gitea",
+        /// gitlab.com or a GitLab of one's own.
+        Gitlab = "gitlab",
+    }
+}
+
+names! {
+    /// Where a pull request is.
+    pub enum PullRequestState {
+        /// It waits for a decision.
+        Open = "open",
+        /// Its work is in the base branch.
+        Merged = "merged",
+        /// It was closed and its work is not in the base branch.
+        Closed = "closed",
+    }
+}
+
+names! {
+    /// Whether head and base go together.
+    pub enum Mergeable {
+        /// They do.
+        Yes = "yes",
+        /// They conflict, or the head must be rebased first.
+        No = "no",
+        /// The host does not know, or not yet.
+        Unknown = "unknown",
+    }
+}
+
+names! {
+    /// What became of one check that the host knows of.
+    pub enum HostCheckStatus {
+        /// It waits or runs.
+        Pending = "pending",
+        /// It passed.
+        Passed = "passed",
+        /// It failed, was cancelled or ran out of time.
+        Failed = "failed",
+        /// It did not run, or its result does not count.
+        Skipped = "skipped",
+    }
+}
+
+names! {
+    /// What a reviewer decided.
+    pub enum HostVerdict {
+        /// The work may be merged.
+        Approved = "approved",
+        /// The work must change first.
+        ChangesRequested = "changes_requested",
+    }
+}
+
+contract! {
+    /// One check of the head commit: a commit status, a check run, a job or a pipeline.
+    #[derive(Eq)]
+    pub struct HostCheck {
+        /// What the host calls it.
+        pub name: String,
+        /// What became of it.
+        pub status: HostCheckStatus,
+        /// Where a person can read more.
+        pub url: Option<String>,
+        /// What it says about itself in a line.
+        pub summary: Option<String>,
+    }
+
+    /// Something that a person or a program wrote on the pull request.
+    #[derive(Eq)]
+    pub struct HostComment {
+        /// Unique within the pull request; stays the same.
+        pub id: String,
+        /// The account that wrote it.
+        pub author: String,
+        /// Markdown as written; empty when a verdict came without words.
+        pub body: String,
+        /// What was decided by it, when it is a review.
+        pub verdict: Option<HostVerdict>,
+        /// The file it speaks of.
+        pub path: Option<String>,
+        /// The line of the file's new side, from 1; the old side's when only that exists.
+        pub line: Option<u32>,
+        /// Where a person can read it.
+        pub url: Option<String>,
+        /// When it was written.
+        pub at: Timestamp,
+    }
+
+    /// What could not be read of a pull request, and why. The rest of it is complete all the same.
+    #[derive(Eq)]
+    pub struct Unread {
+        /// What: "check runs", "reviews".
+        pub what: String,
+        /// Why not.
+        pub why: String,
+    }
+
+    /// A pull request that exists.
+    #[derive(Eq)]
+    pub struct PullRequestLink {
+        /// Its number within the repository.
+        pub number: u32,
+        /// Where a person can read it.
+        pub url: String,
+        /// Where it is.
+        pub state: PullRequestState,
+    }
+
+    /// A pull request with everything that was said and checked.
+    #[derive(Eq)]
+    pub struct PullRequest {
+        /// Its number within the repository.
+        pub number: u32,
+        /// Where a person can read it.
+        pub url: String,
+        /// Title, without the mark that some hosts put before a draft's.
+        pub title: String,
+        /// Where it is.
+        pub state: PullRequestState,
+        /// Whether it is not yet meant to be merged.
+        pub draft: bool,
+        /// The branch with the work.
+        pub head: String,
+        /// The branch that the work goes into.
+        pub base: String,
+        /// The newest commit of the head that the host knows.
+        pub head_commit: String,
+        /// The commit by which the work came into the base; only when merged.
+        pub merge_commit: Option<String>,
+        /// Whether head and base go together.
+        pub mergeable: Mergeable,
+        /// Checks of the head commit, by name.
+        pub checks: Vec<HostCheck>,
+        /// What was written, oldest first.
+        pub comments: Vec<HostComment>,
+        /// What the host did not let us read.
+        pub unread: Vec<Unread>,
+        /// When it last changed at the host.
+        pub updated_at: Timestamp,
+    }
+
+    /// Which repository at which host a project's pull requests go to.
+    #[derive(Eq)]
+    #[serde(deny_unknown_fields)]
+    pub struct HostConfig {
+        /// The software the host runs.
+        pub kind: HostKind,
+        /// The host's address as a browser opens it (`https://git.example.org`), or that of its programming
+        /// interface. When absent: github.com, codeberg.org or gitlab.com by the kind.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub base_url: Option<String>,
+        /// The account or group that owns the repository; GitLab's sub-groups are separated by `/`.
+        pub owner: String,
+        /// The repository's name.
+        pub repo: String,
+        /// The git remote that branches are pushed to.
+        #[serde(default = "HostConfig::default_remote")]
+        pub remote: String,
+    }
+}
+
+impl HostConfig {
+    /// The remote when none is named.
+    #[must_use]
+    pub fn default_remote() -> String {
+        "origin".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_configured_strictly() {
+        let minimal = r#"{"kind":"gitlab","owner":"group/sub","repo":"app"}"#;
+        let config: HostConfig = serde_json::from_str(minimal).unwrap();
+        assert_eq!(
+            config,
+            HostConfig {
+                kind: HostKind::Gitlab,
+                base_url: None,
+                owner: "group/sub".to_owned(),
+                repo: "app".to_owned(),
+                remote: "origin".to_owned(),
+            }
+        );
+        let misspelt = r#"{"kind":"gitlab","owner":"a","repo":"b","base":"https://x"}"#;
+        let refusal = serde_json::from_str::<HostConfig>(misspelt).unwrap_err();
+        assert!(refusal.to_string().contains("unknown field `base`"), "{refusal}");
+    }
+}
