@@ -2,6 +2,7 @@
 //!
 //! The engine is a real `forge serve`, in a folder and an environment of its own.
 
+mod budgets;
 mod cli;
 mod events;
 mod forge;
@@ -9,4 +10,6 @@ mod hooks;
 mod life;
 mod refusals;
 mod routes;
+mod schedule;
+mod subtasks;
 mod workflows;

@@ -75,9 +75,11 @@ impl From<EngineError> for ApiError {
             EngineError::IllegalTransition(illegal) => Self::new(422, "illegal_transition", message)
                 .details(json!({ "from": illegal.from, "to": illegal.to, "allowed": illegal.allowed })),
             EngineError::GuardRejected { action, reason, details } => {
-                Self::new(412, "guard_rejected", message).details(
-                    json!({ "action": action, "phase": "before_exit", "reason": reason, "details": details }),
-                )
+                // A guard that is branched on has a code of its own among what it found.
+                let code = details.get("code").cloned().unwrap_or_default();
+                Self::new(412, "guard_rejected", message).details(json!({
+                    "action": action, "phase": "before_exit", "reason": reason, "code": code, "details": details,
+                }))
             }
             EngineError::NotOffered { offers, .. } => {
                 Self::new(409, "not_offered", message).details(json!({ "offers": offers }))

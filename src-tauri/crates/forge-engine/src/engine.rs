@@ -23,6 +23,7 @@ use crate::{
     error::Result,
     executions::Running,
     instance::{EngineAddress, Instance},
+    scheduler::Scheduler,
     watch::Watches,
     workers::Workers,
 };
@@ -66,6 +67,7 @@ pub(crate) struct Inner {
     pub(crate) watches: Watches,
     /// Watches of the default branches that keep a workflow, by project.
     pub(crate) workflow_watches: Mutex<HashMap<ProjectId, tokio_util::sync::DropGuard>>,
+    pub(crate) scheduler: Scheduler,
     pub(crate) login_path: LoginPath,
     /// Log growth: the execution and its newest entry; not worth a row each.
     pub(crate) log_growth: tokio::sync::broadcast::Sender<LogGrowth>,
@@ -126,6 +128,7 @@ impl Engine {
                 running: Running::default(),
                 watches: Watches::default(),
                 workflow_watches: Mutex::default(),
+                scheduler: Scheduler::default(),
                 login_path: LoginPath::new(shell, LOGIN_SHELL_PATIENCE),
                 log_growth: tokio::sync::broadcast::Sender::new(256),
                 progress: watch::Sender::new(0),

@@ -18,13 +18,14 @@ use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus, Usage};
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::task::AnnotationType;
+use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
 use forge_model::workspace::Workspace;
 use forge_store::table::executions::ExecutionRow;
 use forge_store::table::processes::ProcessRow;
 use forge_store::table::steps::StepRow;
 use forge_store::table::{
-    agents, executions, processes, slots, steps, tasks, tasks::TaskRow, transitions, workspaces,
+    agents, executions, limits, processes, slots, steps, tasks, tasks::TaskRow, transitions, workspaces,
 };
 use serde_json::json;
 use tokio::sync::watch;
@@ -167,7 +168,7 @@ impl Engine {
             shell: p.context.settings.shell.clone(),
             limits: limits_of(&p.agent),
             grace: GRACE,
-            session: SessionRequest::New,
+            session: session_of(&p.row.execution, &ShellAdapter),
             started: Box::new(move |identity: ProcessIdentity| {
                 engine.point("execution.started");
                 if let Err(error) = engine.name_holder(&workspace, &lock_id, &identity) {
@@ -245,6 +246,13 @@ impl Engine {
         execution.finished_at = Some(self.now());
         executions::update(&mut tx, &execution).await?;
         slots::release(&mut tx, task_id).await?;
+        let limited = match &outcome.result {
+            Err(AgentError::RateLimited { until_ms }) if !stopped => Some(Timestamp(*until_ms)),
+            _ => None,
+        };
+        if let Some(until) = limited {
+            limits::put(&mut tx, &execution.agent_id, until).await?;
+        }
         if !stopped {
             let kinds: &[StepKind] = match (&outcome.result, execution.role) {
                 (Ok(()), ExecutionRole::Planner) => &[StepKind::Advance],
@@ -253,10 +261,16 @@ impl Engine {
             };
             self.append_work_steps(&mut tx, &task, &execution.id, kinds).await?;
         }
-        let facts =
-            json!({ "status": execution.status, "error": execution.error.as_ref().map(|error| &error.code) });
-        self.emit(&mut tx, EventType::ExecutionFinished, &task, execution.id.as_str(), &facts).await?;
+        let facts = json!({
+            "status": execution.status, "error": execution.error.as_ref().map(|error| &error.code), "until": limited,
+        });
+        let event =
+            if limited.is_some() { EventType::ExecutionWaiting } else { EventType::ExecutionFinished };
+        self.emit(&mut tx, event, &task, execution.id.as_str(), &facts).await?;
         tx.commit().await?;
+        if let Some(until) = limited {
+            self.wake_at(until);
+        }
         self.point("execution.finished");
         Ok(())
     }
@@ -455,6 +469,14 @@ fn describe(error: &AgentError) -> ExecutionError {
         code: error.code().to_owned(),
         message: error.to_string(),
         remedy: error.remedy().to_owned(),
+    }
+}
+
+/// The conversation of a run: the one it goes on with, where the program can.
+fn session_of(execution: &Execution, adapter: &dyn Adapter) -> SessionRequest {
+    match &execution.session_id {
+        Some(session) if adapter.capabilities().resume => SessionRequest::Resume(session.clone()),
+        _ => SessionRequest::New,
     }
 }
 

@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use forge_model::task::ExecutionMode;
-use forge_model::workflow::{Action, Audience, OnFailure, State, StateKind};
+use forge_model::ids::TaskId;
+use forge_model::workflow::{Action, Audience, OnFailure, StateKind};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::table::{dependencies, tasks, tasks::TaskRow, workspaces};
 use serde_json::{Value, json};
+use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result, plan::read_plan};
+use crate::{
+    Engine, EngineError, context::ProjectContext, error::Result, plan::read_plan, subtasks::open_parts,
+};
 
 /// How far the time of a file may lie behind the clock: file systems take it from the kernel's last tick.
 const CLOCK_GRAIN_MS: i64 = 50;
@@ -77,19 +80,10 @@ impl Engine {
         task: &TaskRow,
     ) -> Result<Option<(String, Value)>> {
         let mut conn = self.store().read().await?;
-        let mut open = Vec::new();
-        for id in dependencies::of(&mut conn, &task.id).await? {
-            if let Some(other) = tasks::get(&mut conn, &id).await?
-                && !is_done(context, &other)
-            {
-                open.push(other);
-            }
-        }
+        let open = open_prerequisites(&mut conn, context, &task.id).await?;
         Ok((!open.is_empty()).then(|| {
-            let names: Vec<String> =
-                open.iter().map(|task| format!("#{} {}", task.number, task.title)).collect();
             let ids: Vec<&str> = open.iter().map(|task| task.id.as_str()).collect();
-            (format!("waits for {}", names.join(", ")), json!({ "open": ids }))
+            (format!("waits for {}", named(&open)), json!({ "open": ids }))
         }))
     }
 
@@ -99,16 +93,11 @@ impl Engine {
         task: &TaskRow,
     ) -> Result<Option<(String, Value)>> {
         let mut conn = self.store().read().await?;
-        let open: Vec<TaskRow> = tasks::children(&mut conn, &task.id)
-            .await?
-            .into_iter()
-            .filter(|child| child.execution_mode == ExecutionMode::OrderedTurn)
-            .filter(|child| !context.workflow.state(&child.status).is_some_and(State::is_terminal))
-            .collect();
+        let open = open_parts(&mut conn, context, &task.id).await?;
         Ok((!open.is_empty()).then(|| {
             let ids: Vec<&str> = open.iter().map(|task| task.id.as_str()).collect();
             (
-                format!("{} ordered subtasks are open", open.len()),
+                format!("ordered subtasks are open: {}", named(&open)),
                 json!({ "code": "SUBTASK_SEQUENCE_NOT_COMPLETE", "open": ids }),
             )
         }))
@@ -161,7 +150,34 @@ impl Engine {
 
 /// Whether a task reached a terminal state other than the cancellation.
 pub(crate) fn is_done(context: &ProjectContext, task: &TaskRow) -> bool {
-    context.workflow.state(&task.status).is_some_and(|state| {
+    is_done_state(context, &task.status)
+}
+
+/// Whether a state is terminal and not the cancellation.
+pub(crate) fn is_done_state(context: &ProjectContext, state: &str) -> bool {
+    context.workflow.state(state).is_some_and(|state| {
         state.kind == StateKind::Terminal && state.name != context.workflow.cancellation_state
     })
+}
+
+/// What must be done before a task and is not; a cancelled prerequisite is not done either.
+pub(crate) async fn open_prerequisites(
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskId,
+) -> Result<Vec<TaskRow>> {
+    let mut open = Vec::new();
+    for id in dependencies::of(conn, task).await? {
+        if let Some(other) = tasks::get(conn, &id).await?
+            && !is_done(context, &other)
+        {
+            open.push(other);
+        }
+    }
+    Ok(open)
+}
+
+/// Tasks as people call them.
+pub(crate) fn named(tasks: &[TaskRow]) -> String {
+    tasks.iter().map(|task| format!("#{} {}", task.number, task.title)).collect::<Vec<_>>().join(", ")
 }

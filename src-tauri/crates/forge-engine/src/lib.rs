@@ -26,12 +26,15 @@ mod notices;
 mod plan;
 mod read;
 mod recovery;
+mod scheduler;
 mod steps;
+mod subtasks;
 mod transition;
 #[cfg(test)]
 mod transition_tests;
 mod view;
 mod watch;
+mod watchdog;
 mod workers;
 mod workspace;
 

@@ -10,7 +10,7 @@ use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
 use forge_model::workflow::State;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{events, executions, processes, slots, steps, tasks, workspaces};
+use forge_store::table::{events, executions, limits, processes, slots, steps, tasks, workspaces};
 
 use crate::{Engine, error::Result};
 
@@ -47,6 +47,13 @@ impl Engine {
         for task in open {
             self.kick(&task);
         }
+        for (_, until) in limits::list(&mut *self.store().read().await?).await? {
+            if until > self.now() {
+                self.wake_at(until);
+            }
+        }
+        self.wake_waiting();
+        self.keep_watch();
         self.plan_cleanup(self.now());
         self.sweep_trash();
         self.watch_workflows().await?;

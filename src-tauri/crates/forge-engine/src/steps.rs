@@ -14,6 +14,7 @@ pub(crate) mod hook;
 mod knowledge;
 mod merge;
 mod relatives;
+mod turns;
 
 pub(crate) use checks::CheckOutput;
 
@@ -204,7 +205,7 @@ impl Engine {
                 tasks::update(tx, &mut s.task, self.now()).await?;
                 Ok(End::ok())
             }
-            (StepKind::Admit, _) => self.admit(tx, s).await,
+            (StepKind::Admit, _) => self.admit(tx, s, effects).await,
             (StepKind::Restart, _) => self.restart(tx, s, effects).await,
             (StepKind::Action, Some(action)) => self.run_instant_action(tx, s, action, effects).await,
             (kind, _) => Ok(End::skipped(format!("{kind} is not an instant step"))),
@@ -251,6 +252,7 @@ impl Engine {
             (StepKind::Hook, _) => self.run_hook(s, cancel).await,
             (StepKind::CommitWork, _) => self.commit_work(s).await,
             (StepKind::Advance, _) => self.advance(s).await,
+            (StepKind::BlockDependents, _) => self.block_dependents(s).await,
             (StepKind::Cleanup, _) | (_, Some(Action::CleanupWorkspaceNow)) => self.clean_up_now(s).await,
             (_, Some(Action::ScheduleWorkspaceCleanup)) => self.schedule_cleanup(s).await,
             (_, Some(Action::RunCiSteps)) => self.run_checks(s, cancel).await,
@@ -429,8 +431,9 @@ impl Engine {
         }
     }
 
-    /// Asks every task that waits for a place again, in order of priority.
+    /// Asks every task that waits for a place again, in order of priority, and looks for work to start.
     pub(crate) fn wake_waiting(&self) {
+        self.look_for_work();
         let engine = self.clone();
         self.inner.tracker.spawn(async move {
             let waiting = async {
@@ -449,7 +452,7 @@ impl Engine {
     }
 }
 
-fn waits_for_place(task: &TaskRow) -> bool {
+pub(crate) fn waits_for_place(task: &TaskRow) -> bool {
     task.waiting.as_ref().is_some_and(|waiting| {
         matches!(
             waiting.reason,
@@ -457,6 +460,7 @@ fn waits_for_place(task: &TaskRow) -> bool {
                 | WaitReason::ProjectBusy
                 | WaitReason::Paused
                 | WaitReason::Held
+                | WaitReason::RateLimited
                 | WaitReason::DependencyOpen
         )
     })
@@ -470,6 +474,7 @@ fn is_instant(step: &StepRow) -> bool {
         | StepKind::Hook
         | StepKind::CommitWork
         | StepKind::Advance
+        | StepKind::BlockDependents
         | StepKind::Cleanup => false,
         StepKind::Action => !matches!(
             step.action,
@@ -497,6 +502,7 @@ pub(crate) fn name_of(step: &StepRow) -> Cow<'static, str> {
         | StepKind::CommitWork
         | StepKind::Advance
         | StepKind::Restart
+        | StepKind::BlockDependents
         | StepKind::Cleanup => Cow::Borrowed(step.action.map_or(step.kind.as_str(), Action::as_str)),
     }
 }

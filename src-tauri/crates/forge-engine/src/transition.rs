@@ -15,12 +15,13 @@ use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, Audience, Hook, OnFailure, Phase, State, StateKind};
 use forge_store::Tx;
 use forge_store::table::{
-    reviews, slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions, transitions::TransitionRow,
+    dependencies, reviews, slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions,
+    transitions::TransitionRow,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Engine, EngineError, boundary, context::ProjectContext, error::Result};
+use crate::{Engine, EngineError, boundary, context::ProjectContext, error::Result, subtasks::is_ordered};
 
 /// Cascades that may follow one cause.
 pub(crate) const MAX_CASCADES: u32 = 3;
@@ -43,6 +44,9 @@ pub(crate) struct Carry {
     /// A remark for the review that begins.
     #[serde(default)]
     pub note: Option<String>,
+    /// Whether the run is the turn of the next ordered subtask.
+    #[serde(default)]
+    pub subtask_turn: bool,
 }
 
 /// A move to be written.
@@ -177,14 +181,24 @@ impl Engine {
         for mut step in entry {
             steps::insert(tx, &mut step).await?;
         }
-        if is_reviewed(&state) {
+        if state.name == context.workflow.cancellation_state
+            && !dependencies::dependents(tx, &task.id).await?.is_empty()
+        {
+            let mut step =
+                StepRow::pending(&task.id, &state.name, StepKind::BlockDependents, Phase::OnEnter.as_str());
+            step.transition_seq = Some(row.seq);
+            steps::insert(tx, &mut step).await?;
+        }
+        if is_reviewed(&state) && !is_ordered(task) {
             self.begin_review(tx, task, &state, &row, mv.carry.note.clone()).await?;
         }
         tasks::update(tx, task, now).await?;
         let facts = json!({ "from": from, "to": row.to, "trigger": row.trigger, "actor": row.actor, "number": task.number });
         self.emit(tx, EventType::TaskStatusChanged, task, task.id.as_str(), &facts).await?;
         // What a person just did themselves is no news to them.
-        let news = mv.audience != Audience::UserOnly && state.name != context.workflow.cancellation_state;
+        let news = mv.audience != Audience::UserOnly
+            && state.name != context.workflow.cancellation_state
+            && !is_ordered(task);
         if state.is_terminal() && news {
             let body = format!("{}.", state.display_name);
             self.notify(tx, context, task, NotificationKind::Done, &body, &format!("done:{}", row.id))
@@ -195,6 +209,9 @@ impl Engine {
             self.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &json!({ "type": kind })).await?;
         } else if was_annotated && task.error_annotation.is_none() {
             self.emit(tx, EventType::TaskUnblocked, task, task.id.as_str(), &Value::Null).await?;
+        }
+        if from != row.to {
+            self.put_turn_back(tx, context, task, &from).await?;
         }
         Ok(row)
     }
@@ -393,6 +410,13 @@ pub(crate) fn entry_steps(
             list.push(step);
         }
     };
+    if is_ordered(task) {
+        // The parent has the run, the worktree and the checks; others may wait for this part all the same.
+        let told = |hook: &&Hook| hook.action == Action::SatisfyDependents;
+        let told: Vec<Hook> = state.hooks.on_enter.iter().filter(told).cloned().collect();
+        hooks(&mut list, Phase::OnEnter, &told);
+        return Ok(list);
+    }
     if let Some(left) = context.workflow.state(from) {
         hooks(&mut list, Phase::OnExit, &left.hooks.on_exit);
     }

@@ -42,6 +42,7 @@ async fn bench() -> Bench {
             updated_at: now,
         },
         settings: json!({}),
+        workflow_origin: None,
         workflow: serde_json::to_string(default_workflow()).unwrap(),
     };
     let mut tx = engine.store().write().await.unwrap();
@@ -69,6 +70,7 @@ impl Bench {
             parent_id: None,
             execution_mode: ExecutionMode::Independent,
             subtask_order: None,
+            commit_result: None,
             review_config: None,
             merge_config: None,
             task_state_config: None,

@@ -1,17 +1,23 @@
 //! Tasks as people see them: a page of rows with everything derived from other tables, read in a fixed
 //! number of queries however many rows the page has.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use forge_model::execution::Usage;
-use forge_model::ids::TaskId;
+use forge_model::ids::{ProjectId, TaskId};
 use forge_model::offer::{Facts, Offer, offers};
 use forge_model::task::{HolderKind, LiveExecution, RoleHolder, SubtaskCounts, Task};
 use forge_model::workflow::State;
-use forge_store::table::{dependencies, executions, reviews, roles, tasks::TaskRow, workspaces};
+use forge_store::table::{dependencies, executions, reviews, roles, tasks, tasks::TaskRow, workspaces};
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, boundary, context::ProjectContext, error::Result, workspace::read_lock};
+use crate::{
+    Engine, EngineError, boundary, context::ProjectContext, error::Result, guards::is_done_state,
+    workspace::read_lock,
+};
 
 /// A page of tasks.
 #[derive(Debug, Clone)]
@@ -38,9 +44,21 @@ impl Engine {
         let mut badges = reviews::badges(conn, &ids).await?;
         let mut usage = executions::usage(conn, &ids).await?;
         let open = executions::open(conn, Some(&ids)).await?;
+        let mut prerequisites = dependencies::of_tasks(conn, &ids).await?;
+        let mut parts = tasks::parts(conn, &ids).await?;
+        let contexts = self.contexts_of(conn, &rows).await?;
+        let mut budgets = HashMap::new();
+        for context in contexts.values() {
+            let own: Vec<&TaskRow> = rows.iter().filter(|row| row.project_id == context.project.id).collect();
+            budgets.extend(boundary::budgets(conn, context, &own).await?);
+        }
         let mut views = Vec::with_capacity(rows.len());
         for row in rows {
-            let context = self.context(conn, &row.project_id).await?;
+            let context = contexts
+                .get(&row.project_id)
+                .ok_or_else(|| EngineError::not_found("project", &row.project_id))?;
+            let needed = prerequisites.remove(&row.id).unwrap_or_default();
+            let is_open = |state: &str| !is_done_state(context, state);
             let held: Vec<(String, RoleHolder)> = holders.remove(&row.id).unwrap_or_default();
             let mut workspace = spaces.remove(&row.id);
             if let Some(workspace) = &mut workspace {
@@ -54,10 +72,18 @@ impl Engine {
                 started_at: run.execution.started_at,
             });
             views.push(Task {
-                offers: offers_of(&context, &row, &held),
-                roles: roles_of(&context, held),
-                depends_on: dependencies::of(conn, &row.id).await?,
-                budgets: boundary::budget(conn, &context, &row).await?,
+                offers: offers_of(context, &row, &held),
+                roles: roles_of(context, held),
+                blocked_by: needed
+                    .iter()
+                    .filter(|(_, state)| is_open(state))
+                    .map(|(id, _)| id.clone())
+                    .collect(),
+                depends_on: needed.into_iter().map(|(id, _)| id).collect(),
+                budgets: budgets
+                    .remove(&row.id)
+                    .ok_or_else(|| EngineError::not_found("budgets of task", &row.id))?,
+                subtasks: counts_of(context, parts.remove(&row.id).unwrap_or_default()),
                 workspace,
                 live,
                 review: badges.remove(&row.id),
@@ -72,8 +98,6 @@ impl Engine {
                 position: row.position,
                 version: row.version,
                 commit_result: row.commit_result,
-                subtasks: SubtaskCounts::default(),
-                blocked_by: Vec::new(),
                 parent_id: row.parent_id,
                 execution_mode: row.execution_mode,
                 subtask_order: row.subtask_order,
@@ -93,6 +117,28 @@ impl Engine {
         }
         Ok(views)
     }
+
+    /// The projects of some tasks, each read once.
+    async fn contexts_of(
+        &self,
+        conn: &mut SqliteConnection,
+        rows: &[TaskRow],
+    ) -> Result<HashMap<ProjectId, Arc<ProjectContext>>> {
+        let mut contexts = HashMap::new();
+        for row in rows {
+            if !contexts.contains_key(&row.project_id) {
+                contexts.insert(row.project_id.clone(), self.context(conn, &row.project_id).await?);
+            }
+        }
+        Ok(contexts)
+    }
+}
+
+fn counts_of(context: &ProjectContext, parts: Vec<(String, u32)>) -> SubtaskCounts {
+    parts.into_iter().fold(SubtaskCounts::default(), |counts, (state, n)| {
+        let closed = context.workflow.state(&state).is_some_and(State::is_terminal);
+        SubtaskCounts { closed: counts.closed + if closed { n } else { 0 }, total: counts.total + n }
+    })
 }
 
 /// What a person can do about a task now.
@@ -109,6 +155,7 @@ pub(crate) fn offers_of(
         has_agent: held
             .iter()
             .any(|(role, holder)| Some(role.as_str()) == work_role && holder.kind == HolderKind::Agent),
+        waiting: task.waiting.as_ref().map(|waiting| waiting.reason),
     })
 }
 

@@ -87,20 +87,37 @@ impl Engine {
             engine.made_progress();
             if again {
                 engine.kick(&task);
+            } else {
+                engine.watch_over(&task).await;
             }
         });
     }
 
     /// Asks for them once their time has come.
     pub(crate) fn kick_at(&self, task: &TaskId, at: Timestamp) {
-        let wait = u64::try_from(at.since(self.now())).unwrap_or(0);
         let (engine, task) = (self.clone(), task.clone());
         self.inner.tracker.spawn(async move {
-            tokio::select! {
-                () = engine.inner.shutdown.cancelled() => {}
-                () = tokio::time::sleep(std::time::Duration::from_millis(wait)) => engine.kick(&task),
+            if engine.sleep_until(at).await {
+                engine.kick(&task);
             }
         });
+    }
+
+    /// Sleeps until the wall clock says `at`; false when the engine stops before that. The clock is looked at
+    /// once a minute, since it may be set and a machine may sleep.
+    pub(crate) async fn sleep_until(&self, at: Timestamp) -> bool {
+        const LOOK_EVERY: std::time::Duration = std::time::Duration::from_secs(60);
+        loop {
+            let left = u64::try_from(at.since(self.now())).unwrap_or(0);
+            if left == 0 {
+                return true;
+            }
+            let nap = std::time::Duration::from_millis(left).min(LOOK_EVERY);
+            tokio::select! {
+                () = self.inner.shutdown.cancelled() => return false,
+                () = tokio::time::sleep(nap) => {}
+            }
+        }
     }
 
     /// Stops the task's worker, waits until what it ran is gone, and keeps workers off while the hold lives.
@@ -123,6 +140,13 @@ impl Engine {
             let _ = gone.wait_for(|gone| *gone).await;
         }
         hold
+    }
+
+    /// Whether a command keeps workers off the task, or a worker is at it.
+    pub(crate) fn is_attended(&self, task: &TaskId) -> bool {
+        locked(&self.inner.workers.tasks)
+            .get(task)
+            .is_some_and(|entry| entry.running.is_some() || entry.again || entry.holds > 0)
     }
 
     /// Whether a worker is at the task's steps now.

@@ -1,7 +1,10 @@
 //! What a person can do about a task. Computed here alone, so every door shows the same list and the
 //! engine accepts nothing else.
 
-use crate::{contract, names, task::AnnotationType};
+use crate::{
+    contract, names,
+    task::{AnnotationType, WaitReason},
+};
 
 names! {
     /// What an offer does.
@@ -58,6 +61,8 @@ pub struct Facts {
     pub annotation: Option<AnnotationType>,
     /// Whether an agent holds the working role.
     pub has_agent: bool,
+    /// What it waits for, if it goes on by itself.
+    pub waiting: Option<WaitReason>,
 }
 
 /// The offers for a task.
@@ -74,6 +79,13 @@ pub fn offers(facts: Facts) -> Vec<Offer> {
         .filter(|verb| facts.has_agent || !matches!(verb, Verb::ResumeSession | Verb::SendBack))
         .map(|verb| describe(*verb))
         .collect();
+    // Nobody has to believe a provider that asks for a day.
+    if facts.annotation.is_none() && facts.waiting == Some(WaitReason::RateLimited) {
+        offers.push(Offer {
+            why: "Asks the provider at once instead of waiting.".to_owned(),
+            ..describe(Verb::Retry)
+        });
+    }
     offers.push(describe(if facts.held { Verb::Release } else { Verb::Hold }));
     offers.push(describe(Verb::Cancel));
     offers
@@ -146,13 +158,21 @@ mod tests {
         offers(facts).into_iter().map(|offer| offer.verb).collect()
     }
 
-    const OPEN: Facts = Facts { terminal: false, held: false, annotation: None, has_agent: true };
+    const OPEN: Facts =
+        Facts { terminal: false, held: false, annotation: None, has_agent: true, waiting: None };
 
     #[test]
     fn an_open_task_can_be_held_and_cancelled() {
         assert_eq!(verbs(OPEN), [Verb::Hold, Verb::Cancel]);
         assert_eq!(verbs(Facts { held: true, ..OPEN }), [Verb::Release, Verb::Cancel]);
         assert_eq!(verbs(Facts { terminal: true, ..OPEN }), []);
+    }
+
+    #[test]
+    fn a_wait_for_the_provider_can_be_cut_short() {
+        let limited = Facts { waiting: Some(WaitReason::RateLimited), ..OPEN };
+        assert_eq!(verbs(limited), [Verb::Retry, Verb::Hold, Verb::Cancel]);
+        assert_eq!(verbs(Facts { waiting: Some(WaitReason::AgentBusy), ..OPEN }), [Verb::Hold, Verb::Cancel]);
     }
 
     #[test]

@@ -51,6 +51,38 @@ contract! {
         },
         /// The agent finished without a change.
         NoChange {},
+        /// The task's ordered subtasks, each a turn of its own after this one.
+        PartsFollow {
+            /// Number and title of each, in order.
+            parts: Vec<String>,
+        },
+        /// It is the turn of an ordered subtask.
+        Subtask {
+            /// Its number.
+            number: u32,
+            /// Its title.
+            title: String,
+            /// Its description, Markdown.
+            description: String,
+        },
+    }
+}
+
+impl Correction {
+    /// Whether it says what the run at hand is about, rather than what happened before it.
+    #[must_use]
+    pub const fn is_of_one_turn(&self) -> bool {
+        match self {
+            Self::Subtask { .. } | Self::PartsFollow { .. } => true,
+            Self::CheckFailed { .. }
+            | Self::Rejected { .. }
+            | Self::Message { .. }
+            | Self::Conflict { .. }
+            | Self::CommitRefused { .. }
+            | Self::GuardRefused { .. }
+            | Self::Interrupted { .. }
+            | Self::NoChange {} => false,
+        }
     }
 }
 
@@ -136,11 +168,12 @@ fn write_task(text: &mut String, number: u32, title: &str, description: &str) {
 }
 
 fn write_corrections(text: &mut String, corrections: &[Correction]) {
-    if corrections.is_empty() {
-        return;
+    let (now, before): (Vec<_>, Vec<_>) =
+        corrections.iter().partition(|correction| correction.is_of_one_turn());
+    if !before.is_empty() {
+        text.push_str("\n# What happened so far\n");
     }
-    text.push_str("\n# What happened so far\n");
-    for correction in corrections {
+    for correction in before.into_iter().chain(now) {
         text.push('\n');
         write_correction(text, correction);
     }
@@ -204,6 +237,23 @@ fn write_correction(text: &mut String, correction: &Correction) {
                 "You finished without changing anything. If the task is done, say so; else do it now."
             )
         }
+        Correction::PartsFollow { parts } => {
+            let _ = writeln!(
+                text,
+                "# Parts that follow\n\nThese are turns of their own after this one. Leave them for then.\n"
+            );
+            parts.iter().try_for_each(|part| writeln!(text, "- {part}"))
+        }
+        Correction::Subtask { number, title, description } => {
+            let _ = writeln!(text, "# Your turn now: subtask #{number}: {title}");
+            if !description.trim().is_empty() {
+                let _ = writeln!(text, "\n{}", description.trim());
+            }
+            writeln!(
+                text,
+                "\nThe task above is what it is part of. Do this part alone; earlier parts are done, later ones follow."
+            )
+        }
     };
 }
 
@@ -236,6 +286,35 @@ mod tests {
             changed_files: vec![],
             log_id: "l".into(),
         }
+    }
+
+    #[test]
+    fn a_subtasks_turn_comes_last_in_a_frame_of_its_own() {
+        let corrections = [
+            Correction::Subtask { number: 13, title: "Test it".into(), description: "Add a test.".into() },
+            Correction::Interrupted { what: "the agent ended with exit code 1".into() },
+        ];
+        let prompt = coder_prompt(CoderPrompt {
+            number: 12,
+            title: "Greet in German",
+            description: "Add `--lang de`.",
+            branch: "forge/abc",
+            target: "main",
+            checks: &[],
+            corrections: &corrections,
+            plan: None,
+        });
+        insta::assert_snapshot!(prompt.split_once("# What happened so far").unwrap().1, @r"
+
+
+        An earlier run did not end well: the agent ended with exit code 1. Look at what is there and go on.
+
+        # Your turn now: subtask #13: Test it
+
+        Add a test.
+
+        The task above is what it is part of. Do this part alone; earlier parts are done, later ones follow.
+        ");
     }
 
     #[test]

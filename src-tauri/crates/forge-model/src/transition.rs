@@ -49,6 +49,8 @@ names! {
         Advance = "advance",
         /// Starts an agent again after a failure.
         Restart = "restart",
+        /// Blocks the tasks that wait for a cancelled one.
+        BlockDependents = "block_dependents",
         /// Removes a worktree whose time has come.
         Cleanup = "cleanup",
     }

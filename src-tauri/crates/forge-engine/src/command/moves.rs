@@ -7,15 +7,16 @@ use forge_model::task::{AnnotationType, HolderKind, RoleHolder, Task};
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Audience, StateKind};
 use forge_store::Tx;
-use forge_store::table::{agents, dependencies, roles, slots, steps, tasks, tasks::TaskRow, transitions};
+use forge_store::table::{agents, limits, roles, slots, steps, tasks, tasks::TaskRow, transitions};
 use serde_json::{Value, json};
 
 use crate::{
     ConflictCode, Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    guards::is_done,
+    guards::{named, open_prerequisites},
     hooks::is_blocking,
+    subtasks::is_ordered,
     transition::{Move, Trouble, column_states},
 };
 
@@ -92,10 +93,12 @@ impl Engine {
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
         self.ask_guards(&context, &task, Audience::UserOnly).await?;
         let _hold = self.hold(id).await;
+        let turn = self.stop_turn_of(&task).await?;
         self.stop_run(id).await;
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, id, request.version).await?;
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
+        self.check_part_move(&mut tx, &context, &task, &request.to).await?;
         let mut mv = Move::by_user(&request.to, trigger_of(&context, &task, &request.to), actor.clone());
         mv.reason = request.reason;
         if let Some(place) = &request.place {
@@ -121,6 +124,9 @@ impl Engine {
             mv.carry.corrections.push(forge_model::prompt::Correction::Message { text: reason });
         }
         self.apply(&mut tx, &context, &mut task, mv).await?;
+        if let Some(turn) = &turn {
+            self.go_on_after(&mut tx, turn).await?;
+        }
         tx.commit().await?;
         self.point("move.committed");
         self.wake_waiting();
@@ -226,6 +232,13 @@ impl Engine {
         let _hold = self.hold(id).await;
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, id, version).await?;
+        if is_ordered(&task) {
+            return Err(conflict(
+                ConflictCode::SubtaskManagedByParent,
+                "its parent's agent works on it when its turn comes: start the parent".to_owned(),
+            ));
+        }
+        self.require_same_agent(&mut tx, &context, &task, &holder).await?;
         let Some(target) = context.workflow.claim_target(&task.status).cloned() else {
             return Err(conflict(
                 ConflictCode::NotClaimable,
@@ -247,9 +260,15 @@ impl Engine {
                 let who = if agent.paused { agent.name.as_str() } else { "the project" };
                 return Err(conflict(ConflictCode::Paused, format!("{who} is paused: resume it first")));
             }
-            let (of_agent, of_project) = slots::taken(&mut tx, agent_id, &task.project_id, id).await?;
-            if !queue && (of_agent >= agent.max_concurrent || of_project >= context.settings.max_concurrent) {
-                return Err(conflict(ConflictCode::AgentBusy, format!("{} has no free place", agent.name)));
+            if !queue {
+                let (of_agent, of_project) =
+                    slots::spoken_for(&mut tx, agent_id, &task.project_id, id).await?;
+                let limited = limits::of(&mut tx, agent_id).await?.is_some_and(|until| until > self.now());
+                let full = of_agent >= agent.max_concurrent || of_project >= context.settings.max_concurrent;
+                if full || limited {
+                    let message = format!("{} has no free place", agent.name);
+                    return Err(conflict(ConflictCode::AgentBusy, message));
+                }
             }
         }
         roles::put(&mut tx, id, &role, Some(&holder)).await?;
@@ -266,30 +285,39 @@ impl Engine {
         Ok(())
     }
 
+    /// Refuses a claim for another agent than the one that works on the task.
+    async fn require_same_agent(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &TaskRow,
+        holder: &RoleHolder,
+    ) -> Result<()> {
+        let at_work = context.workflow.state(&task.status).filter(|state| state.kind == StateKind::Active);
+        let Some(role) = at_work.and_then(|state| state.role.as_deref()) else { return Ok(()) };
+        match roles::holder(tx, &task.id, role).await? {
+            Some(present) if present != *holder => Err(EngineError::Conflict {
+                code: ConflictCode::RoleConflict,
+                message: format!("the role {role} is held by another, who works on the task"),
+                details: json!({ "role": role, "holder": present }),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     async fn require_prerequisites(
         &self,
         tx: &mut Tx,
         context: &ProjectContext,
         task: &TaskRow,
     ) -> Result<()> {
-        let mut open = Vec::new();
-        for id in dependencies::of(tx, &task.id).await? {
-            if let Some(other) = tasks::get(tx, &id).await?
-                && !is_done(context, &other)
-            {
-                open.push(other);
-            }
-        }
+        let open = open_prerequisites(tx, context, &task.id).await?;
         if open.is_empty() {
             return Ok(());
         }
-        let names: Vec<String> = open.iter().map(|task| format!("#{} {}", task.number, task.title)).collect();
         Err(EngineError::Conflict {
             code: ConflictCode::DependencyOpen,
-            message: format!(
-                "it waits for {}: move the card by hand to start all the same",
-                names.join(", ")
-            ),
+            message: format!("it waits for {}: move the card by hand to start all the same", named(&open)),
             details: json!({ "open": open.iter().map(|task| &task.id).collect::<Vec<_>>() }),
         })
     }
@@ -354,6 +382,10 @@ impl Engine {
         self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
         tx.commit().await?;
         self.kick(id);
+        if let Some(parent) = &task.parent_id {
+            self.kick(parent);
+        }
+        self.wake_waiting();
         Ok(())
     }
 }

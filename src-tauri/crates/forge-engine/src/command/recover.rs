@@ -11,7 +11,9 @@ use forge_model::task::{AnnotationType, ErrorAnnotation, HolderKind};
 use forge_model::workflow::StateKind;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::Tx;
-use forge_store::table::{executions, reviews, roles, tasks, tasks::TaskRow, transitions, workspaces};
+use forge_store::table::{
+    dependencies, executions, limits, reviews, roles, tasks, tasks::TaskRow, transitions, workspaces,
+};
 use serde_json::Value;
 
 use crate::{
@@ -19,6 +21,7 @@ use crate::{
     command::moves::IfLocked,
     context::{ProjectContext, backup_prefix, task_branch},
     error::Result,
+    guards::open_prerequisites,
     hooks::SkippedOnce,
     transition::{Carry, Move, Trouble},
     view::offers_of,
@@ -51,11 +54,18 @@ impl Engine {
             _ => {}
         }
         let _hold = self.hold(id).await;
+        // Whoever held the task before may have taken the same offer.
+        self.require_offered(id, &ActionRequest { version: None, ..request.clone() }).await?;
+        let turn = {
+            let (task, _) = self.load(&mut *self.store().read().await?, id, None).await?;
+            self.stop_turn_of(&task).await?
+        };
         self.stop_run(id).await;
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, id, None).await?;
         let annotation = task.error_annotation.clone();
         match request.verb {
+            Verb::Retry if annotation.is_none() => self.stop_waiting(&mut tx, &context, &mut task).await?,
             Verb::Cancel => {
                 let mv = Move {
                     reason: text,
@@ -85,6 +95,9 @@ impl Engine {
                 self.go_on_behind_barrier(&mut tx, &context, &mut task, Some(skipped)).await?;
             }
             Verb::Hold | Verb::Release | Verb::ResetWorkspace => {}
+        }
+        if let Some(turn) = &turn {
+            self.go_on_after(&mut tx, turn).await?;
         }
         tx.commit().await?;
         self.point("action.committed");
@@ -125,9 +138,34 @@ impl Engine {
             .ok_or_else(|| EngineError::not_found("state", "of kind initial"))?
             .name
             .clone();
+        if task.error_annotation.as_ref().is_some_and(|a| a.kind == AnnotationType::DependencyCancelled) {
+            // They know that it was cancelled and want to start all the same.
+            for open in open_prerequisites(tx, context, &task.id).await? {
+                if open.status == context.workflow.cancellation_state {
+                    dependencies::delete(tx, &task.id, &open.id).await?;
+                }
+            }
+        }
         task.review_passed_at = None;
         boundary::reset(tx, task).await?;
         self.apply(tx, context, task, Move::by_user(&initial, "restart", actor)).await.map(drop)
+    }
+
+    /// Asks an agent's provider at once instead of waiting.
+    async fn stop_waiting(&self, tx: &mut Tx, context: &ProjectContext, task: &mut TaskRow) -> Result<()> {
+        let agent = match self.agent_for(tx, context, task).await? {
+            Some(agent) => Some(agent.id),
+            None => {
+                let role = context.work_role().unwrap_or_default();
+                roles::holder(tx, &task.id, role).await?.and_then(|holder| holder.id)
+            }
+        };
+        if let Some(agent) = agent {
+            limits::clear(tx, &agent).await?;
+        }
+        task.waiting = None;
+        tasks::update(tx, task, self.now()).await?;
+        self.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
     }
 
     async fn approve_blocked(
@@ -156,11 +194,16 @@ impl Engine {
     ) -> Result<()> {
         let mut carry = Carry { cause: Some("retried by hand".to_owned()), ..Carry::default() };
         carry.corrections.extend(correction);
+        let kind = annotation.as_ref().map(|annotation| annotation.kind);
+        let last_run = executions::last(tx, &task.id).await?;
+        carry.subtask_turn = kind == Some(AnnotationType::SubtaskPaused)
+            || self.is_open_turn(tx, context, last_run.as_ref()).await?;
         let from_state = annotation
             .as_ref()
-            .map_or_else(|| task.status.clone(), |annotation| annotation.from_state.clone());
-        let is_conflict =
-            annotation.as_ref().is_some_and(|annotation| annotation.kind == AnnotationType::MergeConflict);
+            .map(|annotation| annotation.from_state.clone())
+            .filter(|from| context.workflow.state(from).is_some())
+            .map_or_else(|| work_state(context), Ok)?;
+        let is_conflict = kind == Some(AnnotationType::MergeConflict);
         let to = if is_conflict { work_state(context)? } else { from_state };
         if is_conflict {
             let all = executions::list(tx, &task.id).await?;
@@ -195,8 +238,13 @@ impl Engine {
         reason: Option<String>,
     ) -> Result<()> {
         let to = work_state(context)?;
-        let carry =
-            Carry { corrections: vec![correction], cause: Some(verb.to_string()), ..Carry::default() };
+        let last_run = executions::last(tx, &task.id).await?;
+        let carry = Carry {
+            corrections: vec![correction],
+            cause: Some(verb.to_string()),
+            subtask_turn: self.is_open_turn(tx, context, last_run.as_ref()).await?,
+            ..Carry::default()
+        };
         if to == task.status {
             let last = transitions::last(tx, &task.id)
                 .await?

@@ -14,7 +14,12 @@ use forge_store::table::{agents, dependencies, projects, roles, tasks, tasks::Ta
 use serde_json::{Value, json};
 
 use crate::{
-    ConflictCode, Engine, EngineError, context::ProjectContext, error::Result, transition::column_states,
+    ConflictCode, Engine, EngineError,
+    context::ProjectContext,
+    error::Result,
+    guards::{is_done, named},
+    subtasks::{is_closed, is_ordered, open_parts},
+    transition::column_states,
 };
 
 /// The longest title, in characters.
@@ -87,6 +92,7 @@ impl Engine {
                 findings.push(finding("depends_on", format!("no task `{id}` in this project")));
             }
         }
+        let part = self.new_part(&mut tx, &context, &new, &mut findings).await?;
         if !findings.is_empty() {
             return Err(EngineError::Invalid(findings));
         }
@@ -103,9 +109,9 @@ impl Engine {
             priority: new.priority,
             position: tasks::bottom(&mut tx, project, &column_states(&context, &initial.column)).await?,
             version: 1,
-            parent_id: None,
-            execution_mode: ExecutionMode::Independent,
-            subtask_order: None,
+            parent_id: part.parent,
+            execution_mode: part.mode.unwrap_or(ExecutionMode::Independent),
+            subtask_order: part.order,
             commit_result: None,
             review_config: new.review_config,
             merge_config: new.merge_config,
@@ -128,6 +134,9 @@ impl Engine {
         for id in &new.depends_on {
             dependencies::insert(&mut tx, &row.id, id).await?;
         }
+        if row.parent_id.is_some() || !new.depends_on.is_empty() {
+            self.require_no_cycle(&mut tx, project, &row.id).await?;
+        }
         self.emit(
             &mut tx,
             EventType::TaskCreated,
@@ -136,8 +145,10 @@ impl Engine {
             &json!({ "number": row.number, "status": row.status }),
         )
         .await?;
+        self.touch_parent(&mut tx, &row).await?;
         let view = self.view_one(&mut tx, row).await?;
         tx.commit().await?;
+        self.look_for_work();
         Ok(view)
     }
 
@@ -205,10 +216,21 @@ impl Engine {
         row.review_config = edit.review_config.unwrap_or(row.review_config);
         row.merge_config = edit.merge_config.unwrap_or(row.merge_config);
         row.task_state_config = edit.task_state_config.unwrap_or(row.task_state_config);
+        if let Some(order) = edit.subtask_order {
+            if !is_ordered(&row) {
+                return Err(EngineError::invalid("subtask_order", "only ordered subtasks have an order"));
+            }
+            row.subtask_order = Some(order);
+        }
         tasks::update(&mut tx, &mut row, self.now()).await?;
+        if edit.subtask_order.is_some() {
+            self.require_no_cycle(&mut tx, &row.project_id, id).await?;
+        }
         self.emit(&mut tx, EventType::TaskUpdated, &row, id.as_str(), &Value::Null).await?;
         let view = self.view_one(&mut tx, row).await?;
         tx.commit().await?;
+        // Another priority is another place in the queue.
+        self.wake_waiting();
         Ok(view)
     }
 
@@ -246,6 +268,7 @@ impl Engine {
         let view = self.view_one(&mut tx, row).await?;
         tx.commit().await?;
         self.kick(id);
+        self.wake_waiting();
         Ok(view)
     }
 
@@ -264,29 +287,12 @@ impl Engine {
                 format!("no task `{prerequisite}` in this project"),
             ));
         }
-        if let Some(cycle) = dependencies::path(&mut tx, prerequisite, id).await? {
-            let mut numbers = Vec::with_capacity(cycle.len());
-            for link in &cycle {
-                numbers.push(
-                    tasks::get(&mut tx, link)
-                        .await?
-                        .map_or_else(|| link.to_string(), |task| format!("#{}", task.number)),
-                );
-            }
-            return Err(EngineError::Conflict {
-                code: ConflictCode::DependencyCycle,
-                message: format!(
-                    "that would be a cycle: #{} waits for {}",
-                    row.number,
-                    numbers.join(", which waits for ")
-                ),
-                details: json!({ "cycle": cycle }),
-            });
-        }
         dependencies::insert(&mut tx, id, prerequisite).await?;
+        self.require_no_cycle(&mut tx, &row.project_id, id).await?;
         self.touch(&mut tx, &mut row).await?;
         let view = self.view_one(&mut tx, row).await?;
         tx.commit().await?;
+        self.look_for_work();
         Ok(view)
     }
 
@@ -301,10 +307,42 @@ impl Engine {
             return Err(EngineError::not_found("dependency", prerequisite));
         }
         self.touch(&mut tx, &mut row).await?;
+        let parent = row.parent_id.clone();
         let view = self.view_one(&mut tx, row).await?;
         tx.commit().await?;
         self.kick(id);
+        if let Some(parent) = parent {
+            self.kick(&parent);
+        }
+        self.look_for_work();
         Ok(view)
+    }
+
+    /// A parent shows how far its parts are: it changed, too.
+    async fn touch_parent(&self, tx: &mut Tx, row: &TaskRow) -> Result<()> {
+        let Some(parent) = &row.parent_id else { return Ok(()) };
+        let Some(parent) = tasks::get(tx, parent).await? else { return Ok(()) };
+        self.emit(tx, EventType::TaskUpdated, &parent, parent.id.as_str(), &json!({ "part": row.id })).await
+    }
+
+    /// Refuses to remove a task that others still need.
+    async fn require_unneeded(&self, context: &ProjectContext, row: &TaskRow) -> Result<()> {
+        let mut conn = self.store().read().await?;
+        let mut needed_by = Vec::new();
+        for id in dependencies::dependents(&mut conn, &row.id).await? {
+            needed_by.extend(tasks::get(&mut conn, &id).await?);
+        }
+        needed_by.retain(|other| !is_done(context, row) && !is_closed(context, other));
+        needed_by.extend(open_parts(&mut conn, context, &row.id).await?);
+        if needed_by.is_empty() {
+            return Ok(());
+        }
+        let message = format!("it is needed by {}: take the dependency away first", named(&needed_by));
+        Err(EngineError::Conflict {
+            code: ConflictCode::InUse,
+            message,
+            details: json!({ "needed_by": needed_by.iter().map(|task| &task.id).collect::<Vec<_>>() }),
+        })
     }
 
     async fn touch(&self, tx: &mut Tx, row: &mut TaskRow) -> Result<()> {
@@ -323,10 +361,12 @@ impl Engine {
             let workspace = workspaces::last(&mut conn, id).await?;
             (row, context, workspace)
         };
-        let never_started = workspace.is_none();
+        let at_work = context.workflow.work_state().is_some_and(|work| work.name == row.status);
+        let never_started = workspace.is_none() && !(is_ordered(&row) && at_work);
         if !context.workflow.state(&row.status).is_some_and(State::is_terminal) && !never_started {
             return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: cancel it first"));
         }
+        self.require_unneeded(&context, &row).await?;
         let _hold = self.hold(id).await;
         if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
             && let Err(reason) = self.remove_workspace(&context, &row, workspace).await?
@@ -340,7 +380,12 @@ impl Engine {
         tasks::delete(&mut tx, id).await?;
         self.emit(&mut tx, EventType::TaskDeleted, &row, id.as_str(), &json!({ "number": row.number }))
             .await?;
+        self.touch_parent(&mut tx, &row).await?;
         tx.commit().await?;
+        if let Some(parent) = &row.parent_id {
+            self.kick(parent);
+        }
+        self.look_for_work();
         let logs = self.log_dir(&row.project_id, id);
         match tokio::fs::remove_dir_all(&logs).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -7,17 +7,18 @@ use forge_model::event::EventType;
 use forge_model::execution::{CostSource, Execution, ExecutionRole, ExecutionStatus, Usage};
 use forge_model::ids::ExecutionId;
 use forge_model::prompt::Correction;
-use forge_model::task::{AnnotationType, HolderKind, WaitReason};
+use forge_model::task::AnnotationType;
 use forge_model::workflow::StateKind;
 use forge_store::Tx;
 use forge_store::table::executions::ExecutionRow;
-use forge_store::table::{agents, executions, roles, slots, tasks, transitions};
+use forge_store::table::{agents, executions, roles, slots, transitions};
 use serde_json::json;
 
-use super::{Effect, End, Stepping};
+use super::{Effect, End, Stepping, turns::frame};
 use crate::{
     Engine, EngineError, boundary,
     error::Result,
+    subtasks::open_parts,
     transition::{Carry, Move, Trouble},
 };
 
@@ -25,73 +26,17 @@ use crate::{
 const CORRECTIONS_CARRIED: usize = 3;
 
 impl Engine {
-    /// Gives the task a place of its agent, or lets it wait for one. Nobody passes by another door.
-    pub(super) async fn admit(&self, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
-        let Some(agent) = self.role_agent(tx, s).await? else {
+    /// Gives the task a place of its agent, or lets it wait for one.
+    pub(super) async fn admit(&self, tx: &mut Tx, s: &Stepping, effects: &mut Vec<Effect>) -> Result<End> {
+        let Some(agent) = self.agent_for(tx, &s.context, &s.task).await? else {
             return Ok(End::skipped("no agent holds the role"));
         };
-        if s.task.held {
-            return Ok(End::wait(WaitReason::Held, "on hold"));
+        let end = self.take_place(tx, s, &agent).await?;
+        if matches!(end, End::Ok(_)) {
+            // Whoever stood behind this one may find another place free.
+            effects.push(Effect::WakeWaiting);
         }
-        if agent.paused {
-            return Ok(End::wait(WaitReason::Paused, format!("{} is paused", agent.name)));
-        }
-        if s.context.project.paused {
-            return Ok(End::wait(WaitReason::Paused, "the project is paused"));
-        }
-        let (of_agent, of_project) = slots::taken(tx, &agent.id, &s.task.project_id, &s.task.id).await?;
-        if of_agent >= agent.max_concurrent {
-            return Ok(End::wait(WaitReason::AgentBusy, format!("{} works on another task", agent.name)));
-        }
-        if of_project >= s.context.settings.max_concurrent {
-            return Ok(End::wait(
-                WaitReason::ProjectBusy,
-                format!("{of_project} agents work in this project already"),
-            ));
-        }
-        if self.somebody_is_before(tx, s, &agent).await? {
-            return Ok(End::wait(WaitReason::AgentBusy, format!("queued for {}", agent.name)));
-        }
-        slots::take(tx, &s.task.id, &s.task.project_id, &agent.id, self.now()).await?;
-        Ok(End::Ok(Some(agent.name)))
-    }
-
-    /// Whether a task of higher priority, or an older one, waits for the same agent.
-    async fn somebody_is_before(&self, tx: &mut Tx, s: &Stepping, agent: &Agent) -> Result<bool> {
-        let rank = |task: &tasks::TaskRow| (-task.priority, task.status_since, task.number);
-        for other in tasks::waiting(tx).await? {
-            let queued = other.waiting.as_ref().is_some_and(|waiting| {
-                matches!(waiting.reason, WaitReason::AgentBusy | WaitReason::ProjectBusy)
-            });
-            if !queued || other.held || other.id == s.task.id || rank(&other) >= rank(&s.task) {
-                continue;
-            }
-            let context = self.context(tx, &other.project_id).await?;
-            let Some(role) = context.workflow.state(&other.status).and_then(|state| state.role.clone())
-            else {
-                continue;
-            };
-            if roles::holder(tx, &other.id, &role)
-                .await?
-                .is_some_and(|holder| holder.id.as_ref() == Some(&agent.id))
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    async fn role_agent(&self, tx: &mut Tx, s: &Stepping) -> Result<Option<Agent>> {
-        let Some(role) = s.context.workflow.state(&s.task.status).and_then(|state| state.role.clone()) else {
-            return Ok(None);
-        };
-        match roles::holder(tx, &s.task.id, &role).await? {
-            Some(holder) if holder.kind == HolderKind::Agent => match holder.id {
-                Some(id) => Ok(agents::get(tx, &id).await?),
-                None => Ok(None),
-            },
-            _ => Ok(None),
-        }
+        Ok(end)
     }
 
     /// Records an execution of the agent that holds the state's role; its process starts after the commit.
@@ -99,7 +44,7 @@ impl Engine {
         let Some(state) = s.context.workflow.state(&s.task.status) else {
             return Ok(End::skipped("no such state"));
         };
-        let Some(agent) = self.role_agent(tx, s).await? else {
+        let Some(agent) = self.agent_for(tx, &s.context, &s.task).await? else {
             return Ok(End::skipped(format!(
                 "no agent holds the role {}",
                 state.role.as_deref().unwrap_or("of this state")
@@ -132,13 +77,32 @@ impl Engine {
             .transpose()
             .map_err(corrupt_step)?
             .unwrap_or_default();
+        let turn = if carry.subtask_turn {
+            let Some(part) = self.begin_turn(tx, s).await? else {
+                return Ok(End::skipped("no ordered subtask is open"));
+            };
+            Some(part)
+        } else {
+            None
+        };
+        let follow = if s.context.workflow.work_state().is_some_and(|work| work.name == s.task.status) {
+            open_parts(tx, &s.context, &s.task.id).await?
+        } else {
+            Vec::new()
+        };
         let previous = executions::last(tx, &s.task.id).await?;
         // What a person cleared by starting over is not brought up again.
         let of_this_start = previous.as_ref().filter(|row| row.after_transition > s.task.budget_boundary);
-        let mut corrections = of_this_start.map(|row| row.corrections.clone()).unwrap_or_default();
+        // A part's turn is told what happened in that turn, no more.
+        let of_this_turn = of_this_start.filter(|row| {
+            turn.as_ref().is_none_or(|part| row.execution.subtask_id.as_ref() == Some(&part.id))
+        });
+        let mut corrections = of_this_turn.map(|row| row.corrections.clone()).unwrap_or_default();
+        corrections.retain(|correction| !correction.is_of_one_turn());
         corrections.extend(carry.corrections);
         let surplus = corrections.len().saturating_sub(CORRECTIONS_CARRIED);
         corrections.drain(..surplus);
+        frame(&mut corrections, turn.as_ref(), &follow);
         let id: ExecutionId = self.new_id();
         let row = ExecutionRow {
             corrections,
@@ -148,13 +112,17 @@ impl Engine {
                 log_id: id.0.clone(),
                 id: id.clone(),
                 task_id: s.task.id.clone(),
-                subtask_id: None,
+                subtask_id: turn.map(|part| part.id),
                 role,
                 agent_id: agent.id.clone(),
                 attempt: executions::count(tx, &s.task.id, role.as_str()).await? + 1,
                 status: ExecutionStatus::Starting,
+                // A turn of the sequence goes on with the session, where the agent's program can.
+                session_id: previous
+                    .as_ref()
+                    .filter(|_| carry.subtask_turn)
+                    .and_then(|row| row.execution.session_id.clone()),
                 parent_execution_id: previous.map(|row| row.execution.id),
-                session_id: None,
                 cause: carry.cause.unwrap_or_else(|| "started".to_owned()),
                 activity: String::new(),
                 before_commit: None,
@@ -241,6 +209,9 @@ impl Engine {
         let what = error
             .as_ref()
             .map_or_else(|| "Forge ended while it ran".to_owned(), |error| error.message.clone());
+        if error.as_ref().is_some_and(|error| error.code == "rate_limited") {
+            return self.run_after_the_limit(tx, s, &last, effects).await;
+        }
         let budget = boundary::budget(tx, &s.context, &s.task).await?.get(BudgetKind::Execution);
         if !retryable || !(lost || budget.allows()) {
             let kind = match error.as_ref().map(|error| error.code.as_str()) {
@@ -253,8 +224,10 @@ impl Engine {
             trouble.evidence = self.log_evidence(s, &last.execution).await;
             return Ok(End::Block(trouble));
         }
+        let subtask_turn = self.is_open_turn(tx, &s.context, Some(&last)).await?;
         let mut carry = Carry {
             cause: Some(if lost { "Forge was restarted" } else { "automatic restart" }.to_owned()),
+            subtask_turn,
             ..Carry::default()
         };
         carry.corrections.push(Correction::Interrupted { what });
@@ -262,6 +235,26 @@ impl Engine {
         carry.spends = (!lost).then_some(BudgetKind::Execution);
         self.re_enter(tx, s, carry, effects).await?;
         Ok(End::Ok(Some("another run follows".to_owned())))
+    }
+
+    /// After a run that its provider cut short: another one that spends nothing. Its place is given when the
+    /// agent's limit is over.
+    async fn run_after_the_limit(
+        &self,
+        tx: &mut Tx,
+        s: &mut Stepping,
+        last: &ExecutionRow,
+        effects: &mut Vec<Effect>,
+    ) -> Result<End> {
+        let what = "the model's provider asked to wait".to_owned();
+        let carry = Carry {
+            cause: Some("the limit is over".to_owned()),
+            corrections: vec![Correction::Interrupted { what }],
+            subtask_turn: self.is_open_turn(tx, &s.context, Some(last)).await?,
+            ..Carry::default()
+        };
+        self.re_enter(tx, s, carry, effects).await?;
+        Ok(End::Ok(Some("goes on when the limit is over".to_owned())))
     }
 
     /// Asks for a place, the worktree and the agent again, in the state the task is in.

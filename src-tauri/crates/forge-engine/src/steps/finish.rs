@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use forge_git::GitError;
+use forge_git::{GitError, Repo};
 use forge_model::actor::Actor;
 use forge_model::budget::BudgetKind;
 use forge_model::execution::Execution;
@@ -10,6 +10,7 @@ use forge_model::prompt::Correction;
 use forge_model::review::ReviewStatus;
 use forge_model::task::{AnnotationType, DiffStat};
 use forge_model::workflow::{Audience, State};
+use forge_model::workspace::Workspace;
 use forge_store::table::{executions, reviews, steps, tasks, workspaces};
 use serde_json::json;
 
@@ -31,6 +32,9 @@ impl Engine {
         let Some((mut execution, workspace)) = self.finished_execution(s).await? else {
             return Ok(End::skipped("no execution or no workspace"));
         };
+        if let Some(part) = execution.subtask_id.clone() {
+            return self.commit_turn(s, execution, &workspace, &part).await;
+        }
         let worktree = Path::new(&workspace.path);
         let repo = self.repo(&s.context).await?;
         let author =
@@ -47,26 +51,34 @@ impl Engine {
             other => other?,
         };
         self.point("work.committed");
-        let head = repo.head(worktree).await?;
-        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
-        let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
-        let counts = repo.diff_counts(&base, &head).await?;
-        execution.after_commit = Some(head);
+        let stat = self.measure(s, &repo, worktree, &workspace).await?;
+        execution.after_commit = Some(repo.head(worktree).await?);
         let mut tx = self.store().write().await?;
         executions::update(&mut tx, &execution).await?;
         if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
-            task.diff_stat =
-                Some(DiffStat { files: counts.files, added: counts.added, removed: counts.removed });
+            task.diff_stat = Some(stat);
             tasks::update(&mut tx, &mut task, self.now()).await?;
         }
         tx.commit().await?;
         Ok(End::Ok(committed.map(|commit| format!("committed {}", commit.get(..10).unwrap_or(&commit)))))
     }
 
-    async fn finished_execution(
+    /// How much the branch changes.
+    pub(super) async fn measure(
         &self,
         s: &Stepping,
-    ) -> Result<Option<(Execution, forge_model::workspace::Workspace)>> {
+        repo: &Repo,
+        worktree: &Path,
+        workspace: &Workspace,
+    ) -> Result<DiffStat> {
+        let head = repo.head(worktree).await?;
+        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+        let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
+        let counts = repo.diff_counts(&base, &head).await?;
+        Ok(DiffStat { files: counts.files, added: counts.added, removed: counts.removed })
+    }
+
+    async fn finished_execution(&self, s: &Stepping) -> Result<Option<(Execution, Workspace)>> {
         let mut conn = self.store().read().await?;
         let execution = match &s.step.execution_id {
             Some(id) => executions::get(&mut conn, id).await?.map(|row| row.execution),
@@ -83,6 +95,9 @@ impl Engine {
         };
         if s.context.workflow.state(&s.task.status).is_some_and(State::plans) {
             return self.advance_plan(s, &execution).await;
+        }
+        if let Some(end) = self.next_turn(s).await? {
+            return Ok(end);
         }
         let unchanged = s.task.diff_stat.is_none_or(|stat| stat.files == 0);
         if unchanged && s.task.review_passed_at.is_none() && execution.cause != ASKED_ABOUT_NO_CHANGE {
@@ -193,7 +208,7 @@ impl Engine {
     }
 
     /// Replaces the rest of this turn's steps by another run of the agent.
-    async fn run_once_more(&self, s: &Stepping, carry: Carry) -> Result<End> {
+    pub(super) async fn run_once_more(&self, s: &Stepping, carry: Carry) -> Result<End> {
         let mut effects: Vec<Effect> = Vec::new();
         let mut tx = self.store().write().await?;
         let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };

@@ -2,14 +2,21 @@
 
 use forge_model::actor::Cause;
 use forge_model::event::EventType;
-use forge_model::task::ExecutionMode;
-use forge_model::workflow::State;
+use forge_model::task::{AnnotationType, ExecutionMode};
+use forge_model::workflow::StateKind;
 use forge_store::Tx;
 use forge_store::table::{dependencies, tasks, tasks::TaskRow};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Effect, End, Stepping};
-use crate::{Engine, error::Result, guards::is_done, transition::Move};
+use crate::{
+    Engine,
+    context::ProjectContext,
+    error::Result,
+    guards::open_prerequisites,
+    subtasks::{is_ordered, open_parts},
+    transition::{Move, Trouble},
+};
 
 impl Engine {
     /// Tells each dependent whose last prerequisite this was.
@@ -26,18 +33,21 @@ impl Engine {
         let mut free = 0;
         for id in &dependents {
             let Some(dependent) = tasks::get(tx, id).await? else { continue };
-            let mut open = false;
-            for prerequisite in dependencies::of(tx, id).await? {
-                let other = tasks::get(tx, &prerequisite).await?;
-                open |= other.is_some_and(|other| !is_done(&s.context, &other));
-            }
-            if !open {
+            if open_prerequisites(tx, &s.context, id).await?.is_empty() {
                 free += 1;
                 self.emit(tx, EventType::TaskDependencySatisfied, &dependent, id.as_str(), &Value::Null)
                     .await?;
                 effects.push(Effect::Kick(id.clone()));
+                // An ordered part's turn is its parent's.
+                effects.extend(
+                    dependent
+                        .parent_id
+                        .filter(|_| dependent.execution_mode == ExecutionMode::OrderedTurn)
+                        .map(Effect::Kick),
+                );
             }
         }
+        effects.push(Effect::WakeWaiting);
         Ok(End::Ok(Some(format!("{free} of {} dependents are free", dependents.len()))))
     }
 
@@ -49,12 +59,7 @@ impl Engine {
         cancel: bool,
         effects: &mut Vec<Effect>,
     ) -> Result<End> {
-        let open: Vec<TaskRow> = tasks::children(tx, &s.task.id)
-            .await?
-            .into_iter()
-            .filter(|child| child.execution_mode == ExecutionMode::OrderedTurn)
-            .filter(|child| !s.context.workflow.state(&child.status).is_some_and(State::is_terminal))
-            .collect();
+        let open = open_parts(tx, &s.context, &s.task.id).await?;
         if open.is_empty() {
             return Ok(End::skipped("no ordered subtasks are open"));
         }
@@ -69,4 +74,44 @@ impl Engine {
         }
         Ok(End::Ok(Some(format!("{count} subtasks closed"))))
     }
+
+    /// Blocks the open tasks that wait for this cancelled one, and ends their runs.
+    pub(super) async fn block_dependents(&self, s: &Stepping) -> Result<End> {
+        let dependents = dependencies::dependents(&mut *self.store().read().await?, &s.task.id).await?;
+        let mut count = 0;
+        for id in dependents {
+            let _hold = self.hold(&id).await;
+            let concerned = {
+                let mut conn = self.store().read().await?;
+                let dependent = tasks::get(&mut conn, &id).await?;
+                dependent.is_some_and(|dependent| is_concerned(&s.context, &dependent))
+            };
+            if !concerned {
+                continue;
+            }
+            self.stop_run(&id).await;
+            let mut tx = self.store().write().await?;
+            let Some(mut dependent) = tasks::get(&mut tx, &id).await? else { continue };
+            if !is_concerned(&s.context, &dependent) {
+                continue;
+            }
+            let message =
+                format!("#{} {}, which must be done before it, was cancelled", s.task.number, s.task.title);
+            let mut trouble = Trouble::new(AnnotationType::DependencyCancelled, message);
+            trouble.details = json!({ "prerequisite": s.task.id, "number": s.task.number });
+            self.block(&mut tx, &s.context, &mut dependent, trouble, Cause::Workflow).await?;
+            tx.commit().await?;
+            self.point("dependent.blocked");
+            count += 1;
+        }
+        self.wake_waiting();
+        Ok(End::Ok(Some(format!("{count} dependents are blocked"))))
+    }
+}
+
+/// Whether a cancelled prerequisite blocks a task. An ordered part's own turn finds it out, and a task that a
+/// person has in hand already is left to them.
+fn is_concerned(context: &ProjectContext, dependent: &TaskRow) -> bool {
+    let kind = context.workflow.state(&dependent.status).map(|state| state.kind);
+    !is_ordered(dependent) && !matches!(kind, Some(StateKind::Terminal | StateKind::Blocked))
 }

@@ -1,7 +1,9 @@
 //! `task_dependencies`: what must be done before what.
 
-use forge_model::ids::TaskId;
-use sqlx::{Row as _, SqliteConnection};
+use std::collections::HashMap;
+
+use forge_model::ids::{ProjectId, TaskId};
+use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection};
 
 use crate::StoreError;
 
@@ -63,26 +65,44 @@ pub async fn dependents(conn: &mut SqliteConnection, task: &TaskId) -> Result<Ve
     Ok(rows.iter().map(|row| TaskId(row.get(0))).collect())
 }
 
-/// The chain from `from` to `to` along prerequisites, both included, if there is one.
+/// What many tasks wait for: per task its prerequisites with the state that each is in.
 ///
 /// # Errors
-/// When it cannot be read.
-pub async fn path(
+/// When they cannot be read.
+pub async fn of_tasks(
     conn: &mut SqliteConnection,
-    from: &TaskId,
-    to: &TaskId,
-) -> Result<Option<Vec<TaskId>>, StoreError> {
-    let row = sqlx::query(
-        "WITH RECURSIVE walk (id, path) AS (
-           SELECT ?1, ?1
-           UNION
-           SELECT d.depends_on, walk.path || ' ' || d.depends_on FROM task_dependencies d JOIN walk ON d.task_id = walk.id
-           WHERE instr(walk.path, d.depends_on) = 0
-         ) SELECT path FROM walk WHERE id = ?2 LIMIT 1",
+    tasks: &[TaskId],
+) -> Result<HashMap<TaskId, Vec<(TaskId, String)>>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT d.task_id, d.depends_on, t.status FROM task_dependencies d JOIN tasks t ON t.id = d.depends_on
+         WHERE d.task_id IN (",
+    );
+    let mut list = query.separated(", ");
+    for task in tasks {
+        list.push_bind(task.as_str().to_owned());
+    }
+    query.push(") ORDER BY d.task_id, d.depends_on");
+    let mut found: HashMap<TaskId, Vec<(TaskId, String)>> = HashMap::new();
+    for row in query.build().fetch_all(conn).await? {
+        found.entry(TaskId(row.get(0))).or_default().push((TaskId(row.get(1)), row.get(2)));
+    }
+    Ok(found)
+}
+
+/// Every dependency of a project, as (task, prerequisite).
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn of_project(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+) -> Result<Vec<(TaskId, TaskId)>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT d.task_id, d.depends_on FROM task_dependencies d JOIN tasks t ON t.id = d.task_id
+         WHERE t.project_id = ?1 ORDER BY d.task_id, d.depends_on",
     )
-    .bind(from.as_str())
-    .bind(to.as_str())
-    .fetch_optional(conn)
+    .bind(project.as_str())
+    .fetch_all(conn)
     .await?;
-    Ok(row.map(|row| row.get::<String, _>(0).split(' ').map(TaskId::from).collect()))
+    Ok(rows.iter().map(|row| (TaskId(row.get(0)), TaskId(row.get(1)))).collect())
 }

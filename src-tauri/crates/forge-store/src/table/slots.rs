@@ -72,3 +72,30 @@ pub async fn taken(
     .await?;
     Ok((row.try_get("agent")?, row.try_get("project")?))
 }
+
+/// How many places of an agent, and of a project, are taken or asked for by other tasks.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn spoken_for(
+    conn: &mut SqliteConnection,
+    agent: &AgentId,
+    project: &ProjectId,
+    except: &TaskId,
+) -> Result<(u32, u32), StoreError> {
+    let row = sqlx::query(
+        "WITH asked AS (
+           SELECT s.task_id AS task, t.project_id AS project, r.agent_id AS agent FROM steps s
+           JOIN tasks t ON t.id = s.task_id JOIN task_roles r ON r.task_id = s.task_id AND r.agent_id IS NOT NULL
+           WHERE s.kind = 'admit' AND s.status <> 'done'
+           UNION SELECT task_id, project_id, agent_id FROM slots
+         ) SELECT (SELECT count(DISTINCT task) FROM asked WHERE agent = ?1 AND task <> ?3) AS agent,
+                  (SELECT count(DISTINCT task) FROM asked WHERE project = ?2 AND task <> ?3) AS project",
+    )
+    .bind(agent.as_str())
+    .bind(project.as_str())
+    .bind(except.as_str())
+    .fetch_one(conn)
+    .await?;
+    Ok((row.try_get("agent")?, row.try_get("project")?))
+}

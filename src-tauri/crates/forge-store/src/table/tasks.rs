@@ -1,5 +1,7 @@
 //! `tasks`. A row is read, changed and written back inside one transaction; `version` rises with each write.
 
+use std::collections::HashMap;
+
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::review::ReviewConfig;
 use forge_model::settings::MergeConfig;
@@ -237,6 +239,92 @@ pub async fn children(conn: &mut SqliteConnection, parent: &TaskId) -> Result<Ve
         .bind(parent.as_str())
         .fetch_all(conn)
         .await?;
+    rows.iter().map(read).collect()
+}
+
+/// How many parts of each of many tasks are in each state.
+///
+/// # Errors
+/// When they cannot be counted.
+pub async fn parts(
+    conn: &mut SqliteConnection,
+    parents: &[TaskId],
+) -> Result<HashMap<TaskId, Vec<(String, u32)>>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT parent_id, status, count(*) AS n FROM tasks WHERE parent_id IN (",
+    );
+    let mut list = query.separated(", ");
+    for parent in parents {
+        list.push_bind(parent.as_str().to_owned());
+    }
+    query.push(") GROUP BY parent_id, status");
+    let mut found: HashMap<TaskId, Vec<(String, u32)>> = HashMap::new();
+    for row in query.build().fetch_all(conn).await? {
+        let c = Columns(&row);
+        found.entry(c.text("parent_id")?).or_default().push((c.text("status")?, c.int("n")?));
+    }
+    Ok(found)
+}
+
+/// Every ordered part of a project's tasks, in its parent's order.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn ordered_parts(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+) -> Result<Vec<(TaskId, TaskId)>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT id, parent_id FROM tasks WHERE project_id = ?1 AND parent_id IS NOT NULL
+         AND execution_mode = 'ordered_turn' ORDER BY parent_id, subtask_order, number",
+    )
+    .bind(project.as_str())
+    .fetch_all(conn)
+    .await?;
+    rows.iter().map(|row| Ok((Columns(row).text("id")?, Columns(row).text("parent_id")?))).collect()
+}
+
+/// Tasks in one state of a project, highest priority first, then oldest.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn queue(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    state: &str,
+) -> Result<Vec<TaskRow>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT * FROM tasks WHERE project_id = ?1 AND status = ?2 ORDER BY priority DESC, created_at, number",
+    )
+    .bind(project.as_str())
+    .bind(state)
+    .fetch_all(conn)
+    .await?;
+    rows.iter().map(read).collect()
+}
+
+/// Tasks that stand in one of these states of their project with nothing queued, running, awaited or
+/// annotated for them.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn idle(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    states: &[String],
+) -> Result<Vec<TaskRow>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT t.* FROM tasks t WHERE t.waiting IS NULL AND t.error_annotation IS NULL
+           AND NOT EXISTS (SELECT 1 FROM steps s WHERE s.task_id = t.id AND s.status <> 'done')
+           AND t.project_id = ",
+    );
+    query.push_bind(project.as_str().to_owned()).push(" AND t.status IN (");
+    let mut list = query.separated(", ");
+    for state in states {
+        list.push_bind(state.clone());
+    }
+    query.push(") ORDER BY t.id");
+    let rows = query.build().fetch_all(conn).await?;
     rows.iter().map(read).collect()
 }
 

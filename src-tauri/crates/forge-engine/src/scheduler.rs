@@ -1,0 +1,392 @@
+//! Who starts when: what keeps an agent from starting on a task, whose turn it is among those that wait, and
+//! the start of tasks that need nobody's word.
+//!
+//! Invariant: nobody passes the caps. Every start, by whatever door, asks [`Engine::obstacle`] in the
+//! transaction that takes the place. Nothing is polled: a pass runs when something changed that may free a
+//! place or a task.
+
+use std::{collections::HashMap, sync::Mutex};
+
+use forge_model::actor::{Actor, Cause};
+use forge_model::agent::Agent;
+use forge_model::event::EventType;
+use forge_model::ids::{AgentId, TaskId};
+use forge_model::task::{AnnotationType, HolderKind, WaitReason, Waiting};
+use forge_model::time::Timestamp;
+use forge_model::workflow::{Audience, State};
+use forge_store::table::{
+    agents, dependencies, executions, limits, projects, roles, slots, tasks, tasks::TaskRow,
+};
+use serde_json::json;
+use sqlx::SqliteConnection;
+
+use crate::{
+    Engine, EngineError,
+    context::ProjectContext,
+    engine::locked,
+    error::Result,
+    guards::{is_done_state, named, open_prerequisites},
+    steps::{End, Stepping, waits_for_place},
+    subtasks::is_ordered,
+    transition::{Move, Trouble},
+};
+
+/// Passes run one at a time; whoever asks meanwhile gets one more after it.
+#[derive(Debug, Default)]
+pub(crate) struct Scheduler {
+    state: Mutex<Pass>,
+}
+
+#[derive(Debug, Default)]
+struct Pass {
+    running: bool,
+    again: bool,
+}
+
+/// What an agent's places look like during a pass.
+struct Places {
+    agent: Agent,
+    limited_until: Option<Timestamp>,
+    spoken_for: u32,
+}
+
+/// What becomes of a task that stands where tasks are created.
+enum Verdict {
+    Start,
+    Wait(Waiting),
+    /// It is not for the engine to start.
+    Leave,
+}
+
+fn wait(reason: WaitReason, message: impl Into<String>) -> Waiting {
+    Waiting { reason, until: None, files: Vec::new(), message: message.into() }
+}
+
+fn limited(agent: &Agent, until: Timestamp) -> Waiting {
+    let message = format!("the provider of {} asks to wait", agent.name);
+    Waiting { until: Some(until), ..wait(WaitReason::RateLimited, message) }
+}
+
+impl Engine {
+    /// What keeps an agent from starting on a task now, apart from others that were there first.
+    pub(crate) async fn obstacle(
+        &self,
+        conn: &mut SqliteConnection,
+        context: &ProjectContext,
+        task: &TaskRow,
+        agent: &Agent,
+    ) -> Result<Option<Waiting>> {
+        if task.held {
+            return Ok(Some(wait(WaitReason::Held, "on hold")));
+        }
+        if let Some(paused) = paused(context, agent) {
+            return Ok(Some(paused));
+        }
+        if let Some(until) = limits::of(conn, &agent.id).await?.filter(|until| *until > self.now()) {
+            return Ok(Some(limited(agent, until)));
+        }
+        let (of_agent, of_project) = slots::taken(conn, &agent.id, &task.project_id, &task.id).await?;
+        Ok(busy(context, agent, of_agent, of_project))
+    }
+
+    /// Gives the task a place of its agent, or lets it wait for one. Nobody passes by another door.
+    pub(crate) async fn take_place(
+        &self,
+        conn: &mut SqliteConnection,
+        s: &Stepping,
+        agent: &Agent,
+    ) -> Result<End> {
+        if self.is_start(conn, s).await? {
+            let open = open_prerequisites(conn, &s.context, &s.task.id).await?;
+            if !open.is_empty() {
+                return Ok(End::wait(WaitReason::DependencyOpen, format!("waits for {}", named(&open))));
+            }
+        }
+        if let Some(waiting) = self.obstacle(conn, &s.context, &s.task, agent).await? {
+            return Ok(End::Wait(waiting));
+        }
+        if self.somebody_is_before(conn, &s.task, agent).await? {
+            return Ok(End::wait(WaitReason::AgentBusy, format!("queued for {}", agent.name)));
+        }
+        slots::take(conn, &s.task.id, &s.task.project_id, &agent.id, self.now()).await?;
+        Ok(End::Ok(Some(agent.name.clone())))
+    }
+
+    /// Whether an agent's work begins here without a person having put the card there by hand.
+    async fn is_start(&self, conn: &mut SqliteConnection, s: &Stepping) -> Result<bool> {
+        if !["claim", "start"].contains(&s.transition.trigger.as_str()) {
+            return Ok(false);
+        }
+        let last = executions::last(conn, &s.task.id).await?;
+        Ok(last.is_none_or(|row| row.after_transition < s.transition.seq))
+    }
+
+    /// Whether a task of higher priority, or an older one, could take the place that this one is about to.
+    async fn somebody_is_before(
+        &self,
+        conn: &mut SqliteConnection,
+        task: &TaskRow,
+        agent: &Agent,
+    ) -> Result<bool> {
+        let rank = |task: &TaskRow| (std::cmp::Reverse(task.priority), task.status_since, task.number);
+        for other in tasks::waiting(conn).await? {
+            // They come in the order of their ranks.
+            if rank(&other) >= rank(task) {
+                break;
+            }
+            let depends =
+                other.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::DependencyOpen);
+            if other.id == task.id || depends || !waits_for_place(&other) {
+                continue;
+            }
+            let context = self.context(conn, &other.project_id).await?;
+            let Some(rival) = self.agent_for(conn, &context, &other).await? else { continue };
+            let same_place = rival.id == agent.id || other.project_id == task.project_id;
+            if same_place && self.obstacle(conn, &context, &other, &rival).await?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The agent that holds the role of the state that a task is in.
+    pub(crate) async fn agent_for(
+        &self,
+        conn: &mut SqliteConnection,
+        context: &ProjectContext,
+        task: &TaskRow,
+    ) -> Result<Option<Agent>> {
+        let Some(role) = context.workflow.state(&task.status).and_then(|state| state.role.as_deref()) else {
+            return Ok(None);
+        };
+        let holder = roles::holder(conn, &task.id, role).await?;
+        match holder.filter(|holder| holder.kind == HolderKind::Agent).and_then(|holder| holder.id) {
+            Some(id) => Ok(agents::get(conn, &id).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// Looks whether something can be started. Cheap when nothing can.
+    pub(crate) fn look_for_work(&self) {
+        if self.inner.shutdown.is_cancelled() || !self.inner.config.does_work {
+            return;
+        }
+        {
+            let mut pass = locked(&self.inner.scheduler.state);
+            if pass.running {
+                pass.again = true;
+                return;
+            }
+            pass.running = true;
+        }
+        let engine = self.clone();
+        self.inner.tracker.spawn(async move {
+            loop {
+                if let Err(error) = engine.run_pass().await {
+                    tracing::error!(%error, "failed to look for work to start");
+                }
+                let mut pass = locked(&engine.inner.scheduler.state);
+                if !std::mem::take(&mut pass.again) || engine.inner.shutdown.is_cancelled() {
+                    pass.running = false;
+                    break;
+                }
+            }
+        });
+    }
+
+    async fn run_pass(&self) -> Result<()> {
+        let all = projects::list(&mut *self.store().read().await?).await?;
+        let mut places = HashMap::new();
+        for row in all {
+            let mut conn = self.store().read().await?;
+            let context = self.context(&mut conn, &row.project.id).await?;
+            let Some(initial) = context.workflow.initial() else { continue };
+            let auto = context.settings.auto_start;
+            let mut queue = tasks::queue(&mut conn, &row.project.id, &initial.name).await?;
+            // Without auto-start only an explanation that is out of date is looked at.
+            queue.retain(|task| !is_ordered(task) && (auto || task.waiting.is_some()));
+            drop(conn);
+            self.run_queue(&context, initial, queue, &mut places).await?;
+        }
+        Ok(())
+    }
+
+    async fn run_queue(
+        &self,
+        context: &ProjectContext,
+        initial: &State,
+        queue: Vec<TaskRow>,
+        places: &mut HashMap<AgentId, Places>,
+    ) -> Result<()> {
+        if queue.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<TaskId> = queue.iter().map(|task| task.id.clone()).collect();
+        let (mut held, needs) = {
+            let mut conn = self.store().read().await?;
+            (roles::of_tasks(&mut conn, &ids).await?, dependencies::of_tasks(&mut conn, &ids).await?)
+        };
+        let target = context.workflow.claim_target(&initial.name).filter(|_| context.settings.auto_start);
+        let mut of_project = None;
+        for task in queue {
+            let role = context.work_role();
+            let agent = held
+                .remove(&task.id)
+                .into_iter()
+                .flatten()
+                .find(|(name, _)| Some(name.as_str()) == role)
+                .and_then(|(_, holder)| holder.id);
+            let (Some(agent), Some(target)) = (agent, target) else {
+                self.explain(&task, None).await?;
+                continue;
+            };
+            let (place, taken) = {
+                let mut conn = self.store().read().await?;
+                let place = self.place(&mut conn, places, &agent, &task).await?;
+                let taken = match of_project {
+                    Some(taken) => taken,
+                    None => slots::spoken_for(&mut conn, &agent, &task.project_id, &task.id).await?.1,
+                };
+                (place, taken)
+            };
+            of_project = Some(taken);
+            let open =
+                needs.get(&task.id).into_iter().flatten().any(|(_, state)| !is_done_state(context, state));
+            match self.judge(context, &task, place, open, taken) {
+                Verdict::Leave => self.explain(&task, None).await?,
+                Verdict::Wait(waiting) => self.explain(&task, Some(waiting)).await?,
+                Verdict::Start => {
+                    if self.start_by_itself(context, &task, target).await? {
+                        of_project = Some(taken + 1);
+                        if let Some(Some(place)) = places.get_mut(&agent).map(Some) {
+                            place.spoken_for += 1;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn place<'a>(
+        &self,
+        conn: &mut SqliteConnection,
+        places: &'a mut HashMap<AgentId, Places>,
+        id: &AgentId,
+        task: &TaskRow,
+    ) -> Result<Option<&'a Places>> {
+        if !places.contains_key(id) {
+            let Some(agent) = agents::get(conn, id).await? else { return Ok(None) };
+            let (spoken_for, _) = slots::spoken_for(conn, id, &task.project_id, &task.id).await?;
+            let limited_until = limits::of(conn, id).await?.filter(|until| *until > self.now());
+            places.insert(id.clone(), Places { agent, limited_until, spoken_for });
+        }
+        Ok(places.get(id))
+    }
+
+    fn judge(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        place: Option<&Places>,
+        open: bool,
+        of_project: u32,
+    ) -> Verdict {
+        let Some(place) = place else { return Verdict::Leave };
+        if task.held {
+            return Verdict::Wait(wait(WaitReason::Held, "on hold"));
+        }
+        if open {
+            return Verdict::Wait(wait(WaitReason::DependencyOpen, "starts when what it waits for is done"));
+        }
+        if let Some(paused) = paused(context, &place.agent) {
+            return Verdict::Wait(paused);
+        }
+        if let Some(until) = place.limited_until {
+            return Verdict::Wait(limited(&place.agent, until));
+        }
+        match busy(context, &place.agent, place.spoken_for, of_project) {
+            Some(waiting) => Verdict::Wait(waiting),
+            None => Verdict::Start,
+        }
+    }
+
+    /// Says on a task why it is not started by itself, or that nothing is to be said.
+    async fn explain(&self, task: &TaskRow, waiting: Option<Waiting>) -> Result<()> {
+        if task.waiting == waiting {
+            return Ok(());
+        }
+        let mut tx = self.store().write().await?;
+        let Some(mut now) = tasks::get(&mut tx, &task.id).await? else { return Ok(()) };
+        if now.version == task.version {
+            let facts = json!({ "waiting": waiting.as_ref().map(|waiting| waiting.reason) });
+            now.waiting = waiting;
+            tasks::update(&mut tx, &mut now, self.now()).await?;
+            self.emit(&mut tx, EventType::TaskUpdated, &now, now.id.as_str(), &facts).await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Starts a task, unless it changed since it was looked at. Says whether it did.
+    async fn start_by_itself(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        target: &State,
+    ) -> Result<bool> {
+        let refused = match self.ask_guards(context, task, Audience::AgentOnly).await {
+            Ok(()) => None,
+            Err(EngineError::GuardRejected { action, reason, details }) => {
+                let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+                trouble.details = json!({ "action": action, "details": details });
+                Some(trouble)
+            }
+            Err(other) => return Err(other),
+        };
+        let mut tx = self.store().write().await?;
+        let Some(mut now) = tasks::get(&mut tx, &task.id).await? else { return Ok(false) };
+        if now.version != task.version {
+            return Ok(false);
+        }
+        let started = refused.is_none();
+        match refused {
+            None => {
+                let actor = Actor::System { cause: Cause::Scheduler };
+                let mv = Move::by_engine(&target.name, "start", actor);
+                self.apply(&mut tx, context, &mut now, mv).await?;
+            }
+            Some(trouble) => drop(self.block(&mut tx, context, &mut now, trouble, Cause::Scheduler).await?),
+        }
+        tx.commit().await?;
+        self.point("schedule.committed");
+        self.kick(&task.id);
+        Ok(started)
+    }
+
+    /// Asks those who wait for an agent's provider again at `until`. The wall clock is asked at least once a
+    /// minute: it may be set, and a machine may sleep.
+    pub(crate) fn wake_at(&self, until: Timestamp) {
+        let engine = self.clone();
+        self.inner.tracker.spawn(async move {
+            if engine.sleep_until(until).await {
+                engine.wake_waiting();
+            }
+        });
+    }
+}
+
+fn paused(context: &ProjectContext, agent: &Agent) -> Option<Waiting> {
+    if agent.paused {
+        return Some(wait(WaitReason::Paused, format!("{} is paused", agent.name)));
+    }
+    context.project.paused.then(|| wait(WaitReason::Paused, "the project is paused"))
+}
+
+fn busy(context: &ProjectContext, agent: &Agent, of_agent: u32, of_project: u32) -> Option<Waiting> {
+    if of_agent >= agent.max_concurrent {
+        return Some(wait(WaitReason::AgentBusy, format!("{} works on another task", agent.name)));
+    }
+    (of_project >= context.settings.max_concurrent)
+        .then(|| wait(WaitReason::ProjectBusy, format!("{of_project} agents work in this project already")))
+}

@@ -1,0 +1,1 @@
+//! Automatic retries: what is shown is what is enforced.

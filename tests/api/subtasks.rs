@@ -1,0 +1,415 @@
+//! Parts of tasks: how they are made, how the ordered ones are worked on in turns of their parent, and who
+//! may move them.
+
+use anyhow::{Context as _, Result};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::forge::{Sandbox, Server, refused, script, text};
+
+struct Board {
+    sandbox: Sandbox,
+    server: Server,
+    project: String,
+    agent: String,
+}
+
+impl Board {
+    async fn new(settings: Value) -> Result<Self> {
+        let sandbox = Sandbox::new()?;
+        let server = sandbox.serve()?;
+        let mut all = json!({ "auto_approve": true, "shell": ["sh", "-c"] });
+        all.as_object_mut().context("an object")?.extend(settings.as_object().cloned().unwrap_or_default());
+        let (project, agent) = server.project(&sandbox, all).await?;
+        Ok(Self { sandbox, server, project, agent })
+    }
+
+    async fn parent(&self, lines: &[&str]) -> Result<Value> {
+        let new = json!({ "title": "Whole", "description": script(lines), "roles": { "coder": self.agent } });
+        self.server.task(&self.project, new).await
+    }
+
+    async fn part(&self, parent: &Value, title: &str, lines: &[&str], more: Value) -> Result<Value> {
+        let description = script(lines);
+        let mut new = json!({
+            "title": title, "description": description, "parent_id": parent["id"], "execution_mode": "ordered_turn",
+        });
+        new.as_object_mut().context("an object")?.extend(more.as_object().cloned().unwrap_or_default());
+        self.server.task(&self.project, new).await
+    }
+
+    async fn claim(&self, task: &Value) -> Result<Value> {
+        let id = text(task, "id");
+        let now = self.server.get(&format!("/tasks/{id}")).await?;
+        let claim = json!({ "agent_id": self.agent, "version": now["version"] });
+        self.server.post(&format!("/tasks/{id}/claim"), claim).await
+    }
+
+    async fn refuse(&self, path: &str, body: Value) -> Result<(u16, Value)> {
+        refused(self.server.request(Method::POST, path).json(&body)).await
+    }
+
+    async fn move_to(&self, task: &Value, to: &str) -> Result<Value> {
+        let id = text(task, "id");
+        let now = self.server.get(&format!("/tasks/{id}")).await?;
+        let body = json!({ "to": to, "version": now["version"] });
+        self.server.post(&format!("/tasks/{id}/transition"), body).await
+    }
+
+    async fn moves(&self, task: &Value) -> Result<Vec<String>> {
+        let page = self.server.get(&format!("/tasks/{}/transitions", text(task, "id"))).await?;
+        let items = page["items"].as_array().context("no items")?;
+        Ok(items.iter().map(|row| format!("{}>{}", text(row, "from"), text(row, "to"))).collect())
+    }
+
+    async fn runs(&self, task: &Value) -> Result<Vec<Value>> {
+        let page = self.server.get(&format!("/tasks/{}/executions", text(task, "id"))).await?;
+        Ok(page["items"].as_array().context("no items")?.clone())
+    }
+}
+
+fn is(state: &'static str) -> impl Fn(&Value) -> bool {
+    move |task| task["status"] == state
+}
+
+fn kind(task: &Value) -> &str {
+    task["commit_result"]["kind"].as_str().unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ordered_parts_run_one_after_the_other_after_the_parents_own_turn() -> Result<()> {
+    let board = Board::new(json!({ "review_config": { "ci_steps": ["test -f a && test -f b"] } })).await?;
+    let parent = board.parent(&["edit own.txt <<< \"own\\n\""]).await?;
+    // Made in one order, worked on in the other.
+    let second = board
+        .part(
+            &parent,
+            "Second",
+            &["edit b <<< \"b\\n\"", "commit by the agent"],
+            json!({ "subtask_order": 7 }),
+        )
+        .await?;
+    let first = board.part(&parent, "First", &["edit a <<< \"a\\n\""], json!({ "subtask_order": 3 })).await?;
+    let last = board.part(&parent, "Last", &["say nothing to do"], json!({})).await?;
+    assert_eq!(last["subtask_order"], 8, "after the last");
+    let now = board.server.get(&format!("/tasks/{}", text(&parent, "id"))).await?;
+    assert_eq!(now["subtasks"], json!({ "closed": 0, "total": 3 }));
+
+    board.claim(&parent).await?;
+    let done = board.server.until(&parent, is("done")).await?;
+    assert_eq!(done["subtasks"], json!({ "closed": 3, "total": 3 }));
+    assert_eq!(
+        board.moves(&parent).await?,
+        ["todo>in_progress", "in_progress>review", "review>merging", "merging>done"],
+        "it goes on to review by itself, once"
+    );
+    let runs = board.runs(&parent).await?;
+    let whose: Vec<&Value> = runs.iter().map(|run| &run["subtask_id"]).collect();
+    assert_eq!(whose, [&Value::Null, &first["id"], &second["id"], &last["id"]]);
+    for (part, how) in [(&first, "forge_commit"), (&second, "agent_commit_range"), (&last, "no_diff")] {
+        let part = board.server.get(&format!("/tasks/{}", text(part, "id"))).await?;
+        assert_eq!((part["status"].as_str(), kind(&part)), (Some("done"), how), "{part:#}");
+        assert!(part["workspace"].is_null(), "it has no worktree of its own");
+        assert_eq!(board.moves(&part).await?, ["todo>in_progress", "in_progress>done"]);
+        let history = board.server.get(&format!("/tasks/{}/transitions", text(&part, "id"))).await?;
+        let steps = history["items"].as_array().context("no items")?;
+        let actions: Vec<&str> = steps
+            .iter()
+            .flat_map(|row| row["steps"].as_array().into_iter().flatten())
+            .filter_map(|step| step["action"].as_str())
+            .collect();
+        assert_eq!(actions, ["satisfy_dependents"]);
+    }
+    let first = board.server.get(&format!("/tasks/{}", text(&first, "id"))).await?;
+    let range = &first["commit_result"];
+    assert_eq!(range["before"], runs[0]["after_commit"]);
+    assert_eq!(range["after"], runs[1]["after_commit"]);
+    let message = board.sandbox.repo.git(&[
+        "log",
+        "-1",
+        "--format=%B",
+        range["after"].as_str().context("no commit")?,
+    ])?;
+    assert_eq!(message, format!("First\n\nSubtask #{} of task #{}", first["number"], parent["number"]));
+    // The prompt of a turn frames the part below the task; the parent's own turn is told what follows.
+    let prompt = async |run: &Value| -> Result<String> {
+        let log = board.server.get(&format!("/executions/{}/logs", text(run, "id"))).await?;
+        let entry =
+            log["entries"].as_array().into_iter().flatten().find(|entry| entry["kind"] == "user_message");
+        Ok(entry.map(|entry| text(&entry["body"], "text")).unwrap_or_default())
+    };
+    let own = prompt(&runs[0]).await?;
+    assert!(own.contains("# Parts that follow") && own.contains("First"), "{own}");
+    let turn = prompt(&runs[1]).await?;
+    assert!(
+        turn.contains("# Your turn now: subtask #3: First") && !turn.contains("Parts that follow"),
+        "{turn}"
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_makes_no_part_is_refused() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let path = format!("/projects/{}/tasks", board.project);
+    let parent = board.parent(&["hang"]).await?;
+    let part = board.part(&parent, "Part", &[], json!({})).await?;
+    let finding = async |new: Value| -> Result<String> {
+        let (status, body) = board.refuse(&path, new).await?;
+        assert_eq!(status, 400, "{body}");
+        Ok(text(&body["details"]["findings"][0], "path"))
+    };
+    let closed = board.parent(&[]).await?;
+    board.move_to(&closed, "cancelled").await?;
+    let reviewed = board.server.task(&board.project, json!({ "title": "By hand" })).await?;
+    board.move_to(&reviewed, "blocked").await?;
+    let cases = [
+        (json!({ "title": "x", "parent_id": part["id"] }), "parent_id"),
+        (json!({ "title": "x", "parent_id": closed["id"] }), "parent_id"),
+        (json!({ "title": "x", "parent_id": "nothing" }), "parent_id"),
+        (json!({ "title": "x", "execution_mode": "ordered_turn" }), "execution_mode"),
+        (json!({ "title": "x", "subtask_order": 1 }), "subtask_order"),
+        (json!({ "title": "x", "parent_id": parent["id"], "subtask_order": 1 }), "subtask_order"),
+        (
+            json!({ "title": "x", "parent_id": reviewed["id"], "execution_mode": "ordered_turn" }),
+            "execution_mode",
+        ),
+    ];
+    for (new, field) in cases {
+        assert_eq!(finding(new.clone()).await?, field, "{new}");
+    }
+    let independent =
+        board.server.task(&board.project, json!({ "title": "Own", "parent_id": parent["id"] })).await?;
+    assert_eq!(
+        (independent["execution_mode"].as_str(), &independent["subtask_order"]),
+        (Some("independent"), &Value::Null)
+    );
+    let change = |task: &Value| json!({ "subtask_order": 5, "version": task["version"] });
+    let patch = |task: &Value| {
+        board.server.request(Method::PATCH, &format!("/tasks/{}", text(task, "id"))).json(&change(task))
+    };
+    assert_eq!(refused(patch(&independent)).await?.0, 400);
+    assert_eq!(crate::forge::good(patch(&part).send().await?).await?["subtask_order"], 5);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ordered_part_is_its_parents_business() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let go = board.sandbox.dir.path().join("go");
+    let parent = board.parent(&[&format!("wait-for {}", go.display()), "edit own <<< \"own\""]).await?;
+    let part = board.part(&parent, "Part", &["edit a <<< \"a\""], json!({})).await?;
+    let id = text(&part, "id");
+    let claim = json!({ "agent_id": board.agent, "version": part["version"] });
+    let (status, body) = board.refuse(&format!("/tasks/{id}/claim"), claim).await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "SUBTASK_MANAGED_BY_PARENT"));
+    let (status, body) = board
+        .refuse(
+            &format!("/tasks/{id}/transition"),
+            json!({ "to": "in_progress", "version": part["version"] }),
+        )
+        .await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "PARENT_WORKSPACE_REQUIRED"), "{body}");
+    let (status, body) = board
+        .refuse(&format!("/tasks/{id}/transition"), json!({ "to": "review", "version": part["version"] }))
+        .await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "SUBTASK_MANAGED_BY_PARENT"), "{body}");
+    // A person may close one by hand; the others still run.
+    let second = board.part(&parent, "Second", &["edit b <<< \"b\""], json!({})).await?;
+    board.move_to(&part, "cancelled").await?;
+    board.claim(&parent).await?;
+    board.server.until(&parent, |task| task["live"].is_object()).await?;
+    std::fs::write(&go, "")?;
+    board.server.until(&parent, is("done")).await?;
+    let runs = board.runs(&parent).await?;
+    assert_eq!(runs.len(), 2);
+    assert_eq!(runs[1]["subtask_id"], second["id"]);
+    // Its parent is closed: it stays closed.
+    let now = board.server.get(&format!("/tasks/{id}")).await?;
+    let (status, body) = board
+        .refuse(&format!("/tasks/{id}/transition"), json!({ "to": "todo", "version": now["version"] }))
+        .await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "SUBTASK_MANAGED_BY_PARENT"), "{body}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_the_part_whose_turn_it_is_lets_the_sequence_go_on() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let parent = board.parent(&["edit own <<< \"own\""]).await?;
+    let stuck = board.part(&parent, "Stuck", &["edit half <<< \"half\"", "hang"], json!({})).await?;
+    let next = board.part(&parent, "Next", &["edit b <<< \"b\""], json!({})).await?;
+    board.claim(&parent).await?;
+    board.server.until(&stuck, is("in_progress")).await?;
+    let half = |task: &Value| std::path::Path::new(&text(&task["workspace"], "path")).join("half").exists();
+    board.server.until(&parent, half).await?;
+    board.move_to(&stuck, "done").await?;
+    board.server.until(&parent, is("done")).await?;
+    let stuck = board.server.get(&format!("/tasks/{}", text(&stuck, "id"))).await?;
+    assert_eq!((stuck["status"].as_str(), kind(&stuck)), (Some("done"), "forge_commit"));
+    assert_eq!(board.sandbox.repo.show("main", "half").as_deref(), Some("half"), "what it had done is kept");
+    assert_eq!(board.runs(&parent).await?.last().context("no run")?["subtask_id"], next["id"]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_in_a_turn_repeats_that_turn_within_the_parents_budget() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let parent = board.parent(&["edit own <<< \"own\""]).await?;
+    let first = board.part(&parent, "First", &["edit a <<< \"a\""], json!({})).await?;
+    let crashing = format!(
+        "{}\n{}",
+        script(&["append c <<< \"x\"", "commit c", "fail 3"]),
+        "```forge-script attempt=4\nappend c <<< \"y\"\n```"
+    );
+    let second = board.server.task(&board.project, json!({
+        "title": "Second", "description": crashing, "parent_id": parent["id"], "execution_mode": "ordered_turn",
+    })).await?;
+    board.claim(&parent).await?;
+    let done = board.server.until(&parent, is("done")).await?;
+    let runs = board.runs(&parent).await?;
+    let whose: Vec<&Value> = runs.iter().map(|run| &run["subtask_id"]).collect();
+    assert_eq!(whose, [&Value::Null, &first["id"], &second["id"], &second["id"]]);
+    let second = board.server.get(&format!("/tasks/{}", text(&second, "id"))).await?;
+    assert_eq!(board.moves(&second).await?, ["todo>in_progress", "in_progress>done"]);
+    assert_eq!(second["commit_result"]["before"], runs[1]["after_commit"], "from before its first run");
+    assert_eq!(kind(&second), "forge_commit");
+    assert_eq!(done["status"], "done");
+
+    // Without budget the parent blocks, the part is open again, and the retry is its turn.
+    let mut parent = board.parent(&["edit own2 <<< \"own\""]).await?;
+    let change =
+        json!({ "task_state_config": { "retry_budgets": { "execution": 0 } }, "version": parent["version"] });
+    parent = crate::forge::good(
+        board
+            .server
+            .request(Method::PATCH, &format!("/tasks/{}", text(&parent, "id")))
+            .json(&change)
+            .send()
+            .await?,
+    )
+    .await?;
+    let crashing = format!("{}\n{}", script(&["fail 3"]), "```forge-script attempt=3\nedit d <<< \"y\"\n```");
+    let part = board.server.task(&board.project, json!({
+        "title": "Part", "description": crashing, "parent_id": parent["id"], "execution_mode": "ordered_turn",
+    })).await?;
+    board.claim(&parent).await?;
+    let blocked = board.server.until(&parent, is("blocked")).await?;
+    assert_eq!(blocked["error_annotation"]["type"], "executor_failed");
+    assert_eq!(board.server.get(&format!("/tasks/{}", text(&part, "id"))).await?["status"], "todo");
+    board
+        .server
+        .post(
+            &format!("/tasks/{}/actions/retry", text(&parent, "id")),
+            json!({ "version": blocked["version"] }),
+        )
+        .await?;
+    board.server.until(&parent, is("done")).await?;
+    let runs = board.runs(&parent).await?;
+    assert_eq!(runs.len(), 3);
+    assert_eq!(runs[2]["subtask_id"], part["id"]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tree_that_cannot_be_committed_pauses_the_sequence() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let markers = "edit m <<END\n<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\nEND";
+    for (what, lines, message) in [
+        ("markers", vec![markers], "conflict markers are left in m"),
+        ("hooks", vec!["edit no.txt <<< \"no\""], "hooks refuse"),
+    ] {
+        if what == "hooks" {
+            use std::os::unix::fs::PermissionsExt as _;
+            let hook = board.sandbox.repo.path().join(".git/hooks/pre-commit");
+            std::fs::create_dir_all(hook.parent().context("no folder")?)?;
+            std::fs::write(
+                &hook,
+                "#!/bin/sh\nif git diff --cached --name-only | grep -q no.txt; then echo never; exit 1; fi\n",
+            )?;
+            std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))?;
+        }
+        let parent = board.parent(&[&format!("edit own-{what} <<< \"own\"")]).await?;
+        let mended = format!(
+            "{}\n```forge-script attempt=3\nrun rm -f m no.txt\nedit ok-{what} <<< \"ok\"\n```",
+            script(&lines)
+        );
+        let part = board.server.task(&board.project, json!({
+            "title": "Part", "description": mended, "parent_id": parent["id"], "execution_mode": "ordered_turn",
+        })).await?;
+        let later =
+            board.part(&parent, "Later", &[&format!("edit later-{what} <<< \"x\"")], json!({})).await?;
+        board.claim(&parent).await?;
+        let blocked = board.server.until(&parent, is("blocked")).await?;
+        let annotation = &blocked["error_annotation"];
+        assert_eq!(annotation["type"], "subtask_paused", "{annotation:#}");
+        assert!(text(annotation, "message").contains(message), "{annotation:#}");
+        assert_eq!(annotation["details"]["subtask_id"], part["id"]);
+        assert_eq!(board.server.get(&format!("/tasks/{}", text(&later, "id"))).await?["status"], "todo");
+        let verbs: Vec<String> =
+            blocked["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect();
+        assert_eq!(verbs, ["retry", "resume_session", "restart", "hold", "cancel"]);
+        let told = json!({ "version": blocked["version"], "message": "mend it" });
+        board.server.post(&format!("/tasks/{}/actions/resume_session", text(&parent, "id")), told).await?;
+        board.server.until(&parent, is("done")).await?;
+        let whose: Vec<Value> =
+            board.runs(&parent).await?.iter().map(|run| run["subtask_id"].clone()).collect();
+        assert_eq!(whose, [Value::Null, part["id"].clone(), part["id"].clone(), later["id"].clone()]);
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_parents_end_ends_its_ordered_parts_and_no_others() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    for (to, expected) in [("done", "done"), ("cancelled", "cancelled")] {
+        let parent = board.parent(&[]).await?;
+        let part = board.part(&parent, "Part", &[], json!({})).await?;
+        let independent =
+            board.server.task(&board.project, json!({ "title": "Own", "parent_id": parent["id"] })).await?;
+        board.move_to(&parent, to).await?;
+        board.server.until(&part, is(expected)).await?;
+        assert_eq!(
+            board.server.get(&format!("/tasks/{}", text(&independent, "id"))).await?["status"],
+            "todo"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guard_for_people_keeps_the_parent_out_of_review() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let path = format!("/projects/{}/workflow", board.project);
+    let mut workflow = board.server.get(&path).await?;
+    let workflow = match workflow.get_mut("workflow") {
+        Some(inner) => inner.take(),
+        None => workflow,
+    };
+    let mut workflow = workflow;
+    for state in workflow["states"].as_array_mut().context("no states")? {
+        if state["name"] == "in_progress" {
+            state["hooks"]["before_exit"][0]["applies_to"] = "all".into();
+        }
+    }
+    let new = json!({ "name": "strict", "repo_path": board.sandbox.repo.path(), "workflow": workflow });
+    let project = text(&board.server.post("/projects", new).await?, "id");
+    let parent = board.server.task(&project, json!({ "title": "Whole" })).await?;
+    let new = json!({ "title": "Part", "parent_id": parent["id"], "execution_mode": "ordered_turn" });
+    let part = board.server.task(&project, new).await?;
+    board.move_to(&parent, "in_progress").await?;
+    let now = board.server.get(&format!("/tasks/{}", text(&parent, "id"))).await?;
+    let (status, body) = board
+        .refuse(
+            &format!("/tasks/{}/transition", text(&parent, "id")),
+            json!({ "to": "review", "version": now["version"] }),
+        )
+        .await?;
+    assert_eq!((status, text(&body, "code").as_str()), (412, "guard_rejected"));
+    assert_eq!(body["details"]["action"], "subtask_sequence_complete");
+    assert_eq!(body["details"]["code"], "SUBTASK_SEQUENCE_NOT_COMPLETE", "{body:#}");
+    assert_eq!(body["details"]["details"]["open"], json!([part["id"]]));
+    board.move_to(&part, "done").await?;
+    assert_eq!(board.move_to(&parent, "review").await?["task"]["status"], "review");
+    Ok(())
+}
