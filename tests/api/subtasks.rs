@@ -314,7 +314,8 @@ async fn a_crash_in_a_turn_repeats_that_turn_within_the_parents_budget() -> Resu
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tree_that_cannot_be_committed_pauses_the_sequence() -> Result<()> {
     let board = Board::new(json!({})).await?;
-    let markers = "edit m <<END\n<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\nEND";
+    // As a line of its own the end of the block would be taken for a quotation.
+    let markers = "run printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' >m";
     for (what, lines, message) in [
         ("markers", vec![markers], "conflict markers are left in m"),
         ("hooks", vec!["edit no.txt <<< \"no\""], "hooks refuse"),
