@@ -128,7 +128,7 @@ impl Engine {
         let marked = repo.conflict_markers(worktree, &repo.changed_paths(worktree, &base).await?).await?;
         if !marked.is_empty() {
             let message = format!("conflict markers are left in {}", marked.join(", "));
-            return Ok(End::Block(paused(&part, &execution, message, json!({ "files": marked }))));
+            return Ok(End::Block(paused(&part, &execution, &message, &json!({ "files": marked }))));
         }
         let Some(intent) = self.intend(s, repo.head(worktree).await?).await? else {
             return Ok(End::Interrupted);
@@ -137,8 +137,8 @@ impl Engine {
         let message = format!("{}\n\nSubtask #{} of task #{}", part.title, part.number, s.task.number);
         match repo.commit_all(worktree, &message, author).await {
             Err(GitError::CommitRefused { output }) => {
-                let message = "the repository's hooks refuse the commit".to_owned();
-                return Ok(End::Block(paused(&part, &execution, message, json!({ "output": output }))));
+                let message = "the repository's hooks refuse the commit";
+                return Ok(End::Block(paused(&part, &execution, message, &json!({ "output": output }))));
             }
             other => drop(other?),
         }
@@ -239,7 +239,7 @@ fn done_state(context: &ProjectContext) -> Option<String> {
         .map(|state| state.name.clone())
 }
 
-fn paused(part: &TaskRow, execution: &Execution, why: String, details: serde_json::Value) -> Trouble {
+fn paused(part: &TaskRow, execution: &Execution, why: &str, details: &serde_json::Value) -> Trouble {
     let mut trouble = Trouble::new(
         AnnotationType::SubtaskPaused,
         format!("the turn of #{} {} cannot be committed: {why}", part.number, part.title),
