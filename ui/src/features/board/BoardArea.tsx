@@ -7,15 +7,15 @@ import { instructionsId, type AgentNames } from "./BoardCard.tsx";
 import { NoTasks } from "./BoardEmpty.tsx";
 import { BulkBar } from "./BulkBar.tsx";
 import { Column } from "./Column.tsx";
-import { DragDropProvider, plugins, sensors } from "./dnd.ts";
 import { DragGhost, type GhostHandle } from "./DragGhost.tsx";
-import { drop, lift, pointerAt, putBack, stepTo } from "./gestures.ts";
+import { drop, lift, putBack, stepTo } from "./gestures.ts";
 import type { BoardFilter } from "./filter.ts";
 import { clearSelection, useBoard, useBoardModel, type BoardModel } from "./model.ts";
 import { cardsBetween, neighbourCard, type DragKey } from "./order.ts";
 import { Pickers } from "./Pickers.tsx";
 import { useActing } from "./useActing.ts";
 import { useBoardCommands } from "./useBoardCommands.tsx";
+import { useCardDrag } from "./useCardDrag.ts";
 import styles from "./BoardArea.module.css";
 
 export interface BoardAreaProps {
@@ -117,61 +117,12 @@ function useCardKeys(onOpen: (number: number) => void) {
   };
 }
 
-function usePointerDrag(ghost: React.RefObject<GhostHandle | null>) {
-  const acting = useActing();
-  const { model } = acting;
-  const pointer = useRef({ x: 0, y: 0 });
-  // While the list scrolls by itself under a resting pointer, the slot changes too.
-  const dragging = useBoard((state) => state.drag?.mode === "pointer");
-  useEffect(() => {
-    if (!dragging) return;
-    const onScroll = () => pointerAt(model, pointer.current.x, pointer.current.y);
-    addEventListener("scroll", onScroll, true);
-    return () => removeEventListener("scroll", onScroll, true);
-  }, [dragging, model]);
-  return {
-    onDragStart: ({ operation }: DragFacts) => {
-      const source = operation.source;
-      if (!source || !lift(model, String(source.id), "pointer")) return;
-      pointer.current = operation.position.current;
-      ghost.current?.begin(source.element, operation.position.initial);
-    },
-    onDragMove: ({ operation }: DragFacts) => {
-      pointer.current = operation.position.current;
-      ghost.current?.moveTo(pointer.current);
-      pointerAt(model, pointer.current.x, pointer.current.y);
-    },
-    onDragEnd: ({ operation, canceled }: DragFacts & { readonly canceled: boolean }) => {
-      if (canceled) {
-        putBack(model);
-        return;
-      }
-      pointer.current = operation.position.current;
-      pointerAt(model, pointer.current.x, pointer.current.y);
-      drop(acting);
-    },
-  };
-}
-
-interface DragFacts {
-  readonly operation: {
-    readonly source: {
-      readonly id: string | number;
-      readonly element?: Element | undefined;
-    } | null;
-    readonly position: {
-      readonly initial: { readonly x: number; readonly y: number };
-      readonly current: { readonly x: number; readonly y: number };
-    };
-  };
-}
-
 export function BoardArea({ view, columns, filter, agents, open, onOpen }: BoardAreaProps) {
   const { t } = useTranslation();
   const model = useBoardModel();
   const ghost = useRef<GhostHandle>(null);
   const cardKeys = useCardKeys(onOpen);
-  const drag = usePointerDrag(ghost);
+  const onPress = useCardDrag(ghost);
   const entries = useBoardCommands({ view, filter, onOpen });
   const visible = columns.filter(
     (column) =>
@@ -197,7 +148,7 @@ export function BoardArea({ view, columns, filter, agents, open, onOpen }: Board
     }
   };
   return (
-    <DragDropProvider sensors={sensors} plugins={plugins} {...drag}>
+    <>
       <ContextMenu entries={entries}>
         {/* Clicks and keys of all cards: each card is a button of its own. */}
         {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions, jsx-a11y/click-events-have-key-events */}
@@ -205,6 +156,7 @@ export function BoardArea({ view, columns, filter, agents, open, onOpen }: Board
           className={styles.board}
           aria-label={t("board.label")}
           onClick={onClick}
+          onPointerDown={onPress}
           onContextMenu={(event) => {
             const id = cardOf(event.target);
             if (id === null) return;
@@ -238,6 +190,6 @@ export function BoardArea({ view, columns, filter, agents, open, onOpen }: Board
       <Pickers view={view} agents={agents} columns={visible} />
       <AskBeforeMove />
       <Announcer />
-    </DragDropProvider>
+    </>
   );
 }

@@ -4,7 +4,6 @@ import type { Task } from "#ui/api/generated.ts";
 import type { KnownState } from "#ui/app/useStates.ts";
 import { rename } from "./actions.ts";
 import { CardFace } from "./Card.tsx";
-import { useDraggable } from "./dnd.ts";
 import { agentOf, lineOf, lineTone } from "./format.ts";
 import { useBoard } from "./model.ts";
 import { useActing } from "./useActing.ts";
@@ -35,7 +34,6 @@ export const BoardCard = memo(function BoardCard({
 }: BoardCardProps) {
   const { t } = useTranslation();
   const acting = useActing();
-  const { ref } = useDraggable({ id: task.id });
   const focused = useBoard((board) => board.focused === task.id);
   const selected = useBoard((board) => board.selected.has(task.id));
   const lifted = useBoard((board) => board.drag?.ids.has(task.id) ?? false);
@@ -54,7 +52,6 @@ export const BoardCard = memo(function BoardCard({
     <CardFace task={task} state={state} agent={agent} showState={showState} onRename={onRename} />
   );
   const looks = {
-    ref,
     className: styles.card,
     "data-task": task.id,
     "data-open": open || undefined,

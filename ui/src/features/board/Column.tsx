@@ -242,11 +242,7 @@ export const Column = memo(function Column({ column, view, filter, agents, open 
   );
 });
 
-function groupName(
-  row: Extract<Row, { kind: "group" }>,
-  agents: AgentNames,
-  t: TFunction,
-): string {
+function groupName(row: Extract<Row, { kind: "group" }>, agents: AgentNames, t: TFunction): string {
   if (row.by === "priority") return t(`board.priority.${row.level}`);
   return row.id === "user" ? t("board.you") : (agents.get(row.id) ?? row.id);
 }

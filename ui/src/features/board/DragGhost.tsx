@@ -7,16 +7,13 @@ import type { AgentNames } from "./BoardCard.tsx";
 import { CardFace } from "./Card.tsx";
 import { agentOf } from "./format.ts";
 import { useBoard } from "./model.ts";
+import type { Point } from "./pointerDrag.ts";
 import card from "./Card.module.css";
 import styles from "./BoardArea.module.css";
 
-interface Point {
-  readonly x: number;
-  readonly y: number;
-}
-
 export interface GhostHandle {
-  begin(source: Element | undefined, pointer: Point): void;
+  /** The box of the card that is taken up, and where in it. */
+  begin(box: DOMRect, pointer: Point): void;
   moveTo(pointer: Point): void;
 }
 
@@ -42,10 +39,9 @@ export function DragGhost({
     };
     return {
       moveTo,
-      begin(source, pointer) {
-        const box = source?.getBoundingClientRect();
-        grip.current = { x: pointer.x - (box?.left ?? 0), y: pointer.y - (box?.top ?? 0) };
-        if (element.current && box) element.current.style.width = `${box.width}px`;
+      begin(box, pointer) {
+        grip.current = { x: pointer.x - box.left, y: pointer.y - box.top };
+        if (element.current) element.current.style.width = `${box.width}px`;
         moveTo(pointer);
       },
     };

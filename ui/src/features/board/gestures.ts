@@ -2,8 +2,9 @@
 import { t } from "#ui/i18n/index.ts";
 import type { Task } from "#ui/api/generated.ts";
 import { move, refuse, type Acting } from "./actions.ts";
-import { announce, type BoardModel } from "./model.ts";
+import { announce, type BoardModel, type ShownColumn } from "./model.ts";
 import { isNoMove, keyboardStep, placeAt, slotAt, type DragKey } from "./order.ts";
+import type { Point } from "./pointerDrag.ts";
 import { refusal } from "./rules.ts";
 import { cardSizes } from "./sizes.ts";
 
@@ -62,20 +63,25 @@ export function lift(model: BoardModel, id: string, mode: "pointer" | "keyboard"
   return true;
 }
 
-/** Where the pointer is: which column, and between which of its cards. */
-export function pointerAt(model: BoardModel, x: number, y: number): void {
-  const { drag } = model.state.getState();
-  if (!drag) return;
-  const over = model.shown().find(({ element }) => {
+/** The column that is shown at a point. */
+export function columnAt(model: BoardModel, { x, y }: Point): ShownColumn | undefined {
+  return model.shown().find(({ element }) => {
     const box = element?.getBoundingClientRect();
     return box && x >= box.left && x < box.right && y >= box.top && y < box.bottom;
   });
+}
+
+/** Where the pointer is: which column, and between which of its cards. */
+export function pointerAt(model: BoardModel, pointer: Point): void {
+  const { drag } = model.state.getState();
+  if (!drag) return;
+  const over = columnAt(model, pointer);
   const list = over?.list?.element;
   const view = model.view();
   const refused = over && view ? refusal(view, drag.tasks, over.column) : null;
   let target: NonNullable<typeof drag.target> | null = null;
   if (over && view && !refused) {
-    const offset = list ? y - list.getBoundingClientRect().top + list.scrollTop : 0;
+    const offset = list ? pointer.y - list.getBoundingClientRect().top + list.scrollTop : 0;
     const slot = over.ordered ? slotAt(offset, over.items.length, cardSizes) : over.items.length;
     target = { column: over.column.name, slot };
   }
