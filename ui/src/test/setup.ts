@@ -27,6 +27,8 @@ globalThis.matchMedia ??= ((query: string) => ({
 })) as typeof matchMedia;
 Element.prototype.getAnimations ??= () => [];
 Element.prototype.scrollIntoView ??= () => {};
+Range.prototype.getClientRects ??= () => [] as unknown as DOMRectList;
+Range.prototype.getBoundingClientRect ??= () => new DOMRect();
 HTMLCanvasElement.prototype.getContext = () => null;
 
 // Clicks made from keys are pointer events; jsdom's mouse events carry all that they need here.

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { AnsiText } from "#ui/components/AnsiText.tsx";
 import { Badge } from "#ui/components/Badge.tsx";
+import { CodeEditor } from "#ui/components/CodeEditor.tsx";
 import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { Markdown } from "#ui/components/Markdown.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
@@ -58,10 +59,19 @@ const columns: readonly Column<Run>[] = [
 ];
 const lines = Array.from({ length: 10_000 }, (_, index) => `Entry ${index + 1}`);
 
+const sampleHooks = `{
+  "before_work": [
+    { "command": "" , "type": "script", "timeout_seconds": 300 }
+  ]
+}
+`;
+const blank = sampleHooks.indexOf('""');
+
 export function Content() {
   const { openExternal } = usePlatform();
   const [tab, setTab] = useState<"conversation" | "diff" | "review">("conversation");
   const [width, setWidth] = useState(120);
+  const [hooks, setHooks] = useState(sampleHooks);
   return (
     <Section title="Content">
       <Specimen name="Tabs">
@@ -92,6 +102,15 @@ export function Content() {
             ]}
           />
         </div>
+      </Specimen>
+      <Specimen name="CodeEditor">
+        <CodeEditor
+          label="Hooks"
+          value={hooks}
+          minLines={6}
+          marks={[{ from: blank, to: blank + 2, message: "Must be a shell command, not blank." }]}
+          onChange={setHooks}
+        />
       </Specimen>
       <Specimen name="Table">
         <div className={styles.frame}>

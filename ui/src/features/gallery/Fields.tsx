@@ -4,6 +4,7 @@ import { Avatar } from "#ui/components/Avatar.tsx";
 import { Checkbox } from "#ui/components/Checkbox.tsx";
 import { Combobox } from "#ui/components/Combobox.tsx";
 import { KeyHint } from "#ui/components/Kbd.tsx";
+import { NumberField } from "#ui/components/NumberField.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
@@ -27,6 +28,7 @@ export function Fields() {
   const [view, setView] = useState("board");
   const [icon, setIcon] = useState("grid");
   const [on, setOn] = useState(true);
+  const [seconds, setSeconds] = useState<number | null>(30);
   const [checked, setChecked] = useState(true);
   return (
     <Section title="Fields">
@@ -48,6 +50,15 @@ export function Fields() {
         <TextField label="Path" mono disabled defaultValue="/srv/website" hint="Set at creation" />
         <TextArea label="Description" placeholder="Markdown" />
       </Specimen>
+      <Specimen name="NumberField">
+        <NumberField
+          label="Ended after"
+          suffix="seconds"
+          value={seconds}
+          error={seconds === 0 ? "Must be at least 1" : undefined}
+          onChange={setSeconds}
+        />
+      </Specimen>
       <Specimen name="Select">
         <Select label="Agent" value={agent} options={agents} onChange={setAgent} />
         <Select
@@ -56,6 +67,7 @@ export function Fields() {
           options={priorities}
           onChange={setPriority}
           placeholder="None"
+          error="A task needs a priority here"
         />
         <Combobox label="Type to find" value={agent} options={agents} onChange={setAgent} />
         <Select label="Disabled" value="Codex" options={agents} onChange={setAgent} disabled />

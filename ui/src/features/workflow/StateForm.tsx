@@ -194,12 +194,12 @@ function Numbers({ index, state }: { index: number; state: State }) {
 
 /** Everything one state says, each thing at its field; what has no field is said on top. */
 export function StateForm({ index }: { index: number }) {
-  const { workflow, findings } = useEditor();
+  const { workflow, findings, readOnly } = useEditor();
   const state = workflow.states[index];
   if (!state) return null;
   const rest = unclaimedIn(findings, index);
   return (
-    <div className={styles.form} role="group" aria-label={titleOf(state)}>
+    <fieldset className={styles.form} disabled={readOnly} aria-label={titleOf(state)}>
       {rest.length > 0 && (
         <ul className={styles.said}>
           {rest.map(({ path, message }) => (
@@ -215,6 +215,6 @@ export function StateForm({ index }: { index: number }) {
       <Triggers index={index} state={state} />
       <StateHooks index={index} state={state} />
       <Numbers index={index} state={state} />
-    </div>
+    </fieldset>
   );
 }

@@ -1,0 +1,130 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeAll, beforeEach, expect, it } from "vitest";
+import { drafts } from "#ui/draft/drafts.ts";
+import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { createSampleHost } from "#ui/test/sampleHost.ts";
+
+const page = "#/settings/project/p1?tab=hooks";
+
+beforeAll(async () => {
+  await Promise.all([
+    import("./HooksEditor.tsx"),
+    import("#ui/components/CodeEditorBody.tsx"),
+    import("#ui/features/projects/ProjectSettingsScreen.tsx"),
+  ]);
+}, 60_000);
+
+beforeEach(() => {
+  drafts.setState({ drafts: {} });
+});
+
+const event = (name: RegExp) => screen.findByRole("region", { name });
+const save = () => userEvent.click(screen.getByRole("button", { name: /^Save/ }));
+
+it("lets a script block before work, and nowhere else", async () => {
+  openApp(createSampleHost(), page);
+  const before = await event(/^Before work/);
+  await userEvent.click(within(before).getByRole("button", { name: /: npm ci$/ }));
+  expect(
+    within(before).getByRole("switch", { name: "Blocking" }).getAttribute("aria-checked"),
+  ).toBe("true");
+  const done = await event(/^When a task is done/);
+  await userEvent.click(within(done).getByRole("button", { name: /notify\.sh done$/ }));
+  await within(done).findByRole("textbox", { name: "Command" });
+  expect(within(done).queryByRole("switch", { name: "Blocking" })).toBeNull();
+});
+
+it("says at its field what the engine refuses, and saves what is mended", async () => {
+  const host = createSampleHost();
+  const { container } = openApp(host, page);
+  const before = await event(/^Before work/);
+  await userEvent.click(within(before).getByRole("button", { name: "Add script" }));
+  await save();
+  const command = await within(before).findByRole("textbox", {
+    name: "Command",
+    description: /Must be a shell command, not blank/,
+  });
+  expect(document.activeElement).toBe(command);
+  expect(await violationsIn(container)).toEqual([]);
+  await userEvent.type(command, "npm test");
+  expect(screen.queryByText(/Must be a shell command/)).toBeNull();
+  await save();
+  await screen.findByText("Hooks saved");
+  const sent = inputsOf(host, "project_settings_update").at(-1) as {
+    lifecycle_hooks: Record<string, unknown>;
+  };
+  expect(sent.lifecycle_hooks["before_work"]).toMatchObject([
+    { command: "npm ci" },
+    { name: "knowledge-inject" },
+    { type: "script", command: "npm test" },
+  ]);
+  expect(sent.lifecycle_hooks["on_work_stop"]).toBeNull();
+});
+
+it("moves a hook by keys, and the focus with it", async () => {
+  openApp(createSampleHost(), page);
+  const before = await event(/^Before work/);
+  within(before)
+    .getByRole("button", { name: /: npm ci$/ })
+    .focus();
+  await userEvent.keyboard("{Alt>}{ArrowDown}{/Alt}");
+  await waitFor(() =>
+    expect(document.activeElement?.getAttribute("aria-label")).toBe("Before work, hook 2: npm ci"),
+  );
+});
+
+it("offers the plugins that fit the event", async () => {
+  openApp(createSampleHost(), page);
+  const stops = await event(/^When work stops/);
+  await userEvent.click(within(stops).getByRole("button", { name: "Add plugin" }));
+  await userEvent.click(await within(stops).findByRole("combobox", { name: "Plugin" }));
+  const options = await screen.findAllByRole("option");
+  expect(options.map((option) => option.textContent)).toEqual([
+    expect.stringContaining("Tell why it is blocked"),
+  ]);
+});
+
+it("tries an unsaved hook in a task's worktree, and shows what it prints while it runs", async () => {
+  const host = createSampleHost();
+  openApp(host, page);
+  const done = await event(/^When a task is done/);
+  await userEvent.click(within(done).getByRole("button", { name: /notify\.sh done$/ }));
+  const command = await within(done).findByRole("textbox", { name: "Command" });
+  await userEvent.clear(command);
+  await userEvent.type(command, "exit 3");
+  await userEvent.click(within(done).getByRole("button", { name: "Test" }));
+  const test = await within(done).findByRole("region", { name: "Test" });
+  await userEvent.click(within(test).getByRole("combobox", { name: "Run in" }));
+  await userEvent.click(await screen.findByRole("option", { name: /^#7 / }));
+  await userEvent.click(within(test).getByRole("button", { name: "Run test" }));
+  const live = await within(test).findByText(/^Running/);
+  await within(test).findByText(/Looking for the lock file/);
+  const result = await within(test).findByRole("group", { name: "Failed" });
+  expect(live.isConnected).toBe(false);
+  within(result).getByText("Exit code 3");
+  within(result).getByText(/ELIFECYCLE/);
+  expect(within(result).getAllByText("/home/me/.local/share/forge/worktrees/t7")).toHaveLength(2);
+  within(result).getByText("FORGE_TASK_ID");
+  const [sent] = inputsOf(host, "hook_test") as {
+    hook: unknown;
+    task_id: string;
+    log_id: string;
+    hook_index: number;
+  }[];
+  expect(sent).toMatchObject({ hook: { command: "exit 3" }, task_id: "t7", hook_index: 0 });
+  expect(sent?.log_id).toMatch(/^hook-test-/);
+  const read = inputsOf(host, "task_log") as { log_id: string }[];
+  expect(read[0]?.log_id).toBe(sent?.log_id);
+});
+
+it("shows the same draft as text", async () => {
+  openApp(createSampleHost(), page);
+  const before = await event(/^Before work/);
+  await userEvent.click(within(before).getByRole("button", { name: /: npm ci$/ }));
+  await userEvent.click(within(before).getByRole("switch", { name: "Blocking" }));
+  await userEvent.click(screen.getByRole("radio", { name: "JSON" }));
+  const text = await screen.findByRole("textbox", { name: "Hooks as JSON" });
+  await waitFor(() => expect(text.textContent).toContain('"npm ci"'));
+  expect(text.textContent).not.toContain("blocking");
+});
