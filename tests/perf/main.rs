@@ -25,6 +25,12 @@ async fn main() -> ExitCode {
     }
 }
 
+/// A folder on a real disk: the one that `FORGE_PERF_DISK` names, else where the build's output lies.
+fn disk() -> Option<PathBuf> {
+    let named = std::env::var_os("FORGE_PERF_DISK").map(PathBuf::from);
+    named.or_else(|| Some(PathBuf::from("target"))).filter(|folder| folder.is_dir())
+}
+
 async fn run() -> Result<bool> {
     let mut args = std::env::args_os().skip(1);
     let mut json: Option<PathBuf> = None;
@@ -46,7 +52,12 @@ async fn run() -> Result<bool> {
     for files in [5_000, 20_000] {
         rows.push(task::measure(folder.path(), files, rounds).await?);
     }
-    rows.push(workspace::measure(folder.path(), 20_000, rounds).await?);
+    rows.extend(workspace::measure(folder.path(), 20_000, rounds).await?);
+    rows.push(workspace::churn(folder.path(), "in memory", 20_000).await?);
+    if let Some(disk) = disk() {
+        let folder = tempfile::tempdir_in(disk)?;
+        rows.push(workspace::churn(folder.path(), "on disk", 20_000).await?);
+    }
     print!("{}", measure::table(&rows));
     if let Some(path) = json {
         std::fs::write(&path, serde_json::to_vec_pretty(&rows)?)?;

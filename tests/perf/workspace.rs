@@ -1,46 +1,112 @@
-//! A worktree made ready, against `git worktree add`.
+//! A worktree made ready, anew and from a slot, against `git worktree add`; and the twentieth against the first.
 
 use std::{path::Path, time::Instant};
 
-use anyhow::Result;
-use forge_git::{Git, NewWorktree, Repo};
+use anyhow::{Result, ensure};
+use forge_git::{Git, Keep, NewWorktree, Repo};
 
 use crate::{
     measure::Row,
     repository::{generate, git},
 };
 
-pub async fn measure(folder: &Path, files: u32, rounds: usize) -> Result<Row> {
+/// Rounds of adding and removing.
+const ROUNDS: usize = 20;
+/// Rounds at each end that are compared: a single one says little.
+const ENDS: usize = 3;
+
+/// The rows for a worktree made anew and for one from a slot.
+pub async fn measure(folder: &Path, files: u32, rounds: usize) -> Result<[Row; 2]> {
     let path = folder.join(format!("trees-{files}"));
-    generate(&path, files)?;
-    let mut program = Git::discover(None).await?;
-    for (name, value) in forge_testkit::HERMETIC_GIT {
-        program = program.with_env(name, value);
-    }
-    let repo = Repo::open(&program, &path).await?;
+    let repo = repository(&path, files).await?;
     let base = git(&path, &["rev-parse", "main"])?;
-    let (mut forge, mut plain) = (Vec::new(), Vec::new());
+    let (mut fresh, mut slots, mut plain) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=rounds {
-        let ours = folder.join(format!("tree-ours-{round}"));
-        let begun = Instant::now();
-        repo.create_worktree(&NewWorktree {
-            path: ours.clone(),
-            branch: format!("ours/{round}"),
-            base: base.clone(),
-        })
-        .await?;
-        let by_forge = begun.elapsed().as_secs_f64() * 1000.0;
+        let ours = worktree(folder, &format!("ours/{round}"), &base);
+        let by_forge = timed(repo.create_worktree(&ours)).await?;
         let theirs = folder.join(format!("tree-theirs-{round}"));
         let branch = format!("theirs/{round}");
         let begun = Instant::now();
         git(&path, &["worktree", "add", "--quiet", "-b", &branch, &theirs.to_string_lossy(), &base])?;
         let by_git = begun.elapsed().as_secs_f64() * 1000.0;
+        let by_slot = slot(&repo, folder, &ours, &base).await?;
         if round > 0 {
-            forge.push(by_forge);
+            fresh.push(by_forge);
+            slots.push(by_slot);
             plain.push(by_git);
         }
-        repo.remove_worktree(&ours).await?.delete().await?;
         git(&path, &["worktree", "remove", "--force", &theirs.to_string_lossy()])?;
     }
-    Ok(Row::new(format!("worktree ready, {files} files"), "`git worktree add`", 0.8, forge, plain))
+    let yardstick = "`git worktree add`";
+    Ok([
+        Row::new(format!("worktree ready, {files} files"), yardstick, 0.8, fresh, plain.clone()),
+        Row::new(format!("worktree ready from a slot, {files} files"), yardstick, 0.35, slots, plain),
+    ])
+}
+
+/// Has a task end in the worktree, pools it, and takes the slot for the next one; how long the taking took.
+async fn slot(repo: &Repo, folder: &Path, ended: &NewWorktree, base: &str) -> Result<f64> {
+    let pool = folder.join("pool");
+    repo.settle_index(&ended.path).await?;
+    std::fs::write(ended.path.join("TASK.txt"), "done\n")?;
+    repo.commit_all(&ended.path, "task", None).await?;
+    std::fs::create_dir(ended.path.join("build"))?;
+    std::fs::write(ended.path.join("build/left"), "left\n")?;
+    ensure!(repo.pool_worktree(&ended.path, &pool, 1).await?, "the worktree was not pooled");
+    let next = worktree(folder, &format!("next/{}", ended.branch), base);
+    let mut taken = false;
+    let time = timed(async {
+        taken = repo.take_slot(&pool, &next, Keep::Tracked).await?;
+        Ok(())
+    })
+    .await?;
+    ensure!(taken && !next.path.join("build").exists(), "the slot was not taken");
+    repo.remove_worktree(&next.path).await?.delete().await?;
+    repo.drop_slots(&pool, 0).await?;
+    Ok(time)
+}
+
+/// The row for worktrees that are added and removed again and again on one disk.
+pub async fn churn(folder: &Path, disk: &str, files: u32) -> Result<Row> {
+    let path = folder.join("churn");
+    let repo = repository(&path, files).await?;
+    let mut times = Vec::new();
+    for round in 0..=ROUNDS {
+        let tree = worktree(folder, &format!("churn/{round}"), "main");
+        let time = timed(repo.create_worktree(&tree)).await?;
+        repo.remove_worktree(&tree.path).await?.delete().await?;
+        // The first round warms up.
+        if round > 0 {
+            times.push(time);
+        }
+    }
+    let (first, last) = (times[..ENDS].to_vec(), times[ROUNDS - ENDS..].to_vec());
+    Ok(Row::new(
+        format!("worktree ready after {ROUNDS} were added and removed, {files} files, {disk}"),
+        "the first ones",
+        // As fast as the first, and what a machine with other work to do varies by.
+        1.2,
+        last,
+        first,
+    ))
+}
+
+async fn repository(path: &Path, files: u32) -> Result<Repo> {
+    generate(path, files)?;
+    let mut program = Git::discover(None).await?;
+    for (name, value) in forge_testkit::HERMETIC_GIT {
+        program = program.with_env(name, value);
+    }
+    Ok(Repo::open(&program, path).await?)
+}
+
+fn worktree(folder: &Path, branch: &str, base: &str) -> NewWorktree {
+    let path = folder.join(format!("tree-{}", branch.replace('/', "-")));
+    NewWorktree { path, branch: branch.to_owned(), base: base.to_owned() }
+}
+
+async fn timed(work: impl Future<Output = Result<(), forge_git::GitError>>) -> Result<f64> {
+    let begun = Instant::now();
+    work.await?;
+    Ok(begun.elapsed().as_secs_f64() * 1000.0)
 }

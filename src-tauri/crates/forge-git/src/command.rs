@@ -276,7 +276,9 @@ impl GitCommand {
 
     fn spawn(&self) -> Result<Group, GitError> {
         match self.build().spawn() {
-            Ok(child) => Ok(Group { pid: child.id(), child: Some(child), turns: self.turns.clone() }),
+            Ok(child) => {
+                Ok(Group { pid: child.id(), child: Some(child), turns: self.turns.clone(), given_up: false })
+            }
             Err(source) if !self.dir.is_dir() => {
                 Err(GitError::Io { doing: "enter", path: self.dir.clone(), source })
             }
@@ -371,6 +373,8 @@ struct Group {
     pid: Option<u32>,
     child: Option<Child>,
     turns: Vec<Turn>,
+    /// A task of its own sees to its end.
+    given_up: bool,
 }
 
 impl Group {
@@ -410,15 +414,18 @@ impl Drop for Group {
         if child.id().is_none() {
             return;
         }
-        let mut group = Group { pid: self.pid, child: Some(child), turns: std::mem::take(&mut self.turns) };
+        if self.given_up {
+            // The runtime ends, and took no new task or dropped it: nobody is left to wait.
+            self.signal(Signal::SIGKILL);
+            return;
+        }
+        let turns = std::mem::take(&mut self.turns);
+        let mut group = Group { pid: self.pid, child: Some(child), turns, given_up: true };
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => {
                 runtime.spawn(async move { group.end().await });
             }
-            Err(_) => {
-                group.child = None;
-                group.signal(Signal::SIGKILL);
-            }
+            Err(_) => drop(group),
         }
     }
 }
@@ -455,6 +462,44 @@ mod tests {
             let pid = Pid::from_raw(pid.trim().parse().unwrap());
             assert!(nix::sys::signal::kill(pid, None).is_err(), "the shell outlived git");
         }
+    }
+
+    #[test]
+    fn one_that_was_given_up_does_not_outlive_the_runtime() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let sandbox = runtime.block_on(Sandbox::new());
+        let marker = sandbox.dir().join("pid");
+        let written = marker.clone();
+        runtime.block_on(async {
+            let hang = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::Read)
+                .config(format!(
+                    "alias.hang=!echo $$ >{0}.new; mv {0}.new {0}; sleep 1000; true",
+                    marker.display()
+                ))
+                .arg("hang")
+                .run();
+            let running = async {
+                while !written.exists() {
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
+            };
+            tokio::select! {
+                _ = hang => panic!("it ended"),
+                () = running => {}
+            }
+        });
+        // Its end was left to a task that this runtime never runs.
+        drop(runtime);
+        let pid = Pid::from_raw(std::fs::read_to_string(&marker).unwrap().trim().parse().unwrap());
+        while nix::sys::signal::kill(pid, None).is_ok() && !is_dead(pid) {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    /// Killed, and waiting for whoever takes over orphans to notice.
+    fn is_dead(pid: Pid) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with(['Z', 'X']) || rest.is_empty())
     }
 
     #[tokio::test]

@@ -28,6 +28,7 @@ mod local;
 mod lock;
 mod merge;
 mod object;
+mod plain;
 mod pool;
 mod program;
 mod rebase;

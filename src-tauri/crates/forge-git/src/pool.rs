@@ -108,7 +108,7 @@ impl Repo {
             delete_later(room.leftover);
             match self.settle_in(&claimed, &path, &admin, list, &pool, keep, &tree).await {
                 Ok(()) => {
-                    self.open_for_use(&path, &admin).await?;
+                    self.open_for_use(&path, &admin, self.checkout_settings().await?).await?;
                     return Ok(true);
                 }
                 Err(error) => {
@@ -224,7 +224,7 @@ impl Repo {
     async fn tracked(&self, path: &Path) -> Result<Tracked, GitError> {
         let command = self.at(path, Kind::Read).args(["ls-files", "-z", "-v", "--stage"]);
         let args = command.shown();
-        Tracked::parse(command.ok().await?).map_err(|what| GitError::Unexpected { args, what })
+        Tracked::parse(&command.ok().await?).map_err(|what| GitError::Unexpected { args, what })
     }
 
     /// Takes marks off the index that make git overlook a file; whether there were any.

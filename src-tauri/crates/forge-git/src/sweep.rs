@@ -34,14 +34,14 @@ struct Entry {
 
 impl Tracked {
     /// From `ls-files -z -v --stage`: `H 100644 <name> 0<tab>path`.
-    pub(crate) fn parse(output: Vec<u8>) -> Result<Tracked, String> {
+    pub(crate) fn parse(output: &[u8]) -> Result<Tracked, String> {
         let parse = |record: &[u8]| {
             let tab = record.iter().position(|b| *b == b'\t')?;
             let (header, path) = (&record[..tab], &record[tab + 1..]);
             let (tag, mode) = (*header.first()?, header.get(2..8)?);
             Some(Entry { tag, submodule: mode == b"160000", path: path.to_vec() })
         };
-        let entries = bytes::records(&output)
+        let entries = bytes::records(output)
             .map(|record| parse(record).ok_or_else(|| format!("{:?}", bytes::text(record))))
             .collect::<Result<_, _>>()?;
         Ok(Tracked { entries })
