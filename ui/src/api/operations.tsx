@@ -37,6 +37,8 @@ export interface OpOptions {
   readonly enabled?: boolean;
   /** Shows the last answer while the one for a new input is on its way. */
   readonly keepPrevious?: boolean;
+  /** Changes that make the answer stale besides those that the contract tells from its input. */
+  readonly tags?: readonly string[];
 }
 
 export interface OpMutationOptions<Input, Output> {
@@ -93,8 +95,10 @@ export function createOperations<Ops extends AnyOperations<Ops>>(tags: TagTable<
     options: OpOptions = {},
   ): UseQueryResult<Ops[Op]["output"], ApiError> {
     const platform = usePlatform();
+    const query = opQuery(platform, op, input);
     return useQuery({
-      ...opQuery(platform, op, input),
+      ...query,
+      ...(options.tags ? { meta: { tags: [...(tags[op]?.(input) ?? []), ...options.tags] } } : {}),
       enabled: options.enabled ?? true,
       ...(options.keepPrevious ? { placeholderData: keepPreviousData } : {}),
     });

@@ -85,6 +85,20 @@ describe("subtasks", () => {
     expect(first.getAttribute("aria-disabled")).toBe("true");
   });
 
+  it("are read again when one of them changes", async () => {
+    let listed = parts;
+    const { platform } = show(
+      { task: parent, relatives: parts },
+      { task_subtasks: () => ({ items: listed, next_cursor: null }) },
+    );
+    await screen.findByRole("link", { name: /Part 52/ });
+    listed = parts.map((each) => (each.number === 52 ? { ...each, status: "done" } : each));
+    platform.commit({ tags: ["task:t52", "board:p1"] });
+    await waitFor(() =>
+      expect(screen.getByRole("button", { name: /Subtasks/ }).textContent).toContain("2 of 4"),
+    );
+  });
+
   it("are closed by hand through the moves that a part that runs in turn knows", async () => {
     const { sent, user } = show(
       { task: parent, relatives: parts },

@@ -12,12 +12,13 @@ import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
-import { canRestore } from "./groups.ts";
+import { canRestore, orphanOf } from "./groups.ts";
 import styles from "./Workspaces.module.css";
 
 function BackupRow({ backup, onRestore }: { backup: WorkspaceBackup; onRestore: () => void }) {
   const { t } = useTranslation();
-  const task = useOp("task_get", { task_id: backup.task_id }).data;
+  const orphan = orphanOf(backup);
+  const task = useOp("task_get", { task_id: backup.task_id }, { enabled: orphan === null }).data;
   const worktrees = useOp("workspace_list", {}).data?.items ?? [];
   const restorable = canRestore(backup, worktrees);
   const button = (
@@ -44,7 +45,11 @@ function BackupRow({ backup, onRestore }: { backup: WorkspaceBackup; onRestore: 
             <span>{task.title}</span>
           </a>
         ) : (
-          <span className={styles.title}>{t("workspaces.taskGone")}</span>
+          <span className={styles.title}>
+            {orphan === null
+              ? t("workspaces.taskGone")
+              : t("workspaces.backupOfFolder", { name: orphan })}
+          </span>
         )}
         <p className={styles.meta}>
           <code data-selectable>{backup.commit.slice(0, 8)}</code>

@@ -6,7 +6,15 @@ import {
   sampleProject,
   sampleWorkspaceView,
 } from "#ui/test/sample.ts";
-import { canRestore, folderName, groupsOf, holdsWork, usedBytes, usedShare } from "./groups.ts";
+import {
+  canRestore,
+  folderName,
+  groupsOf,
+  holdsWork,
+  orphanOf,
+  usedBytes,
+  usedShare,
+} from "./groups.ts";
 
 const lock = { execution_id: "e1", pid: 1, start_time: 1, host: "desk", acquired_at: "" };
 const projects = [
@@ -51,6 +59,11 @@ it("restores where the task has a worktree that nobody uses", () => {
   expect(canRestore(backup, [sampleWorkspaceView({ lock })])).toBe(false);
   expect(canRestore(backup, [sampleWorkspaceView({ status: "creating" })])).toBe(false);
   expect(canRestore(backup, [sampleWorkspaceView({ task_id: "t2" })])).toBe(false);
+});
+
+it("tells backups of folders from those of tasks", () => {
+  expect(orphanOf(sampleBackup())).toBeNull();
+  expect(orphanOf(sampleBackup({ task_id: "orphan-left-behind" }))).toBe("left-behind");
 });
 
 it("names a folder by its end", () => {

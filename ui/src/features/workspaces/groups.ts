@@ -60,6 +60,11 @@ export function canRestore(backup: WorkspaceBackup, worktrees: readonly Workspac
   );
 }
 
+/** The folder that a backup was made of, when it belonged to no task. */
+export function orphanOf({ task_id: id }: WorkspaceBackup): string | null {
+  return id.startsWith("orphan-") ? id.slice("orphan-".length) : null;
+}
+
 /** The end of a path, which tells folders of one root apart. */
 export function folderName(path: string): string {
   const parts = path.split(/[/\\]/).filter(Boolean);

@@ -1,16 +1,16 @@
 /** The other tasks that a trouble is about, as links. */
 import { useTranslation } from "react-i18next";
-import { useOp } from "#ui/api/client.ts";
 import type { Task } from "#ui/api/generated.ts";
 import { useStates } from "#ui/app/useStates.ts";
 import { pausedPart } from "../details/subtasks.ts";
+import { useSubtasks } from "../details/useSubtasks.ts";
 import { TaskLink, TaskLinks } from "../TaskLink.tsx";
 import styles from "./NeedBanner.module.css";
 
 /** The part at which the sequence of a task's ordered parts came to a stop. */
 export function PausedPart({ task }: { task: Task }) {
   const states = useStates(task.project_id);
-  const parts = useOp("task_subtasks", { task_id: task.id }).data?.items ?? [];
+  const parts = useSubtasks(task).data?.items ?? [];
   const isClosed = ({ status }: Task) => states.get(status)?.kind === "terminal";
   const part = pausedPart(parts, task.error_annotation?.details, isClosed);
   if (!part) return null;

@@ -10,9 +10,9 @@ import {
 } from "lucide-react";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { useOp } from "#ui/api/client.ts";
 import type { ExecutionMode, Task, WorkflowView } from "#ui/api/generated.ts";
 import { kindOfState } from "#ui/app/stateKinds.ts";
+import { useStates } from "#ui/app/useStates.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
@@ -28,6 +28,7 @@ import { movesFrom, stateOf, workingAgent } from "../state.ts";
 import { TaskLink } from "../TaskLink.tsx";
 import { useAction, type Action } from "../useAction.ts";
 import { inOrder, isOrdered, moved } from "./subtasks.ts";
+import { useSubtasks } from "./useSubtasks.ts";
 import details from "./Details.module.css";
 import styles from "./Subtasks.module.css";
 
@@ -277,7 +278,7 @@ export function SubtaskList({
   const { t } = useTranslation();
   const action = useAction();
   const { total } = task.subtasks;
-  const answer = useOp("task_subtasks", { task_id: task.id }, { enabled: total > 0 });
+  const answer = useSubtasks(task);
   const parts = inOrder(answer.data?.items ?? []);
   const ordered = parts.filter(isOrdered);
   const { kept, move } = usePlaces(parts, action);
@@ -332,7 +333,12 @@ export function SubtaskList({
 /** How far the parts are, as a bar and in words. */
 export function PartsProgress({ task }: { task: Task }) {
   const { t } = useTranslation();
-  const { closed, total } = task.subtasks;
+  const states = useStates(task.project_id);
+  const parts = useSubtasks(task).data?.items;
+  const total = parts?.length ?? task.subtasks.total;
+  const closed = parts
+    ? parts.filter(({ status }) => states.get(status)?.kind === "terminal").length
+    : task.subtasks.closed;
   return (
     <>
       <span className={styles.progress} aria-hidden>

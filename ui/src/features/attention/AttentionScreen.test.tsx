@@ -1,0 +1,31 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it } from "vitest";
+// Loaded before the tests: as a chunk it may take longer than a test has.
+import "./AttentionScreen.tsx";
+import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { createSampleHost } from "#ui/test/sampleHost.ts";
+
+it("tells a hook before work from an agent's failure, and offers what needs no words", async () => {
+  const host = createSampleHost("troubles");
+  const { container } = openApp(host, "#/attention");
+  const list = await screen.findByRole("list", { name: "Attention" });
+  const rows = within(list).getAllByRole("listitem");
+  const row = (title: string) => rows.find(({ textContent }) => textContent?.includes(title));
+  const hook = row("A hook fails before work");
+  expect(hook?.textContent).toContain("A hook stopped the work before it began");
+  expect(hook?.textContent).toContain("$ scripts/check-licence  → 3");
+  expect(row("An agent fails")?.textContent).toContain("The agent failed");
+  expect(row("Its provider limits the agent")).toBeUndefined();
+  expect(await violationsIn(container)).toEqual([]);
+
+  const offered = within(hook ?? list).getAllByRole("button");
+  expect(offered.map(({ textContent }) => textContent)).toEqual([
+    "Run the hook again",
+    "Start over",
+  ]);
+  if (offered[0]) await userEvent.click(offered[0]);
+  await waitFor(() =>
+    expect(inputsOf(host, "task_action")).toMatchObject([{ task_id: "x1", verb: "retry_hook" }]),
+  );
+});
