@@ -167,7 +167,9 @@ function Editor({ projectId, state }: { projectId: string; state: WorkflowDraft 
     // Keys of the draft, whatever of it has the focus.
     // oxlint-disable-next-line jsx-a11y/no-static-element-interactions
     <div className={styles.editor} onKeyDown={onKeyDown}>
-      <SourceBanner projectId={projectId} view={state.view} />
+      <div className={styles.notice}>
+        <SourceBanner projectId={projectId} view={state.view} />
+      </div>
       <Toolbar
         projectId={projectId}
         state={state}
@@ -178,7 +180,9 @@ function Editor({ projectId, state }: { projectId: string; state: WorkflowDraft 
         }}
         readOnly={readOnly}
       />
-      <SaveTrouble projectId={projectId} state={state} />
+      <div className={styles.notice}>
+        <SaveTrouble projectId={projectId} state={state} />
+      </div>
       {view === "json" ? (
         <div className={styles.json}>
           <JsonView projectId={projectId} state={state} target={target} />
