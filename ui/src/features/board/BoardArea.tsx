@@ -75,8 +75,10 @@ function useCardKeys(onOpen: (number: number) => void) {
   const acting = useActing();
   const { model } = acting;
   return (event: KeyboardEvent): boolean => {
-    const id = cardOf(event.target);
-    const { drag } = model.state.getState();
+    const { drag, focused } = model.state.getState();
+    // The focus follows a frame after the key that moved it; the next key may be faster.
+    const at = cardOf(event.target);
+    const id = at !== null && focused !== null && model.find(focused) ? focused : at;
     if (drag?.mode === "keyboard") {
       if (event.key === "Escape") {
         putBack(model);

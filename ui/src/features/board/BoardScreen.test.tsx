@@ -1,4 +1,4 @@
-import { act, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
@@ -68,6 +68,16 @@ it("walks over the cards with arrows", async () => {
   await waitFor(() => expect(document.activeElement?.getAttribute("data-task")).toBe("t6"));
   await userEvent.keyboard("{ArrowRight}");
   await waitFor(() => expect(document.activeElement?.getAttribute("data-task")).toBe("t5"));
+});
+
+it("walks a card for each arrow, however fast they come", async () => {
+  await openBoard();
+  const first = await card(1);
+  act(() => first.focus());
+  act(() => {
+    for (const key of ["ArrowDown", "ArrowRight", "Enter"]) fireEvent.keyDown(first, { key });
+  });
+  await waitFor(() => expect(location.hash).toBe("#/board/p1?task=5"));
 });
 
 it("moves a card by keys, says where it is, and offers to take the start back", async () => {

@@ -117,6 +117,8 @@ export function createBoardModel(projectId: string): BoardModel {
       place.column.element?.scrollIntoView({ inline: "nearest", block: "nearest" });
       place.column.list?.scrollToIndex(place.column.items.indexOf(place.task));
       const give = (tries: number) => {
+        // The next key may already have led on.
+        if (state.getState().focused !== id) return;
         const cards = document.querySelectorAll<HTMLElement>("[data-task]");
         const card = [...cards].find((each) => each.dataset["task"] === id);
         if (card) card.focus({ preventScroll: true });
