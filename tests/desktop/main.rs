@@ -6,4 +6,6 @@ mod ends;
 mod newcomer;
 mod notices;
 mod opens;
+mod process;
+mod spaces;
 mod work;

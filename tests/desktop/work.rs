@@ -30,7 +30,13 @@ impl Work {
         window.call("task_create", json!({ "project_id": self.project_id, "title": title })).await
     }
 
-    /// Gives a task to the agent.
+    /// Names the agent as who is to work on a task, without starting it.
+    pub async fn assign(&self, window: &Window, task: &Value) -> Result<()> {
+        let assign = json!({ "task_id": task["id"], "role": "coder", "holder": self.agent_id });
+        window.call("task_assign", assign).await.map(drop)
+    }
+
+    /// Gives a task to the agent and starts it.
     pub async fn claim(&self, window: &Window, task: &Value) -> Result<()> {
         let claim = json!({ "task_id": task["id"], "agent_id": self.agent_id, "version": task["version"] });
         window.call("task_claim", claim).await.map(drop)

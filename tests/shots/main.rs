@@ -3,6 +3,7 @@
 //! `forge-shots FOLDER` writes one PNG a scene, theme and size. They are for eyes: nothing is compared.
 
 mod scenes;
+mod spaces;
 mod stage;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -44,6 +45,10 @@ async fn run() -> Result<usize> {
     }
     let demo = stage::ordinary(&window).await?;
     for scene in scenes::ordinary(&demo).iter().filter(|scene| wanted(scene)) {
+        taken += take(&window, &folder, scene).await?;
+    }
+    let spaces = spaces::stage(&window).await?;
+    for scene in spaces::scenes(&spaces).iter().filter(|scene| wanted(scene)) {
         taken += take(&window, &folder, scene).await?;
     }
     let extreme = stage::extreme(&window).await?;

@@ -16,16 +16,24 @@ pub struct Scene {
     pub name: String,
     address: String,
     keys: Vec<Vec<&'static str>>,
+    acts: Vec<&'static str>,
 }
 
 impl Scene {
-    fn at(name: &str, address: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), address: address.into(), keys: Vec::new() }
+    /// At an address.
+    pub fn at(name: &str, address: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), address: address.into(), keys: Vec::new(), acts: Vec::new() }
     }
 
     /// Pressed after the address is reached, one combination after the other.
     fn pressing(mut self, keys: &[&[&'static str]]) -> Self {
         self.keys = keys.iter().map(|combination| combination.to_vec()).collect();
+        self
+    }
+
+    /// Done on the page after that, one script after the other.
+    fn acting(mut self, scripts: &[&'static str]) -> Self {
+        self.acts = scripts.to_vec();
         self
     }
 
@@ -36,6 +44,8 @@ impl Scene {
             "const kept = JSON.parse(localStorage.getItem('forge.preferences') ?? '{\"version\":1}');
             kept.state = { ...kept.state, theme: arguments[0] };
             localStorage.setItem('forge.preferences', JSON.stringify(kept));
+            // What the scene before wrote is not this one's.
+            localStorage.removeItem('forge.drafts');
             location.hash = arguments[1]; location.reload();";
         window.page.execute(GO, &[theme.into(), self.address.clone().into()]).await?;
         tokio::time::sleep(SETTLE).await;
@@ -45,10 +55,36 @@ impl Scene {
             window.page.press(combination).await?;
             tokio::time::sleep(SETTLE).await;
         }
+        for script in &self.acts {
+            window.page.execute(script, &[]).await?;
+            tokio::time::sleep(SETTLE).await;
+        }
         Ok(())
     }
 }
 
+/// Opens the fourth state's form and empties its column.
+const BREAK_STATE: [&str; 2] = [
+    "document.querySelector(\"li[data-path='states[3]'] button[aria-expanded]\").click()",
+    "const field = document.querySelector(\"[data-path='states[3].column'] input\");
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, '');
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+    field.scrollIntoView({ block: 'center' });",
+];
+const SHOW_JSON: [&str; 2] = [
+    "document.querySelector('[role=radio][aria-label=JSON]').click()",
+    "document.querySelector('section[aria-label=Problems] li button').click()",
+];
+/// Writes a hook and tries it out.
+const TEST_HOOK: [&str; 3] = [
+    "[...document.querySelectorAll('button')].find((each) => each.textContent.includes('Add script')).click()",
+    "const field = document.querySelector(\"[data-path='before_work[0].command'] textarea\");
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(field,
+        'echo Looking for the licence\\necho no licence found >&2\\nexit 3');
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+    [...document.querySelectorAll('button')].find((each) => each.textContent.trim() === 'Test').click();",
+    "[...document.querySelectorAll('button')].find((each) => each.textContent.includes('Run test')).click()",
+];
 /// Before there is a project.
 pub fn empty() -> Vec<Scene> {
     vec![
@@ -66,6 +102,7 @@ pub fn ordinary(demo: &Ordinary) -> Vec<Scene> {
     let board = format!("#/board/{}", demo.project);
     let panel = |number: u32| format!("{board}?task={number}");
     let page = |number: u32| format!("#/task/{}/{number}", demo.project);
+    let process = |tab: &str| format!("#/settings/project/{}?tab={tab}", demo.project);
     let mut scenes = vec![
         Scene::at("board", board.clone()),
         Scene::at("board-palette", board.clone()).pressing(&[&["\u{E009}", "k"]]),
@@ -74,6 +111,13 @@ pub fn ordinary(demo: &Ordinary) -> Vec<Scene> {
         Scene::at("attention", "#/attention"),
         Scene::at("agents", "#/agents"),
         Scene::at("project-settings", format!("#/settings/project/{}", demo.project)),
+        Scene::at("workflow-graph", process("workflow")),
+        Scene::at("workflow-form", process("workflow&view=form")).acting(&BREAK_STATE),
+        Scene::at("workflow-json", process("workflow&view=form"))
+            .acting(&[BREAK_STATE.as_slice(), &SHOW_JSON].concat()),
+        Scene::at("hooks-test", process("hooks")).acting(&TEST_HOOK),
+        Scene::at("hooks", process("hooks")),
+        Scene::at("project-setup", process("setup")),
         Scene::at("task-missing", page(9_999)),
         Scene::at("panel-blocked", panel(demo.blocked)),
         Scene::at("panel-awaiting", panel(demo.awaiting)),

@@ -82,13 +82,15 @@ pub async fn extreme(window: &Window) -> Result<Extreme> {
     Ok(Extreme { project, long_title: 2, large: 1 })
 }
 
-async fn claim(window: &Window, task: &Value) -> Result<()> {
+/// Gives a task to the agent that holds its work.
+pub async fn claim(window: &Window, task: &Value) -> Result<()> {
     let agent = &task["roles"]["coder"]["id"];
     let claim = json!({ "task_id": task["id"], "agent_id": agent, "version": task["version"] });
     window.call("task_claim", claim).await.map(drop)
 }
 
-async fn reach(window: &Window, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<()> {
+/// Waits until a task is as wanted.
+pub async fn reach(window: &Window, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<()> {
     until(&format!("task {}", task["title"]), async || {
         let now = window.call("task_get", json!({ "task_id": task["id"] })).await?;
         Ok(wanted(&now).then_some(()))
@@ -96,6 +98,7 @@ async fn reach(window: &Window, task: &Value, wanted: impl Fn(&Value) -> bool) -
     .await
 }
 
-fn text(value: &Value, field: &str) -> Result<String> {
+/// A field that holds text.
+pub fn text(value: &Value, field: &str) -> Result<String> {
     value[field].as_str().map(str::to_owned).with_context(|| format!("no {field} in {value}"))
 }
