@@ -1,7 +1,7 @@
 //! The board under test: its cards and columns, dragged, and what it says when it refuses.
 
 use anyhow::Result;
-use forge_tests::{webdriver::Session, window::Window};
+use forge_tests::{patience::until, webdriver::Session, window::Window};
 use serde_json::json;
 
 use crate::work::{Work, text};
@@ -21,14 +21,42 @@ pub async fn drag_to(page: &Session, card: &str, column: &str) -> Result<()> {
     page.let_go().await
 }
 
-/// Drags a card over a column and holds it there; it is seen to be lifted.
+/// Drags a card over a column and holds it there; it is seen to be lifted, and the column to take it
+/// or to be closed to it.
 async fn hold_over(page: &Session, card: &str, column: &str) -> Result<()> {
-    page.drawn().await?;
-    let card = page.find(card).await?;
-    let column = page.find(&column_named(column)).await?;
-    let (from, to) = (page.rect(&card).await?.centre(), page.rect(&column).await?.centre());
+    let column = column_named(column);
+    let (from, to) = (page.place_of(card).await?.centre(), page.place_of(&column).await?.centre());
     page.take_up(from, to).await?;
-    page.find("[data-task][data-lifted]").await.map(drop)
+    page.find("[data-task][data-lifted]").await?;
+    page.find(&format!("{column}:is([data-target], [data-closed])")).await.map(drop)
+}
+
+#[tokio::test]
+async fn a_card_that_is_flicked_is_moved() -> Result<()> {
+    let window = Window::open().await?;
+    let outcome = flicked(&window).await;
+    window.end("flicked", outcome).await
+}
+
+async fn flicked(window: &Window) -> Result<()> {
+    let page = &window.page;
+    let work = Work::prepare(window, "true", &[]).await?;
+    let task = work.task(window, "Thrown").await?;
+    let from = page.place_of(&card_in("Todo", "Thrown")).await?.centre();
+    let to = page.place_of(&column_named("Backlog")).await?.centre();
+    page.flick(from, to).await?;
+    page.find(&card_in("Backlog", "Thrown")).await?;
+    page.wait_for_announcement("Moved task 1 to Backlog.").await?;
+    page.wait_gone("[data-lifted]").await?;
+    until("the engine's word", async || {
+        let now = window.call("task_get", json!({ "task_id": task["id"] })).await?;
+        Ok((now["status"] == "backlog").then_some(()))
+    })
+    .await?;
+
+    assert!(!page.has("article").await?, "a flick is no click");
+    page.click_on(&card_in("Backlog", "Thrown")).await?;
+    page.find("article[aria-label='Task 1: Thrown']").await.map(drop)
 }
 
 #[tokio::test]

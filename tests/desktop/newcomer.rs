@@ -35,15 +35,16 @@ async fn with_the_pointer(window: &Window) -> Result<()> {
     assert_eq!(page.find_all("[data-task]").await?.len(), 6, "every task of the demo has its card");
     window.keep_picture("newcomer-board").await?;
 
+    // Opened before the agent is asked, so that whatever appears has come while it was looked at.
+    page.click_on(&card_in("Todo", FRENCH)).await?;
+    page.find(&format!("article[aria-label='Task 1: {FRENCH}']")).await?;
+    assert!(!page.has("[role=log]").await?, "nothing is said before the agent starts");
+
     drag_to(page, &card_in("Todo", FRENCH), "In progress").await?;
     page.find(&card_in("In progress", FRENCH)).await?;
     page.named("button", "Undo").await?;
     window.keep_picture("newcomer-undo").await?;
 
-    // Opened before the agent starts, so that whatever appears has come while it was looked at.
-    page.click(&page.find(&card_in("In progress", FRENCH)).await?).await?;
-    page.find(&format!("article[aria-label='Task 1: {FRENCH}']")).await?;
-    assert!(!page.has("[role=log]").await?, "nothing is said before the agent starts");
     page.find_with_text("article [role=log]", "A language is one line").await?;
     page.find_with_text("article [role=log]", "French is in").await?;
     window.keep_picture("newcomer-conversation").await?;
@@ -106,10 +107,7 @@ async fn take_to_work(window: &Window) -> Result<()> {
     page.tab_into("[data-task]").await?;
     page.press(&[keys::HOME]).await?;
     page.wait_for_focus(&card_in("Todo", FRENCH)).await?;
-    for _ in 0..3 {
-        page.press(&[keys::DOWN]).await?;
-        page.drawn().await?;
-    }
+    page.press_each(&[keys::DOWN; 3]).await?;
     page.wait_for_focus(&card_in("Todo", DAYTIME)).await?;
 
     page.press(&[keys::SPACE]).await?;
@@ -131,13 +129,19 @@ async fn check_has_passed(page: &Session) -> Result<()> {
 
 /// Goes to a file of the diff, a step at a time.
 async fn show_file(page: &Session, file: &str, step: impl AsyncFn() -> Result<()>) -> Result<()> {
+    const SHOWN: &str =
+        "return [...document.querySelectorAll('article section[aria-label]')].map((s) => s.ariaLabel)";
     page.find("article section[aria-label*='/']").await?;
     for _ in 0..4 {
-        page.drawn().await?;
-        if page.has(&format!("article section[aria-label='{file}']")).await? {
+        let shown = page.execute(SHOWN, &[]).await?;
+        if shown.as_array().is_some_and(|names| names.iter().any(|name| name == file)) {
             return Ok(());
         }
         step().await?;
+        until(&format!("a file after {shown}"), async || {
+            Ok((page.execute(SHOWN, &[]).await? != shown).then_some(()))
+        })
+        .await?;
     }
     bail!("failed to reach {file} in the diff")
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     patience::until,
-    webdriver::{Element, Session, keys},
+    webdriver::{Element, Rect, Session, keys},
 };
 
 /// More stops of the Tab key than any screen has.
@@ -37,6 +37,19 @@ const NAMED: &str = r#"
         .filter(({ name }) => name.includes(wanted));
     found.sort((one, other) => one.name.length - other.name.length);
     return found[0]?.element ?? null;"#;
+
+/// Where the first element that matches is, as soon as it stands at one place for three frames.
+const PLACE: &str = r#"
+    const [selector, done] = arguments;
+    const look = (last, still) => {
+        const box = document.querySelector(selector)?.getBoundingClientRect();
+        if (!box) return done(null);
+        const now = { x: box.x, y: box.y, width: box.width, height: box.height };
+        const same = JSON.stringify(now) === JSON.stringify(last);
+        if (same && still === 2) return done(now);
+        requestAnimationFrame(() => look(now, same ? still + 1 : 0));
+    };
+    look(null, 0);"#;
 
 /// Texts of all elements that match, also in the shadow trees that the diff's viewer draws in.
 const EVERYWHERE: &str = r#"
@@ -70,6 +83,28 @@ impl Session {
         until(&format!("a click on the {role} {name:?}"), async || {
             // Between finding and clicking it may be drawn anew; then the new one is meant.
             Ok(self.click(&self.named(role, name).await?).await.ok())
+        })
+        .await
+    }
+
+    /// Clicks the first that matches, as soon as it can be clicked.
+    ///
+    /// # Errors
+    /// When it does not appear, or stays covered.
+    pub async fn click_on(&self, selector: &str) -> Result<()> {
+        until(&format!("a click on {selector}"), async || {
+            Ok(self.click(&self.find(selector).await?).await.ok())
+        })
+        .await
+    }
+
+    /// Where the first that matches is in the window, once it is there and moves no more.
+    ///
+    /// # Errors
+    /// When it does not appear.
+    pub async fn place_of(&self, selector: &str) -> Result<Rect> {
+        until(&format!("the place of {selector}"), async || {
+            Ok(serde_json::from_value(self.execute_async(PLACE, &[selector.into()]).await?)?)
         })
         .await
     }

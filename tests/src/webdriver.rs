@@ -206,7 +206,7 @@ impl Session {
         self.act(json!([{ "type": "key", "id": "keyboard", "actions": actions }])).await
     }
 
-    /// Drags with the pointer in small steps, as drag libraries want it.
+    /// Drags with the pointer in small steps, as a hand does.
     ///
     /// # Errors
     /// When the window does not answer.
@@ -230,6 +230,16 @@ impl Session {
         actions.extend((1..=STEPS).map(|step| at(f64::from(step) / f64::from(STEPS))));
         actions.push(json!({ "type": "pause", "duration": 50 }));
         self.point(&actions).await
+    }
+
+    /// Presses, moves once and releases, with no time between: as fast as no hand is.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn flick(&self, from: (f64, f64), to: (f64, f64)) -> Result<()> {
+        let at = |(x, y): (f64, f64)| json!({ "type": "pointerMove", "duration": 0, "x": x.round(), "y": y.round() });
+        let button = |kind: &str| json!({ "type": kind, "button": 0 });
+        self.point(&[at(from), button("pointerDown"), at(to), button("pointerUp")]).await
     }
 
     /// Releases the pointer where it is.
@@ -269,7 +279,7 @@ impl Session {
     /// Makes the page this large; the window around it grows with it.
     ///
     /// # Errors
-    /// When the window does not answer.
+    /// When the window does not answer, or never gets this large.
     pub async fn resize(&self, width: u32, height: u32) -> Result<()> {
         let outer = self.execute("return [outerWidth - innerWidth, outerHeight - innerHeight]", &[]).await?;
         let frame = |value: &Value| value.as_u64().unwrap_or_default();
@@ -277,16 +287,28 @@ impl Session {
             "width": u64::from(width) + frame(&outer[0]),
             "height": u64::from(height) + frame(&outer[1]),
         });
-        self.post("/window/rect", size).await.map(drop)
+        self.post("/window/rect", size).await?;
+        // The answer comes before the window manager has done it.
+        until(&format!("a page of {width} by {height}"), async || {
+            let now = self.execute("return [innerWidth, innerHeight]", &[]).await?;
+            Ok((now == json!([width, height])).then_some(()))
+        })
+        .await
     }
 
-    /// Waits until what the page holds now is also what a person sees: drawn, its effects run.
+    /// Waits until what the page holds now is also what a person sees: drawn, its effects run, what
+    /// fades or slides in at its place.
     ///
     /// # Errors
     /// When the window does not answer, or is hidden and so never draws.
     pub async fn drawn(&self) -> Result<()> {
+        // What takes longer than a second shows the time, and never comes to rest in that sense.
         const SCRIPT: &str = "const done = arguments[0];
-            requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));";
+            const passing = (animation) => animation.playState === 'running'
+                && animation.effect?.getComputedTiming().endTime <= 1000;
+            requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() =>
+                Promise.allSettled(document.getAnimations().filter(passing).map(({ finished }) => finished))
+                    .then(() => done()))));";
         self.execute_async(SCRIPT, &[]).await.map(drop)
     }
 
