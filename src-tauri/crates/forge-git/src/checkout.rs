@@ -3,61 +3,13 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use tokio_util::sync::CancellationToken;
-
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::lock::Turn;
-use crate::plain::{self, Settings};
 use crate::repo::Repo;
 
-const HOOK: &str = "post-checkout";
-
 impl Repo {
-    /// What the configuration says about checking out in this repository.
-    pub(crate) async fn checkout_settings(&self) -> Result<Settings, GitError> {
-        let listed = self.read().args(["config", "--list", "-z"]).ok().await?;
-        let mut settings = Settings::parse(&listed);
-        settings.plain = settings.plain && !self.has_attributes_outside().await?;
-        Ok(settings)
-    }
-
-    /// Fills a worktree that was just registered: by ourselves where git would do nothing but write files, else by
-    /// git.
-    pub(crate) async fn fill(
-        &self,
-        path: &Path,
-        admin: &Path,
-        settings: Settings,
-        tree: &Turn,
-    ) -> Result<(), GitError> {
-        if settings.plain {
-            let head = self.head(path).await?;
-            let (root, into, tree) = (path.to_owned(), admin.to_owned(), tree.clone());
-            // Who loses interest drops the guard; the turn is the thread's until it has seen that.
-            let stop = CancellationToken::new();
-            let guard = stop.clone().drop_guard();
-            let done = self.locally(move |local| {
-                let _turn = tree;
-                let (objects, tree) = local.plain_tree(&head)?;
-                match plain::check_out(objects, tree, &root, &into, &stop) {
-                    Ok(()) => Some(()),
-                    Err(why) => {
-                        tracing::debug!(path = %root.display(), %why, "left to git");
-                        None
-                    }
-                }
-            });
-            let done = done.await;
-            drop(guard);
-            if done.is_some() {
-                return Ok(());
-            }
-        }
-        self.check_out(path, admin, tree).await
-    }
-
     /// Puts index and tracked files where `HEAD` is, as `git worktree add` does it: filters, LFS, sparse checkout
     /// and attributes apply.
     pub(crate) async fn check_out(&self, path: &Path, admin: &Path, tree: &Turn) -> Result<(), GitError> {
@@ -71,12 +23,7 @@ impl Repo {
 
     /// Ends the time of being added, then tells the user's hook, as `git worktree add` does. What the hook
     /// answers changes nothing any more: the worktree is there.
-    pub(crate) async fn open_for_use(
-        &self,
-        path: &Path,
-        admin: &Path,
-        settings: Settings,
-    ) -> Result<(), GitError> {
+    pub(crate) async fn open_for_use(&self, path: &Path, admin: &Path) -> Result<(), GitError> {
         let locked = admin.join("locked");
         match std::fs::remove_file(&locked) {
             Err(e) if e.kind() != ErrorKind::NotFound => {
@@ -84,14 +31,11 @@ impl Repo {
             }
             _ => {}
         }
-        if !settings.hooks_elsewhere && !self.common_dir().join("hooks").join(HOOK).exists() {
-            return Ok(());
-        }
         let head = self.head(path).await?;
         let nothing = "0".repeat(head.len());
         let hook = self
             .at(path, Kind::User)
-            .args(["hook", "run", "--ignore-missing", HOOK, "--", &nothing, &head, "1"])
+            .args(["hook", "run", "--ignore-missing", "post-checkout", "--", &nothing, &head, "1"])
             .run()
             .await?;
         if hook.exit != Some(0) {

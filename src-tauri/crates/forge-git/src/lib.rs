@@ -28,7 +28,6 @@ mod local;
 mod lock;
 mod merge;
 mod object;
-mod plain;
 mod pool;
 mod program;
 mod rebase;

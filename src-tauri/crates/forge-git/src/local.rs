@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use git2::{Odb, Oid};
+use git2::Oid;
 
 use crate::object::{Commit, Objects};
 use crate::repo::{Repo, dot_git_target};
@@ -164,12 +164,6 @@ impl Local<'_> {
     pub(crate) fn is_ancestor(self, a: &str, b: &str) -> Option<bool> {
         let (a, b) = (self.resolve(a)??, self.resolve(b)??);
         Some(self.merge_base(&a, &b)? == a)
-    }
-
-    /// The store of objects and a commit's tree in it, when both are what git would use.
-    pub(crate) fn plain_tree(&self, commit: &str) -> Option<(&Odb<'static>, Oid)> {
-        let tree = self.tree_of(commit)?;
-        Some((self.objects.odb()?, Oid::from_str(&tree).ok()?))
     }
 
     /// `None` when parents or trees may be other ones than the commits say.

@@ -108,7 +108,7 @@ impl Repo {
             delete_later(room.leftover);
             match self.settle_in(&claimed, &path, &admin, list, &pool, keep, &tree).await {
                 Ok(()) => {
-                    self.open_for_use(&path, &admin, self.checkout_settings().await?).await?;
+                    self.open_for_use(&path, &admin).await?;
                     return Ok(true);
                 }
                 Err(error) => {

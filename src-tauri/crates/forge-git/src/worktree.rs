@@ -64,24 +64,13 @@ impl Repo {
         let tree = turn(&path, Purpose::Tree).await;
         let list = turn(self.common_dir(), Purpose::Worktrees).await;
         let Some(room) = self.make_room(spec, &path).await? else { return Ok(()) };
-        let register = async {
-            let admin = self.register(spec, &path, &room, &[&tree, &list]).await;
-            drop(list);
-            admin
-        };
-        let (admin, settings) = tokio::join!(register, self.checkout_settings());
-        let admin = admin?;
-        let filled = async {
-            let settings = settings?;
-            self.fill(&path, &admin, settings, &tree).await.map(|()| settings)
-        };
-        match filled.await {
-            Ok(settings) => self.open_for_use(&path, &admin, settings).await?,
-            Err(error) => {
-                self.give_up(&path).await?;
-                return Err(error);
-            }
+        let admin = self.register(spec, &path, &room, &[&tree, &list]).await?;
+        drop(list);
+        if let Err(error) = self.check_out(&path, &admin, &tree).await {
+            self.give_up(&path).await?;
+            return Err(error);
         }
+        self.open_for_use(&path, &admin).await?;
         match room.leftover {
             Some(leftover) => leftover.delete().await,
             None => Ok(()),

@@ -162,6 +162,9 @@ impl Repo {
             }
         };
         drop(guard);
+        while let Ok(step) = receive.try_recv() {
+            progress(step);
+        }
         let (mut report, links) = done;
         report.hidden = self.hide(worktree, &links).await?;
         Ok(report)
