@@ -154,7 +154,9 @@ async fn confirm(page: &Session) -> Result<()> {
     page.wait_gone("[role=alertdialog]").await
 }
 
+/// Goes elsewhere, once the window has gone to the new project's board by itself.
 async fn go(page: &Session, address: &str) -> Result<()> {
+    page.find("section[aria-label^='Todo,']").await?;
     page.execute("location.hash = arguments[0]", &[address.into()]).await.map(drop)
 }
 
