@@ -2,12 +2,14 @@
 //!
 //! The engine is a real `forge serve`, in a folder and an environment of its own.
 
+mod board;
 mod budgets;
 mod cli;
 mod events;
 mod forge;
 mod hooks;
 mod life;
+mod offers;
 mod refusals;
 mod routes;
 mod schedule;

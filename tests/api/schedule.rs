@@ -1,1 +1,325 @@
-//! Who starts when.
+//! Who starts when: places that no door passes, tasks that start by themselves, dependencies, and providers
+//! that ask to wait.
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::{
+    board::{Board, is, with},
+    forge::{script, text},
+};
+
+fn waits_for(reason: &'static str) -> impl Fn(&Value) -> bool {
+    move |task| task["waiting"]["reason"] == reason
+}
+
+async fn running(board: &Board) -> Result<u64> {
+    let agents = board.items("/agents").await?;
+    Ok(agents.iter().filter_map(|agent| agent["running"].as_u64()).sum())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_door_passes_the_cap_and_the_queue_has_its_order() -> Result<()> {
+    const TASKS: usize = 20;
+    let board = Board::new(json!({ "auto_approve": false, "max_concurrent": 50 })).await?;
+    board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 2 })).await?;
+    let go = board.sandbox.dir.path().join("go");
+    let wait = format!("wait-for {}", go.display());
+    let mut tasks = Vec::new();
+    for n in 0..TASKS {
+        // Two of each priority: the older one of them first.
+        let more = json!({ "title": format!("Task {n}"), "priority": n / 2 });
+        tasks.push(board.task(&[&wait, &format!("edit f{n} <<< \"x\"")], more).await?);
+    }
+    // All at once, through every door.
+    let asked = tasks.iter().enumerate().map(|(n, task)| {
+        let board = &board;
+        async move {
+            match n % 3 {
+                0 => board.claim(task).await,
+                1 => board.move_to(task, "in_progress").await,
+                _ => board.act(task, "move?wait=none", json!({ "to": "in_progress" })).await,
+            }
+        }
+    });
+    futures::future::try_join_all(asked).await?;
+    for task in &tasks {
+        board.server.until(task, |task| task["live"].is_object() || waits_for("agent_busy")(task)).await?;
+    }
+    assert_eq!(running(&board).await?, 2);
+    let live = async || -> Result<Vec<bool>> {
+        let mut live = Vec::new();
+        for task in &tasks {
+            live.push(board.get(task).await?["live"].is_object());
+        }
+        Ok(live)
+    };
+    let first = live().await?;
+    assert_eq!(first.iter().filter(|live| **live).count(), 2, "each other one waits: {first:?}");
+    // Another place, and the next in line takes it.
+    let next = (0..TASKS).rev().filter(|n| !first[*n]).map(|n| n / 2).max().context("none waits")?;
+    board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 3 })).await?;
+    loop {
+        let now = live().await?;
+        let started: Vec<usize> = (0..TASKS).filter(|n| now[*n] && !first[*n]).collect();
+        if let [n] = started[..] {
+            assert_eq!(n / 2, next, "the highest priority is first");
+            break;
+        }
+        assert!(started.is_empty(), "{started:?}");
+    }
+    std::fs::write(&go, "")?;
+    let mut most = 0;
+    for task in tasks.iter().rev() {
+        loop {
+            most = most.max(running(&board).await?);
+            if !board.runs(task).await?.is_empty() {
+                break;
+            }
+        }
+    }
+    assert!(most <= 3, "{most} ran at once");
+    let mut order = Vec::new();
+    for (n, task) in tasks.iter().enumerate().filter(|(n, _)| !first[*n]) {
+        let runs = board.runs(task).await?;
+        order.push((text(&runs[0], "started_at"), n / 2));
+    }
+    order.sort();
+    let priorities: Vec<usize> = order.iter().map(|(_, priority)| *priority).collect();
+    assert!(priorities.is_sorted_by(|a, b| a >= b), "{order:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_has_its_own_cap_and_nobody_has_to_queue() -> Result<()> {
+    let board = Board::new(json!({ "max_concurrent": 1 })).await?;
+    let config = board.items("/agents").await?[0]["config"].clone();
+    let other = board
+        .server
+        .post("/agents", json!({ "name": "Other", "adapter": "shell", "config": config }))
+        .await?;
+    let first = board.task(&["hang"], json!({})).await?;
+    board.claim(&first).await?;
+    board.server.until(&first, |task| task["live"].is_object()).await?;
+    let second = board.task(&["edit a <<< \"a\""], json!({})).await?;
+    let busy = json!({ "agent_id": other["id"] });
+    let (status, body) = board.refused(&second, "claim?queue=false", busy.clone()).await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "agent_busy"));
+    board.act(&second, "claim", busy).await?;
+    board.server.until(&second, waits_for("project_busy")).await?;
+    // It is another's now.
+    let (status, body) = board.refused(&second, "claim", json!({ "agent_id": board.agent })).await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "role_conflict"), "{body}");
+    let (status, body) = board.refused(&second, "claim", json!({ "agent_id": other["id"] })).await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "not_claimable"), "{body}");
+    board.act(&first, "actions/cancel", json!({})).await?;
+    board.server.until(&second, is("done")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tasks_start_by_themselves_when_they_may() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let settings = format!("/projects/{}/settings", board.project);
+    let low = board.task(&["edit low <<< \"x\""], json!({ "title": "Low" })).await?;
+    let high = board.task(&["edit high <<< \"x\""], json!({ "title": "High", "priority": 5 })).await?;
+    let after =
+        board.task(&["edit after <<< \"x\""], json!({ "title": "After", "depends_on": [low["id"]] })).await?;
+    let held = board.task(&["edit held <<< \"x\""], json!({ "title": "Held" })).await?;
+    board.act(&held, "actions/hold", json!({})).await?;
+    let nobodys = board.server.task(&board.project, json!({ "title": "Nobody's" })).await?;
+    let parked = board.task(&["edit parked <<< \"x\""], json!({ "title": "Parked" })).await?;
+    board.move_to(&parked, "backlog").await?;
+    board.patch(&settings, json!({ "auto_start": true })).await?;
+    // It says why it does not start, in the column that it stands in.
+    let waiting =
+        board.server.until(&after, |task| !task["waiting"].is_null() || task["status"] != "todo").await?;
+    assert_eq!(
+        (waiting["status"].as_str(), waiting["waiting"]["reason"].as_str()),
+        (Some("todo"), Some("dependency_open"))
+    );
+    assert_eq!(waiting["blocked_by"], json!([low["id"]]));
+    for task in [&high, &low, &after] {
+        board.server.until(task, is("done")).await?;
+        let history = board.history(task).await?;
+        assert_eq!(
+            (text(&history[0], "actor"), text(&history[0], "trigger")),
+            ("system:scheduler".into(), "start".into())
+        );
+    }
+    let started =
+        async |task: &Value| -> Result<String> { Ok(text(&board.runs(task).await?[0], "started_at")) };
+    assert!(started(&high).await? < started(&low).await?, "priority before age");
+    assert!(board.get(&after).await?["blocked_by"] == json!([]));
+    let events: Vec<Value> = board.items(&format!("/tasks/{}/transitions", text(&nobodys, "id"))).await?;
+    assert!(events.is_empty());
+    for (task, state) in [(&nobodys, "todo"), (&parked, "backlog")] {
+        let now = board.get(task).await?;
+        assert_eq!((now["status"].as_str(), &now["waiting"]), (Some(state), &Value::Null));
+    }
+    board.server.until(&held, waits_for("held")).await?;
+    board.act(&held, "actions/release", json!({})).await?;
+    board.server.until(&held, is("done")).await?;
+    // A paused agent, and the end of auto-start, show at once, too.
+    board.server.post(&format!("/agents/{}/pause", board.agent), json!({})).await?;
+    let late = board.task(&["edit late <<< \"x\""], json!({ "title": "Late" })).await?;
+    board.server.until(&late, waits_for("paused")).await?;
+    board.patch(&settings, json!({ "auto_start": false })).await?;
+    board.server.until(&late, |task| task["waiting"].is_null()).await?;
+    board.server.post(&format!("/agents/{}/resume", board.agent), json!({})).await?;
+    board.patch(&settings, json!({ "auto_start": true })).await?;
+    board.server.until(&late, is("done")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dependencies_hold_agents_not_people() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let first = board.task(&["edit first <<< \"x\""], json!({ "title": "First" })).await?;
+    let second = board
+        .task(&["edit second <<< \"x\""], json!({ "title": "Second", "depends_on": [first["id"]] }))
+        .await?;
+    let (status, body) = board.refused(&second, "claim", json!({ "agent_id": board.agent })).await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "dependency_open"));
+    let (status, body) = board
+        .refuse(&format!("/tasks/{}/dependencies", text(&first, "id")), json!({ "depends_on": second["id"] }))
+        .await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "dependency_cycle"));
+    assert_eq!(body["details"]["cycle"], json!([second["id"], first["id"]]));
+    assert!(text(&body, "message").contains("#1 waits for #2, which waits for #1"), "{body}");
+    // A parent's prerequisite that waits for one of its parts.
+    let parent = board.task(&[], json!({ "title": "Parent", "depends_on": [first["id"]] })).await?;
+    let new = json!({ "title": "Part", "parent_id": parent["id"], "execution_mode": "ordered_turn" });
+    let part = board.server.task(&board.project, new).await?;
+    let (status, body) = board
+        .refuse(&format!("/tasks/{}/dependencies", text(&first, "id")), json!({ "depends_on": part["id"] }))
+        .await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "dependency_cycle"), "{body}");
+    // One that others need stays.
+    let path = format!("/tasks/{}", text(&first, "id"));
+    let (status, body) = crate::forge::refused(board.server.request(reqwest::Method::DELETE, &path)).await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "in_use"), "{body}");
+    // A person's hand goes before.
+    board.move_to(&second, "in_progress").await?;
+    board.server.until(&second, is("done")).await?;
+    // A claim that queued while the dependency came up waits for it.
+    let blocker = board.task(&["hang"], json!({ "title": "Blocker" })).await?;
+    board.claim(&blocker).await?;
+    let queued = board.task(&["edit queued <<< \"x\""], json!({ "title": "Queued" })).await?;
+    board.claim(&queued).await?;
+    board.server.until(&queued, waits_for("agent_busy")).await?;
+    board
+        .server
+        .post(&format!("/tasks/{}/dependencies", text(&queued, "id")), json!({ "depends_on": first["id"] }))
+        .await?;
+    board.act(&blocker, "actions/cancel", json!({})).await?;
+    board.server.until(&queued, waits_for("dependency_open")).await?;
+    board.claim(&first).await?;
+    board.server.until(&queued, is("done")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_prerequisite_blocks_what_waits_for_it() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 2 })).await?;
+    let first = board.task(&[], json!({ "title": "First" })).await?;
+    let waiting =
+        board.task(&["edit a <<< \"x\""], json!({ "title": "Waiting", "depends_on": [first["id"]] })).await?;
+    let at_work = board
+        .task(&["edit half <<< \"half\"", "hang"], json!({ "title": "At work", "depends_on": [first["id"]] }))
+        .await?;
+    board.move_to(&at_work, "in_progress").await?;
+    board.server.until(&at_work, |task| task["live"].is_object()).await?;
+    board.act(&first, "actions/cancel", json!({})).await?;
+    for task in [&waiting, &at_work] {
+        let blocked = board.server.until(task, is("blocked")).await?;
+        assert_eq!(blocked["error_annotation"]["type"], "dependency_cancelled");
+        assert_eq!(blocked["error_annotation"]["details"]["prerequisite"], first["id"]);
+        assert!(text(&blocked["error_annotation"], "message").contains("#1 First"));
+        assert!(blocked["live"].is_null());
+    }
+    // Whoever starts over knows, and is not held up by it again.
+    let restarted = board.act(&waiting, "actions/restart", json!({})).await?;
+    assert_eq!(
+        (restarted["task"]["status"].as_str(), &restarted["task"]["depends_on"]),
+        (Some("todo"), &json!([]))
+    );
+    board.claim(&waiting).await?;
+    board.server.until(&waiting, is("done")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_asks_to_wait_is_waited_for() -> Result<()> {
+    let mut board = Board::new(json!({})).await?;
+    let limited =
+        format!("{}\n```forge-script attempt=2\nedit a <<< \"a\"\n```", script(&["rate-limit 2500"]));
+    let task = board.task(&[], json!({ "description": limited })).await?;
+    let other = board.task(&["edit b <<< \"b\""], json!({ "title": "Other" })).await?;
+    board.claim(&task).await?;
+    let waiting = board.server.until(&task, waits_for("rate_limited")).await?;
+    assert_eq!(waiting["status"], "in_progress");
+    let until = text(&waiting["waiting"], "until");
+    assert!(!until.is_empty());
+    assert_eq!(waiting["budgets"]["execution"], json!({ "used": 0, "limit": 2 }), "it spends nothing");
+    let (status, _) = board.refused(&other, "claim?queue=false", json!({ "agent_id": board.agent })).await?;
+    assert_eq!(status, 409);
+    board.claim(&other).await?;
+    let also = board.server.until(&other, |task| !task["waiting"].is_null()).await?;
+    assert_eq!(
+        (also["waiting"]["reason"].as_str(), text(&also["waiting"], "until")),
+        (Some("rate_limited"), until.clone()),
+        "the limit is the agent's"
+    );
+    for task in [&task, &other] {
+        let done = board.server.until(task, is("done")).await?;
+        assert_eq!(done["budgets"]["execution"]["used"], 0);
+    }
+    let runs = board.runs(&task).await?;
+    assert_eq!((runs.len(), runs[0]["error"]["code"].as_str()), (2, Some("rate_limited")));
+    assert!(text(&runs[1], "started_at") >= until, "not before its time");
+    assert!(text(&board.runs(&other).await?[0], "started_at") >= until);
+
+    // A longer one outlives the program; a person may cut it short, hold it, or give up.
+    let hour =
+        format!("{}\n```forge-script attempt=2\nedit c <<< \"c\"\n```", script(&["rate-limit 3600000"]));
+    let task = board.task(&[], json!({ "title": "Long", "description": hour })).await?;
+    let queued = board.task(&["edit d <<< \"d\""], json!({ "title": "Queued" })).await?;
+    board.claim(&task).await?;
+    let before = board.server.until(&task, waits_for("rate_limited")).await?;
+    board.claim(&queued).await?;
+    board.server.until(&queued, waits_for("rate_limited")).await?;
+    board.server.terminate().await?;
+    board.server = board.sandbox.serve()?;
+    let after = board.server.until(&task, waits_for("rate_limited")).await?;
+    assert_eq!(after["waiting"]["until"], before["waiting"]["until"]);
+    let verbs: Vec<String> =
+        after["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect();
+    assert_eq!(verbs, ["retry", "hold", "cancel"]);
+    board.act(&queued, "actions/cancel", json!({})).await?;
+    board.act(&task, "actions/hold", json!({})).await?;
+    board.server.until(&task, waits_for("held")).await?;
+    board.act(&task, "actions/release", json!({})).await?;
+    board.server.until(&task, waits_for("rate_limited")).await?;
+    board.act(&task, "actions/retry", json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_page_shows_what_each_task_waits_for() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let first = board.task(&[], json!({ "title": "First" })).await?;
+    let done = board.task(&[], json!({ "title": "Done" })).await?;
+    board.move_to(&done, "done").await?;
+    let more = with(json!({ "title": "Last" }), &json!({ "depends_on": [first["id"], done["id"]] }));
+    let last = board.task(&[], more).await?;
+    let page = board.items(&format!("/projects/{}/tasks?limit=50", board.project)).await?;
+    let shown = page.iter().find(|task| task["id"] == last["id"]).context("not shown")?;
+    let mut both = vec![text(&first, "id"), text(&done, "id")];
+    both.sort();
+    assert_eq!(shown["depends_on"], json!(both));
+    assert_eq!(shown["blocked_by"], json!([first["id"]]));
+    Ok(())
+}

@@ -5,71 +5,16 @@ use anyhow::{Context as _, Result};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Sandbox, Server, refused, script, text};
+use crate::{
+    board::{Board, is, with},
+    forge::{refused, script, text},
+};
 
-struct Board {
-    sandbox: Sandbox,
-    server: Server,
-    project: String,
-    agent: String,
-}
-
-impl Board {
-    async fn new(settings: Value) -> Result<Self> {
-        let sandbox = Sandbox::new()?;
-        let server = sandbox.serve()?;
-        let mut all = json!({ "auto_approve": true, "shell": ["sh", "-c"] });
-        all.as_object_mut().context("an object")?.extend(settings.as_object().cloned().unwrap_or_default());
-        let (project, agent) = server.project(&sandbox, all).await?;
-        Ok(Self { sandbox, server, project, agent })
-    }
-
-    async fn parent(&self, lines: &[&str]) -> Result<Value> {
-        let new = json!({ "title": "Whole", "description": script(lines), "roles": { "coder": self.agent } });
-        self.server.task(&self.project, new).await
-    }
-
-    async fn part(&self, parent: &Value, title: &str, lines: &[&str], more: Value) -> Result<Value> {
-        let description = script(lines);
-        let mut new = json!({
-            "title": title, "description": description, "parent_id": parent["id"], "execution_mode": "ordered_turn",
-        });
-        new.as_object_mut().context("an object")?.extend(more.as_object().cloned().unwrap_or_default());
-        self.server.task(&self.project, new).await
-    }
-
-    async fn claim(&self, task: &Value) -> Result<Value> {
-        let id = text(task, "id");
-        let now = self.server.get(&format!("/tasks/{id}")).await?;
-        let claim = json!({ "agent_id": self.agent, "version": now["version"] });
-        self.server.post(&format!("/tasks/{id}/claim"), claim).await
-    }
-
-    async fn refuse(&self, path: &str, body: Value) -> Result<(u16, Value)> {
-        refused(self.server.request(Method::POST, path).json(&body)).await
-    }
-
-    async fn move_to(&self, task: &Value, to: &str) -> Result<Value> {
-        let id = text(task, "id");
-        let now = self.server.get(&format!("/tasks/{id}")).await?;
-        let body = json!({ "to": to, "version": now["version"] });
-        self.server.post(&format!("/tasks/{id}/transition"), body).await
-    }
-
-    async fn moves(&self, task: &Value) -> Result<Vec<String>> {
-        let page = self.server.get(&format!("/tasks/{}/transitions", text(task, "id"))).await?;
-        let items = page["items"].as_array().context("no items")?;
-        Ok(items.iter().map(|row| format!("{}>{}", text(row, "from"), text(row, "to"))).collect())
-    }
-
-    async fn runs(&self, task: &Value) -> Result<Vec<Value>> {
-        let page = self.server.get(&format!("/tasks/{}/executions", text(task, "id"))).await?;
-        Ok(page["items"].as_array().context("no items")?.clone())
-    }
-}
-
-fn is(state: &'static str) -> impl Fn(&Value) -> bool {
-    move |task| task["status"] == state
+async fn ordered(board: &Board, parent: &Value, title: &str, lines: &[&str], more: Value) -> Result<Value> {
+    let new = json!({
+        "title": title, "description": script(lines), "parent_id": parent["id"], "execution_mode": "ordered_turn",
+    });
+    board.server.task(&board.project, with(new, &more)).await
 }
 
 fn kind(task: &Value) -> &str {
@@ -79,18 +24,19 @@ fn kind(task: &Value) -> &str {
 #[tokio::test(flavor = "multi_thread")]
 async fn ordered_parts_run_one_after_the_other_after_the_parents_own_turn() -> Result<()> {
     let board = Board::new(json!({ "review_config": { "ci_steps": ["test -f a && test -f b"] } })).await?;
-    let parent = board.parent(&["edit own.txt <<< \"own\\n\""]).await?;
+    let parent = board.task(&["edit own.txt <<< \"own\\n\""], json!({})).await?;
     // Made in one order, worked on in the other.
-    let second = board
-        .part(
-            &parent,
-            "Second",
-            &["edit b <<< \"b\\n\"", "commit by the agent"],
-            json!({ "subtask_order": 7 }),
-        )
-        .await?;
-    let first = board.part(&parent, "First", &["edit a <<< \"a\\n\""], json!({ "subtask_order": 3 })).await?;
-    let last = board.part(&parent, "Last", &["say nothing to do"], json!({})).await?;
+    let second = ordered(
+        &board,
+        &parent,
+        "Second",
+        &["edit b <<< \"b\\n\"", "commit by the agent"],
+        json!({ "subtask_order": 7 }),
+    )
+    .await?;
+    let first =
+        ordered(&board, &parent, "First", &["edit a <<< \"a\\n\""], json!({ "subtask_order": 3 })).await?;
+    let last = ordered(&board, &parent, "Last", &["say nothing to do"], json!({})).await?;
     assert_eq!(last["subtask_order"], 8, "after the last");
     let now = board.server.get(&format!("/tasks/{}", text(&parent, "id"))).await?;
     assert_eq!(now["subtasks"], json!({ "closed": 0, "total": 3 }));
@@ -152,14 +98,14 @@ async fn ordered_parts_run_one_after_the_other_after_the_parents_own_turn() -> R
 async fn what_makes_no_part_is_refused() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let path = format!("/projects/{}/tasks", board.project);
-    let parent = board.parent(&["hang"]).await?;
-    let part = board.part(&parent, "Part", &[], json!({})).await?;
+    let parent = board.task(&["hang"], json!({})).await?;
+    let part = ordered(&board, &parent, "Part", &[], json!({})).await?;
     let finding = async |new: Value| -> Result<String> {
         let (status, body) = board.refuse(&path, new).await?;
         assert_eq!(status, 400, "{body}");
         Ok(text(&body["details"]["findings"][0], "path"))
     };
-    let closed = board.parent(&[]).await?;
+    let closed = board.task(&[], json!({})).await?;
     board.move_to(&closed, "cancelled").await?;
     let reviewed = board.server.task(&board.project, json!({ "title": "By hand" })).await?;
     board.move_to(&reviewed, "blocked").await?;
@@ -197,8 +143,9 @@ async fn what_makes_no_part_is_refused() -> Result<()> {
 async fn an_ordered_part_is_its_parents_business() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let go = board.sandbox.dir.path().join("go");
-    let parent = board.parent(&[&format!("wait-for {}", go.display()), "edit own <<< \"own\""]).await?;
-    let part = board.part(&parent, "Part", &["edit a <<< \"a\""], json!({})).await?;
+    let parent =
+        board.task(&[&format!("wait-for {}", go.display()), "edit own <<< \"own\""], json!({})).await?;
+    let part = ordered(&board, &parent, "Part", &["edit a <<< \"a\""], json!({})).await?;
     let id = text(&part, "id");
     let claim = json!({ "agent_id": board.agent, "version": part["version"] });
     let (status, body) = board.refuse(&format!("/tasks/{id}/claim"), claim).await?;
@@ -215,7 +162,7 @@ async fn an_ordered_part_is_its_parents_business() -> Result<()> {
         .await?;
     assert_eq!((status, text(&body, "code").as_str()), (409, "SUBTASK_MANAGED_BY_PARENT"), "{body}");
     // A person may close one by hand; the others still run.
-    let second = board.part(&parent, "Second", &["edit b <<< \"b\""], json!({})).await?;
+    let second = ordered(&board, &parent, "Second", &["edit b <<< \"b\""], json!({})).await?;
     board.move_to(&part, "cancelled").await?;
     board.claim(&parent).await?;
     board.server.until(&parent, |task| task["live"].is_object()).await?;
@@ -236,9 +183,9 @@ async fn an_ordered_part_is_its_parents_business() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn closing_the_part_whose_turn_it_is_lets_the_sequence_go_on() -> Result<()> {
     let board = Board::new(json!({})).await?;
-    let parent = board.parent(&["edit own <<< \"own\""]).await?;
-    let stuck = board.part(&parent, "Stuck", &["edit half <<< \"half\"", "hang"], json!({})).await?;
-    let next = board.part(&parent, "Next", &["edit b <<< \"b\""], json!({})).await?;
+    let parent = board.task(&["edit own <<< \"own\""], json!({})).await?;
+    let stuck = ordered(&board, &parent, "Stuck", &["edit half <<< \"half\"", "hang"], json!({})).await?;
+    let next = ordered(&board, &parent, "Next", &["edit b <<< \"b\""], json!({})).await?;
     board.claim(&parent).await?;
     board.server.until(&stuck, is("in_progress")).await?;
     let half = |task: &Value| std::path::Path::new(&text(&task["workspace"], "path")).join("half").exists();
@@ -255,8 +202,8 @@ async fn closing_the_part_whose_turn_it_is_lets_the_sequence_go_on() -> Result<(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crash_in_a_turn_repeats_that_turn_within_the_parents_budget() -> Result<()> {
     let board = Board::new(json!({})).await?;
-    let parent = board.parent(&["edit own <<< \"own\""]).await?;
-    let first = board.part(&parent, "First", &["edit a <<< \"a\""], json!({})).await?;
+    let parent = board.task(&["edit own <<< \"own\""], json!({})).await?;
+    let first = ordered(&board, &parent, "First", &["edit a <<< \"a\""], json!({})).await?;
     let crashing = format!(
         "{}\n{}",
         script(&["append c <<< \"x\"", "commit c", "fail 3"]),
@@ -277,7 +224,7 @@ async fn a_crash_in_a_turn_repeats_that_turn_within_the_parents_budget() -> Resu
     assert_eq!(done["status"], "done");
 
     // Without budget the parent blocks, the part is open again, and the retry is its turn.
-    let mut parent = board.parent(&["edit own2 <<< \"own\""]).await?;
+    let mut parent = board.task(&["edit own2 <<< \"own\""], json!({})).await?;
     let change =
         json!({ "task_state_config": { "retry_budgets": { "execution": 0 } }, "version": parent["version"] });
     parent = crate::forge::good(
@@ -321,16 +268,9 @@ async fn a_tree_that_cannot_be_committed_pauses_the_sequence() -> Result<()> {
         ("hooks", vec!["edit no.txt <<< \"no\""], "hooks refuse"),
     ] {
         if what == "hooks" {
-            use std::os::unix::fs::PermissionsExt as _;
-            let hook = board.sandbox.repo.path().join(".git/hooks/pre-commit");
-            std::fs::create_dir_all(hook.parent().context("no folder")?)?;
-            std::fs::write(
-                &hook,
-                "#!/bin/sh\nif git diff --cached --name-only | grep -q no.txt; then echo never; exit 1; fi\n",
-            )?;
-            std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))?;
+            board.forbid_to_commit("no.txt")?;
         }
-        let parent = board.parent(&[&format!("edit own-{what} <<< \"own\"")]).await?;
+        let parent = board.task(&[&format!("edit own-{what} <<< \"own\"")], json!({})).await?;
         let mended = format!(
             "{}\n```forge-script attempt=3\nrun rm -f m no.txt\nedit ok-{what} <<< \"ok\"\n```",
             script(&lines)
@@ -339,7 +279,7 @@ async fn a_tree_that_cannot_be_committed_pauses_the_sequence() -> Result<()> {
             "title": "Part", "description": mended, "parent_id": parent["id"], "execution_mode": "ordered_turn",
         })).await?;
         let later =
-            board.part(&parent, "Later", &[&format!("edit later-{what} <<< \"x\"")], json!({})).await?;
+            ordered(&board, &parent, "Later", &[&format!("edit later-{what} <<< \"x\"")], json!({})).await?;
         board.claim(&parent).await?;
         let blocked = board.server.until(&parent, is("blocked")).await?;
         let annotation = &blocked["error_annotation"];
@@ -364,8 +304,8 @@ async fn a_tree_that_cannot_be_committed_pauses_the_sequence() -> Result<()> {
 async fn the_parents_end_ends_its_ordered_parts_and_no_others() -> Result<()> {
     let board = Board::new(json!({})).await?;
     for (to, expected) in [("done", "done"), ("cancelled", "cancelled")] {
-        let parent = board.parent(&[]).await?;
-        let part = board.part(&parent, "Part", &[], json!({})).await?;
+        let parent = board.task(&[], json!({})).await?;
+        let part = ordered(&board, &parent, "Part", &[], json!({})).await?;
         let independent =
             board.server.task(&board.project, json!({ "title": "Own", "parent_id": parent["id"] })).await?;
         board.move_to(&parent, to).await?;

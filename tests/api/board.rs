@@ -1,0 +1,120 @@
+//! A project on a running `forge serve`, and what tests ask of it again and again.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use anyhow::{Context as _, Result};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::forge::{Sandbox, Server, good, refused, script, text};
+
+pub struct Board {
+    pub sandbox: Sandbox,
+    pub server: Server,
+    pub project: String,
+    pub agent: String,
+}
+
+/// One object on top of another.
+pub fn with(mut base: Value, more: &Value) -> Value {
+    if let (Some(base), Some(more)) = (base.as_object_mut(), more.as_object()) {
+        base.extend(more.clone());
+    }
+    base
+}
+
+pub fn is(state: &'static str) -> impl Fn(&Value) -> bool {
+    move |task| task["status"] == state
+}
+
+impl Board {
+    pub async fn new(settings: Value) -> Result<Self> {
+        let sandbox = Sandbox::new()?;
+        let server = sandbox.serve()?;
+        let all = with(json!({ "auto_approve": true, "shell": ["sh", "-c"] }), &settings);
+        let (project, agent) = server.project(&sandbox, all).await?;
+        Ok(Self { sandbox, server, project, agent })
+    }
+
+    /// Another project on the same repository.
+    pub async fn project(&self, name: &str, settings: Value, more: Value) -> Result<String> {
+        let all = with(json!({ "auto_approve": true, "shell": ["sh", "-c"] }), &settings);
+        let new = json!({ "name": name, "repo_path": self.sandbox.repo.path(), "settings": all });
+        Ok(text(&self.server.post("/projects", with(new, &more)).await?, "id"))
+    }
+
+    /// A task for the agent, which does what these lines say.
+    pub async fn task(&self, lines: &[&str], more: Value) -> Result<Value> {
+        let new = json!({ "title": "Do it", "description": script(lines), "roles": { "coder": self.agent } });
+        self.server.task(&self.project, with(new, &more)).await
+    }
+
+    pub async fn get(&self, task: &Value) -> Result<Value> {
+        self.server.get(&format!("/tasks/{}", text(task, "id"))).await
+    }
+
+    pub async fn patch(&self, path: &str, body: Value) -> Result<Value> {
+        good(self.server.request(Method::PATCH, path).json(&body).send().await?).await
+    }
+
+    /// A post about a task at its present version.
+    pub async fn act(&self, task: &Value, path: &str, body: Value) -> Result<Value> {
+        for _ in 0..20 {
+            let now = self.get(task).await?;
+            let body = with(body.clone(), &json!({ "version": now["version"] }));
+            let path = format!("/tasks/{}/{path}", text(task, "id"));
+            let answer = self.server.request(Method::POST, &path).json(&body).send().await?;
+            if answer.status().as_u16() != 409 {
+                return good(answer).await;
+            }
+            let refusal: Value = answer.json().await?;
+            anyhow::ensure!(refusal["code"] == "version_conflict", "{path}: {refusal:#}");
+        }
+        anyhow::bail!("its version never stood still")
+    }
+
+    pub async fn claim(&self, task: &Value) -> Result<Value> {
+        self.act(task, "claim", json!({ "agent_id": self.agent })).await
+    }
+
+    pub async fn move_to(&self, task: &Value, to: &str) -> Result<Value> {
+        self.act(task, "transition?wait=none", json!({ "to": to })).await
+    }
+
+    pub async fn refuse(&self, path: &str, body: Value) -> Result<(u16, Value)> {
+        refused(self.server.request(Method::POST, path).json(&body)).await
+    }
+
+    /// A refused post about a task at its present version: status and code.
+    pub async fn refused(&self, task: &Value, path: &str, body: Value) -> Result<(u16, Value)> {
+        let now = self.get(task).await?;
+        let body = with(body, &json!({ "version": now["version"] }));
+        self.refuse(&format!("/tasks/{}/{path}", text(task, "id")), body).await
+    }
+
+    pub async fn items(&self, path: &str) -> Result<Vec<Value>> {
+        Ok(self.server.get(path).await?["items"].as_array().context("no items")?.clone())
+    }
+
+    pub async fn history(&self, task: &Value) -> Result<Vec<Value>> {
+        self.items(&format!("/tasks/{}/transitions", text(task, "id"))).await
+    }
+
+    pub async fn moves(&self, task: &Value) -> Result<Vec<String>> {
+        let rows = self.history(task).await?;
+        Ok(rows.iter().map(|row| format!("{}>{}", text(row, "from"), text(row, "to"))).collect())
+    }
+
+    pub async fn runs(&self, task: &Value) -> Result<Vec<Value>> {
+        self.items(&format!("/tasks/{}/executions", text(task, "id"))).await
+    }
+
+    /// Refuses every commit that holds a file of this name.
+    pub fn forbid_to_commit(&self, file: &str) -> Result<()> {
+        let hook = self.sandbox.repo.path().join(".git/hooks/pre-commit");
+        std::fs::create_dir_all(hook.parent().context("no folder")?)?;
+        let line = format!("git diff --cached --name-only | grep -q {file}");
+        std::fs::write(&hook, format!("#!/bin/sh\nif {line}; then echo never; exit 1; fi\n"))?;
+        Ok(std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))?)
+    }
+}
