@@ -168,7 +168,7 @@ async fn troubles_that_others_bring_about() -> Result<()> {
         assert_eq!(offered(&task), ["restart", "hold", "cancel"]);
         take(&board, &task, verb, "").await?;
     }
-    let config = json!({ "command": "/no/such/program" });
+    let config = json!({ "command": "/no/such/program", "args": ["x"] });
     let nobody = board
         .server
         .post("/agents", json!({ "name": "nobody", "adapter": "shell", "config": config }))
@@ -229,7 +229,8 @@ async fn a_task_that_nobody_acts_on_goes_to_a_person() -> Result<()> {
         take(&board, &task, &verb, trouble.retried).await?;
     }
     // People in the middle of their work are not disturbed.
-    let mine = board.server.task(&project, json!({ "title": "Mine" })).await?;
+    let quiet = board.project("quiet", json!({ "auto_approve": false }), json!({})).await?;
+    let mine = board.server.task(&quiet, json!({ "title": "Mine" })).await?;
     board.move_to(&mine, "in_progress").await?;
     board.move_to(&mine, "review").await?;
     board.server.until(&mine, |task| task["review"]["status"] == "awaiting_human").await?;

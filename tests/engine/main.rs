@@ -2,4 +2,5 @@
 
 mod checkout;
 mod paths;
+mod properties;
 mod refusals;
