@@ -3,6 +3,7 @@
 
 mod given_up;
 mod story;
+mod turns;
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,149 @@
+//! A task with ordered subtasks whose provider asks to wait first: whatever kills Forge on the way, each part
+//! has its turn, its work is committed once, and the wait spends nothing.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::{Repository, fault};
+use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const OWN: &str =
+    "```forge-script\nrate-limit 300\n```\n```forge-script attempt=2\nedit own <<< \"own\\n\"\n```";
+const FIRST: &str = "```forge-script\nedit a <<< \"a\\n\"\nrun git add a && git commit -qm mine || true\nedit b <<< \"b\\n\"\n```";
+const SECOND: &str = "```forge-script\nedit c <<< \"c\\n\"\n```";
+
+struct Sequence {
+    dir: TempDir,
+    repo: Repository,
+    server: Served,
+}
+
+fn id(value: &Value) -> Result<String> {
+    Ok(value["id"].as_str().with_context(|| format!("no id in {value}"))?.to_owned())
+}
+
+impl Sequence {
+    fn up(env: Vec<(String, String)>) -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
+        let server = Serve { program: "forge-faulty", data: dir.path().join("data"), env }.start()?;
+        Ok(Self { dir, repo, server })
+    }
+
+    /// Everything that is made before the claim, which no kill disturbs.
+    async fn make(&self) -> Result<Value> {
+        let agent = self.server.post("/agents", scripted_agent("scripted")?).await?;
+        let settings = json!({ "auto_approve": true, "shell": ["sh", "-c"] });
+        let new = json!({ "name": "sample", "repo_path": self.repo.path(), "settings": settings });
+        let path = format!("/projects/{}/tasks", id(&self.server.post("/projects", new).await?)?);
+        let whole = json!({ "title": "Whole", "description": OWN, "roles": { "coder": agent["id"] } });
+        let parent = self.server.post(&path, whole).await?;
+        for (title, description) in [("First", FIRST), ("Second", SECOND)] {
+            let part = json!({
+                "title": title, "description": description, "parent_id": parent["id"], "execution_mode": "ordered_turn",
+            });
+            self.server.post(&path, part).await?;
+        }
+        let claim = json!({ "agent_id": agent["id"], "version": parent["version"] });
+        // The kill may come before, while or after it answers.
+        let _ = self.server.post(&format!("/tasks/{}/claim", id(&parent)?), claim).await;
+        Ok(parent)
+    }
+
+    async fn arrive(&self, parent: &Value) -> Result<()> {
+        let over = |task: &Value| {
+            let cleaned = task["workspace"]["status"] == "cleaned";
+            (task["status"] == "done" && cleaned) || task["status"] == "blocked"
+        };
+        let parent = self.server.wait(&id(parent)?, "over", over).await?;
+        ensure!(parent["status"] == "done", "it ended otherwise: {parent:#}");
+        ensure!(
+            parent["budgets"]["execution"]["used"] == 0,
+            "waiting and kills are not the agent's fault: {parent:#}"
+        );
+        let parts = self.server.get(&format!("/tasks/{}/subtasks", id(&parent)?)).await?;
+        for part in parts["items"].as_array().context("no parts")? {
+            let moves = self.server.get(&format!("/tasks/{}/transitions", id(part)?)).await?;
+            let moves: Vec<&str> = moves["items"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|row| row["to"].as_str())
+                .collect();
+            ensure!(moves == ["in_progress", "done"], "a turn is told twice: {moves:?}");
+            ensure!(part["commit_result"]["kind"] == "forge_commit", "{part:#}");
+        }
+        let subjects = self.repo.git(&["log", "--format=%s", "main"])?;
+        for subject in ["First", "Second", "mine"] {
+            let times = subjects.lines().filter(|line| *line == subject).count();
+            ensure!(times == 1, "{subject} was committed {times} times:\n{subjects}");
+        }
+        ensure!(marked_processes(self.dir.path())?.is_empty(), "processes are left");
+        Ok(())
+    }
+}
+
+async fn survives(point: &str, times: u32) -> Result<()> {
+    let mut sequence = Sequence::up(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])?;
+    let parent = sequence.make().await?;
+    // It is bound to be killed: the boundary was passed without disturbance, too.
+    for _ in 0..1500 {
+        if sequence.server.is_gone()? {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    ensure!(sequence.server.is_gone()?, "{point}#{times} was never passed");
+    let data = sequence.dir.path().join("data");
+    sequence.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
+    sequence.arrive(&parent).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_part_has_its_turn_once_wherever_the_kill_was() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let trace = folder.path().join("trace.txt");
+    let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
+    let undisturbed = Sequence::up(env)?;
+    let parent = undisturbed.make().await?;
+    undisturbed.arrive(&parent).await?;
+    let mut passed: BTreeMap<String, u32> = BTreeMap::new();
+    for line in std::fs::read_to_string(&trace)?.lines() {
+        *passed.entry(line.to_owned()).or_default() += 1;
+    }
+    // The rest of the way is the other story's.
+    let ours = [
+        "turn.",
+        "execution.",
+        "step.begin:commit_work",
+        "step.ran:commit_work",
+        "step.begin:advance",
+        "step.ran:advance",
+    ];
+    let mut cases = Vec::new();
+    for (point, times) in &passed {
+        if ours.iter().any(|prefix| point.starts_with(prefix)) {
+            cases.extend((1..=*times).map(|n| (point.clone(), n)));
+        }
+    }
+    assert!(cases.iter().any(|(point, _)| point == "turn.intended"), "{passed:?}");
+    println!("{} kills", cases.len());
+    let (mut running, mut failures) = (tokio::task::JoinSet::new(), Vec::new());
+    let mut left = cases.into_iter();
+    loop {
+        while running.len() < 3 {
+            let Some((point, times)) = left.next() else { break };
+            running.spawn(async move {
+                survives(&point, times).await.with_context(|| format!("killed at {point}#{times}"))
+            });
+        }
+        match running.join_next().await {
+            None => break,
+            Some(done) => failures.extend(done?.err().map(|error| format!("{error:#}"))),
+        }
+    }
+    assert!(failures.is_empty(), "{} kills were not survived:\n{}", failures.len(), failures.join("\n\n"));
+    Ok(())
+}
