@@ -2,6 +2,7 @@
 //! the target is before or after and never between, and nothing is left behind.
 
 mod given_up;
+mod hooks;
 mod story;
 mod turns;
 

@@ -1,0 +1,273 @@
+//! A kill around every run of a lifecycle hook: none is lost, none is run twice, and a blocking one that was
+//! cut short waits behind its barrier for a person.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::{Repository, fault};
+use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Every hook of the project, in the order in which an undisturbed task meets them.
+const HOOKS: [&str; 7] = [
+    "before_work[0]",
+    "before_work[1]",
+    "before_work[2]",
+    "on_work_start[0]",
+    "on_work_stop[0]",
+    "on_task_done[0]",
+    "on_task_done[1]",
+];
+
+struct Given {
+    dir: TempDir,
+    repo: Repository,
+    server: Served,
+    task: String,
+}
+
+fn evidence(dir: &Path) -> PathBuf {
+    dir.join("evidence")
+}
+
+/// Says which hook it is, then takes its time.
+fn script(dir: &Path, name: &str, blocking: bool) -> Value {
+    let command = format!("echo '{name}' >> '{}'; sleep 0.2", evidence(dir).display());
+    json!({ "type": "script", "command": command, "blocking": blocking })
+}
+
+impl Given {
+    fn serve(dir: &Path, env: Vec<(String, String)>) -> Result<Served> {
+        Serve { program: "forge-faulty", data: dir.join("data"), env }.start()
+    }
+
+    /// A project with hooks and a task that has been claimed, however far that got.
+    async fn up(env: Vec<(String, String)>, hooks: Option<Value>) -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
+        let at = dir.path();
+        let server = Self::serve(at, env)?;
+        let agent = server.post("/agents", scripted_agent("scripted")?).await?["id"].clone();
+        let all = json!({
+            "before_work": [
+                script(at, HOOKS[0], true), script(at, HOOKS[1], true), script(at, HOOKS[2], false),
+            ],
+            "on_work_start": [script(at, HOOKS[3], false)],
+            "on_work_stop": [script(at, HOOKS[4], false)],
+            "on_task_done": [script(at, HOOKS[5], false), script(at, HOOKS[6], false)],
+        });
+        let settings = json!({
+            "auto_approve": true, "shell": ["sh", "-c"], "lifecycle_hooks": hooks.unwrap_or(all),
+        });
+        let new = json!({ "name": "sample", "repo_path": repo.path(), "settings": settings });
+        let project = server.post("/projects", new).await?;
+        let path = format!("/projects/{}/tasks", project["id"].as_str().context("no id")?);
+        let description = "```forge-script\nedit work.txt <<< \"done\\n\"\n```";
+        let new = json!({ "title": "Hooked", "description": description, "roles": { "coder": agent } });
+        let task = server.post(&path, new).await?;
+        let id = task["id"].as_str().context("no id")?.to_owned();
+        // The server may be killed while it answers.
+        let claim = json!({ "agent_id": agent, "version": task["version"] });
+        let _ = server.post(&format!("/tasks/{id}/claim"), claim).await;
+        Ok(Self { dir, repo, server, task: id })
+    }
+
+    async fn until_killed(&mut self) -> Result<()> {
+        for _ in 0..1000 {
+            if self.server.is_gone()? {
+                return Ok(());
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        anyhow::bail!("the boundary was not passed again")
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.server.kill()?;
+        self.server = Self::serve(self.dir.path(), Vec::new())?;
+        Ok(())
+    }
+
+    /// Goes on to the end; whatever holds it up is run again. Says how often that was.
+    async fn to_the_end(&self) -> Result<u32> {
+        let task = &self.task;
+        let mut retried = 0;
+        loop {
+            let over = |task: &Value| task["workspace"]["status"] == "cleaned" && task["status"] == "done";
+            let held = |task: &Value| task["error_annotation"].is_object();
+            let now = self.server.wait(task, "done or held", |task| over(task) || held(task)).await?;
+            if over(&now) {
+                return Ok(retried);
+            }
+            let annotation = &now["error_annotation"];
+            ensure!(annotation["type"] == "before_work_hook_failed", "{annotation:#}");
+            ensure!(now["status"] == "in_progress" && now["live"].is_null(), "{now:#}");
+            ensure!(annotation["hook"]["event"] == "before_work", "{annotation:#}");
+            retried += 1;
+            let body = json!({ "version": now["version"] });
+            self.server.post(&format!("/tasks/{task}/actions/retry_hook"), body).await?;
+        }
+    }
+
+    /// The hooks as the timeline has them: name, outcome, reason.
+    async fn hooks(&self) -> Result<Vec<(String, String, String)>> {
+        let moves = self.server.get(&format!("/tasks/{}/transitions", self.task)).await?;
+        let text = |step: &Value, key: &str| step[key].as_str().unwrap_or_default().to_owned();
+        let steps = moves["items"].as_array().context("no moves")?.iter();
+        let steps = steps.flat_map(|one| one["steps"].as_array().cloned().unwrap_or_default());
+        Ok(steps
+            .filter(|step| text(step, "action").ends_with(']'))
+            .map(|step| (text(&step, "action"), text(&step, "outcome"), text(&step, "reason")))
+            .collect())
+    }
+
+    fn runs(&self) -> BTreeMap<String, usize> {
+        let mut runs = BTreeMap::new();
+        for line in std::fs::read_to_string(evidence(self.dir.path())).unwrap_or_default().lines() {
+            *runs.entry(line.to_owned()).or_default() += 1;
+        }
+        runs
+    }
+
+    async fn check(&self, retried: u32) -> Result<()> {
+        let (hooks, runs) = (self.hooks().await?, self.runs());
+        // A run that was lost with Forge is made up for by another, which has hooks of its own.
+        let rounds = hooks.iter().filter(|(name, ..)| name == HOOKS[3]).count();
+        ensure!(matches!(rounds, 1 | 2), "{rounds} runs: {hooks:?}");
+        let mut interrupted = 0;
+        for name in HOOKS {
+            let rows: Vec<_> = hooks.iter().filter(|(hook, ..)| hook == name).collect();
+            let ran = runs.get(name).copied().unwrap_or_default();
+            let cut: Vec<_> = rows.iter().filter(|(_, outcome, _)| outcome == "failed").collect();
+            let well = rows.iter().filter(|(_, outcome, _)| outcome == "ok").count();
+            ensure!(cut.iter().all(|(_, _, reason)| reason.starts_with("interrupted")), "{rows:?}");
+            ensure!(cut.len() <= 1, "{name} was cut short more than once: {rows:?}");
+            ensure!(ran >= well && ran <= well + cut.len(), "{name} ran {ran} times: {rows:?}");
+            let blocking = name == HOOKS[0] || name == HOOKS[1];
+            let times = if name.starts_with("on_task_done") { 1 } else { rounds };
+            let wanted = if blocking { times } else { times - cut.len() };
+            ensure!(well == wanted, "{name} ended well {well} times, not {wanted}: {hooks:?}");
+            interrupted += if blocking { cut.len() } else { 0 };
+        }
+        ensure!(interrupted == retried as usize, "{interrupted} barriers, {retried} retries: {hooks:?}");
+        ensure!(self.repo.show("main", "work.txt").as_deref() == Some("done"), "main does not hold the work");
+        ensure!(marked_processes(self.dir.path())?.is_empty(), "processes are left");
+        Ok(())
+    }
+}
+
+async fn survives(point: &str, times: u32) -> Result<()> {
+    let env = vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))];
+    let mut given = Given::up(env, None).await?;
+    given.until_killed().await?;
+    given.restart()?;
+    let retried = given.to_the_end().await?;
+    given.check(retried).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_hook_is_lost_or_run_twice_wherever_the_kill_was() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let trace = folder.path().join("trace.txt");
+    let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
+    let undisturbed = Given::up(env, None).await?;
+    ensure!(undisturbed.to_the_end().await? == 0);
+    undisturbed.check(0).await?;
+    let hooks = undisturbed.hooks().await?;
+    ensure!(hooks.iter().map(|(name, ..)| name.as_str()).eq(HOOKS), "{hooks:?}");
+    let mut passed: BTreeMap<String, u32> = BTreeMap::new();
+    let mut cases = Vec::new();
+    for point in std::fs::read_to_string(&trace)?.lines() {
+        let times = passed.entry(point.to_owned()).or_default();
+        *times += 1;
+        let of_a_hook = point.ends_with(']') || ["hook.ran", "process.started"].contains(&point);
+        let around = ["execution.recorded", "execution.finished"].contains(&point);
+        if of_a_hook || around {
+            cases.push((point.to_owned(), *times));
+        }
+    }
+    for name in HOOKS {
+        assert!(passed.contains_key(&format!("step.begin:{name}")), "{name} is not among {passed:?}");
+    }
+    println!("{} kills", cases.len());
+    let mut running = tokio::task::JoinSet::new();
+    let mut failures = Vec::new();
+    let mut left = cases.into_iter();
+    loop {
+        while running.len() < 3 {
+            let Some((point, times)) = left.next() else { break };
+            running.spawn(async move {
+                survives(&point, times).await.with_context(|| format!("killed at {point}#{times}"))
+            });
+        }
+        match running.join_next().await {
+            None => break,
+            Some(done) => failures.extend(done?.err().map(|error| format!("{error:#}"))),
+        }
+    }
+    assert!(failures.is_empty(), "{} kills were not survived:\n{}", failures.len(), failures.join("\n\n"));
+    Ok(())
+}
+
+/// Killed when the script has said something and goes on for ever; then started again.
+async fn killed_in_the_middle(event: &str, blocking: bool) -> Result<Given> {
+    let said = tempfile::NamedTempFile::new()?;
+    let command = format!("echo said | tee -a '{}'; sleep 600", said.path().display());
+    let hook = json!({
+        "type": "script", "command": command, "blocking": blocking, "timeout_seconds": 3600,
+    });
+    let mut given = Given::up(Vec::new(), Some(json!({ event: [hook] }))).await?;
+    for _ in 0..1000 {
+        if std::fs::read_to_string(said.path())? == "said\n" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    // An agent that was lost with Forge would be started again, and be told of by another hook.
+    for _ in 0..1000 {
+        let runs = given.server.get(&format!("/tasks/{}/executions", given.task)).await?;
+        if blocking || runs["items"][0]["status"] == "finished" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    given.restart()?;
+    for _ in 0..1000 {
+        if given.hooks().await?.first().is_some_and(|(_, outcome, _)| outcome == "failed") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let hooks = given.hooks().await?;
+    ensure!(hooks.len() == 1 && hooks[0].2.starts_with("interrupted"), "{hooks:?}");
+    ensure!(std::fs::read_to_string(said.path())? == "said\n", "it was run again");
+    let moves = given.server.get(&format!("/tasks/{}/transitions", given.task)).await?;
+    let steps = moves["items"][0]["steps"].as_array().cloned().unwrap_or_default();
+    let log = steps.iter().find_map(|step| step["log_id"].as_str()).context("no log")?;
+    let page = given.server.get(&format!("/tasks/{}/logs/{log}", given.task)).await?;
+    let last = page["entries"].as_array().and_then(|all| all.last()).context("an empty log")?;
+    ensure!(last["kind"] == "hook_run" && last["body"]["status"] == "interrupted", "{page:#}");
+    Ok(given)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_blocking_hook_that_was_cut_short_holds_the_task_until_a_person_says() -> Result<()> {
+    let given = killed_in_the_middle("before_work", true).await?;
+    let task = given.server.get(&format!("/tasks/{}", given.task)).await?;
+    ensure!(task["error_annotation"]["type"] == "before_work_hook_failed", "{task:#}");
+    ensure!(task["entry_barrier"].is_object() && task["live"].is_null(), "{task:#}");
+    ensure!(marked_processes(given.dir.path())?.is_empty(), "its processes go on");
+    let body = json!({ "version": task["version"], "reason": "it hangs" });
+    given.server.post(&format!("/tasks/{}/actions/skip_hook_once", given.task), body).await?;
+    given.server.wait(&given.task, "done", |task| task["status"] == "done").await.map(drop)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_hook_that_was_cut_short_changes_nothing() -> Result<()> {
+    let given = killed_in_the_middle("on_work_start", false).await?;
+    given.server.wait(&given.task, "done", |task| task["status"] == "done").await.map(drop)
+}
