@@ -1,5 +1,6 @@
 //! The engine through the contract: real git, real SQLite, real processes.
 
+mod actions;
 mod checkout;
 mod paths;
 mod properties;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::workflow::{Action, Audience, OnFailure, StateKind};
 use forge_model::workspace::WorkspaceStatus;
@@ -33,8 +34,13 @@ impl Engine {
                 continue;
             }
             let Some((reason, details)) = self.objection(context, task, hook.action).await? else { continue };
-            if hook.on_failure == Some(OnFailure::Log) {
-                tracing::info!(task = %task.id, guard = %hook.action, %reason, "guard objected, its policy is to log");
+            let logged = hook.on_failure == Some(OnFailure::Log);
+            let policy = if logged { "log" } else { "block" };
+            let facts = json!({ "action": hook.action, "reason": reason, "policy": policy });
+            let mut tx = self.store().write().await?;
+            self.emit(&mut tx, EventType::TransitionGuardRejected, task, task.id.as_str(), &facts).await?;
+            tx.commit().await?;
+            if logged {
                 continue;
             }
             return Err(EngineError::GuardRejected { action: hook.action, reason, details });

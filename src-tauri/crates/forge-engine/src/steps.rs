@@ -219,6 +219,11 @@ impl Engine {
         action: Action,
         effects: &mut Vec<Effect>,
     ) -> Result<End> {
+        if let Some(needed) = action.depends_on()
+            && decide::was_skipped(tx, s, needed).await?
+        {
+            return Ok(End::skipped(format!("{needed} was skipped")));
+        }
         match action {
             Action::RunBeforeWorkHooks => self.announce_hooks(tx, s).await,
             Action::DispatchRoleAgent => self.dispatch(tx, s, effects).await,

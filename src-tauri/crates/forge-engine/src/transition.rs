@@ -6,6 +6,7 @@ use forge_model::budget::BudgetKind;
 use forge_model::event::EventType;
 use forge_model::hook::HookRef;
 use forge_model::ids::{ExecutionId, TransitionId};
+use forge_model::knowledge::Lesson;
 use forge_model::notification::NotificationKind;
 use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus};
@@ -41,6 +42,9 @@ pub(crate) struct Carry {
     /// Whether a conflict is sent to the coder by itself.
     #[serde(default)]
     pub fix_conflict: bool,
+    /// What the project has learned that fits the task.
+    #[serde(default)]
+    pub lessons: Vec<Lesson>,
     /// A remark for the review that begins.
     #[serde(default)]
     pub note: Option<String>,

@@ -144,6 +144,18 @@ impl Repo {
         found.ok_or_else(|| GitError::UnknownRevision { rev: rev.to_owned() })
     }
 
+    /// The files below a folder as a commit has them, by path; submodules and links are none.
+    pub async fn files_under(&self, commit: &str, folder: &str) -> Result<Vec<String>, GitError> {
+        let folder = format!("{}/", folder.trim_end_matches('/'));
+        let listed =
+            self.read().args(["ls-tree", "-r", "-z", "--full-tree", commit, "--", &folder]).text().await?;
+        let files = listed.split('\0').filter_map(|line| {
+            let (facts, path) = line.split_once('\t')?;
+            facts.starts_with("100").then(|| path.to_owned())
+        });
+        Ok(files.collect())
+    }
+
     /// Whether `a` is `b` or one of its ancestors.
     pub async fn is_ancestor(&self, a: &str, b: &str) -> Result<bool, GitError> {
         let (one, other) = (a.to_owned(), b.to_owned());

@@ -13,6 +13,7 @@ pub mod execution;
 pub mod hook;
 pub mod ids;
 pub mod imports;
+pub mod knowledge;
 pub mod log;
 pub mod notification;
 pub mod offer;

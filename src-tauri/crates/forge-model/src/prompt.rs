@@ -65,6 +65,11 @@ contract! {
             /// Its description, Markdown.
             description: String,
         },
+        /// What the project has learned that fits the task.
+        Lessons {
+            /// The lessons, the most fitting first.
+            lessons: Vec<crate::knowledge::Lesson>,
+        },
     }
 }
 
@@ -73,7 +78,7 @@ impl Correction {
     #[must_use]
     pub const fn is_of_one_turn(&self) -> bool {
         match self {
-            Self::Subtask { .. } | Self::PartsFollow { .. } => true,
+            Self::Subtask { .. } | Self::PartsFollow { .. } | Self::Lessons { .. } => true,
             Self::CheckFailed { .. }
             | Self::Rejected { .. }
             | Self::Message { .. }
@@ -168,8 +173,14 @@ fn write_task(text: &mut String, number: u32, title: &str, description: &str) {
 }
 
 fn write_corrections(text: &mut String, corrections: &[Correction]) {
+    let (lessons, rest): (Vec<_>, Vec<_>) =
+        corrections.iter().partition(|correction| matches!(correction, Correction::Lessons { .. }));
+    for correction in lessons {
+        text.push_str("\n# What this project has learned\n");
+        write_correction(text, correction);
+    }
     let (now, before): (Vec<_>, Vec<_>) =
-        corrections.iter().partition(|correction| correction.is_of_one_turn());
+        rest.into_iter().partition(|correction| correction.is_of_one_turn());
     if !before.is_empty() {
         text.push_str("\n# What happened so far\n");
     }
@@ -230,6 +241,15 @@ fn write_correction(text: &mut String, correction: &Correction) {
         Correction::GuardRefused { reason } => writeln!(text, "Your work cannot go to review yet: {reason}"),
         Correction::Interrupted { what } => {
             writeln!(text, "An earlier run did not end well: {what}. Look at what is there and go on.")
+        }
+        Correction::Lessons { lessons } => {
+            for lesson in lessons {
+                let _ = write!(text, "\n## {} (`{}`)\n", lesson.title, lesson.path);
+                if !lesson.summary.is_empty() {
+                    let _ = write!(text, "\n{}\n", lesson.summary);
+                }
+            }
+            Ok(())
         }
         Correction::NoChange {} => {
             writeln!(

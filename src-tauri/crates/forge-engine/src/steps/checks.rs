@@ -235,9 +235,19 @@ impl Engine {
         if task.status != s.task.status {
             return Ok(End::Interrupted);
         }
+        let policy = failure_policy(&s.step);
+        if policy == OnFailure::Log {
+            // Recorded, and the review goes on: whoever decides sees it.
+            review.note = Some(reason.clone());
+            reviews::update(&mut tx, &review).await?;
+            tx.commit().await?;
+            let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+            trouble.evidence = Some(evidence);
+            return Ok(End::Failed(trouble));
+        }
         self.fail_review(&mut tx, &task, &mut review, Actor::System { cause: Cause::Review }, &reason)
             .await?;
-        let end = match failure_policy(&s.step) {
+        let end = match policy {
             _ if task.review_passed_at.take().is_some() => {
                 tasks::update(&mut tx, &mut task, self.now()).await?;
                 let mut trouble = Trouble::new(AnnotationType::CiFailedAfterMergeFix, reason);

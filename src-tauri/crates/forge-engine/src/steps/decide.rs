@@ -44,7 +44,13 @@ impl Engine {
         let Some(state) = s.context.workflow.state(&s.task.status).cloned() else {
             return Ok(End::skipped("no such state"));
         };
-        if state.plans() && self.agent_holds(tx, s, &state).await? {
+        let agent_decides = self.agent_holds(tx, s, &state).await?;
+        if agent_decides && was_skipped(tx, s, Action::DispatchRoleAgent).await? {
+            // Nobody else will say anything about it.
+            self.await_person(tx, s, &state, &mut review).await?;
+            return Ok(End::skipped("dispatch_role_agent was skipped: a person decides"));
+        }
+        if state.plans() && agent_decides {
             return Ok(End::skipped("decided once the plan is written"));
         }
         let accepted = self.decide_running(tx, s, &state, &mut review).await?;
@@ -72,14 +78,7 @@ impl Engine {
         review: &mut Review,
     ) -> Result<bool> {
         if self.person_must_decide(tx, s, state).await? {
-            review.status = ReviewStatus::AwaitingHuman;
-            reviews::update(tx, review).await?;
-            let facts = json!({ "attempt_number": review.attempt_number });
-            self.emit(tx, EventType::ReviewAwaitingHuman, &s.task, review.id.as_str(), &facts).await?;
-            self.emit(tx, EventType::TaskAwaitingHuman, &s.task, s.task.id.as_str(), &facts).await?;
-            let body = format!("{} waits for your decision.", state.display_name);
-            let cause = format!("awaiting:{}", review.id);
-            self.notify(tx, &s.context, &s.task, NotificationKind::AwaitingHuman, &body, &cause).await?;
+            self.await_person(tx, s, state, review).await?;
             return Ok(false);
         }
         let in_cycle = s.task.review_passed_at.is_some();
@@ -88,6 +87,24 @@ impl Engine {
         let context = std::sync::Arc::clone(&s.context);
         self.pass_review(tx, &context, &mut s.task, review, verdict, decider, None).await?;
         Ok(true)
+    }
+
+    /// Lets a review wait for a person, and tells them.
+    async fn await_person(
+        &self,
+        tx: &mut Tx,
+        s: &Stepping,
+        state: &State,
+        review: &mut Review,
+    ) -> Result<()> {
+        review.status = ReviewStatus::AwaitingHuman;
+        reviews::update(tx, review).await?;
+        let facts = json!({ "attempt_number": review.attempt_number });
+        self.emit(tx, EventType::ReviewAwaitingHuman, &s.task, review.id.as_str(), &facts).await?;
+        self.emit(tx, EventType::TaskAwaitingHuman, &s.task, s.task.id.as_str(), &facts).await?;
+        let body = format!("{} waits for your decision.", state.display_name);
+        let cause = format!("awaiting:{}", review.id);
+        self.notify(tx, &s.context, &s.task, NotificationKind::AwaitingHuman, &body, &cause).await
     }
 
     async fn person_must_decide(&self, tx: &mut Tx, s: &Stepping, state: &State) -> Result<bool> {
@@ -295,6 +312,14 @@ impl Engine {
         self.notify(tx, &s.context, &s.task, NotificationKind::Blocked, &body, &cause).await?;
         Ok(End::ok())
     }
+}
+
+/// Whether an action of the same move was skipped: what depends on it has nothing to say.
+pub(super) async fn was_skipped(tx: &mut Tx, s: &Stepping, action: Action) -> Result<bool> {
+    let all = steps::of_transition(tx, s.transition.seq).await?;
+    // The entry may have been made more than once; the latest before this step is meant.
+    let before = all.iter().rfind(|step| step.id < s.step.id && step.action == Some(action));
+    Ok(before.is_some_and(|step| step.outcome == Some(StepOutcome::Skipped)))
 }
 
 /// Whether passing or failing a gate is a judgement of the work.
