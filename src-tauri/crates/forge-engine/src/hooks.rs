@@ -17,7 +17,7 @@ use forge_store::table::{executions, steps, steps::StepRow, tasks::TaskRow, tran
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result};
+use crate::{Engine, EngineError, context::ProjectContext, error::Result, subtasks::is_ordered};
 
 /// What a hook's row holds besides its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -155,7 +155,7 @@ impl Engine {
     ) -> Result<Option<Stopped>> {
         let listened = !context.settings.lifecycle_hooks.on_work_stop.is_empty();
         let active = context.workflow.state(&task.status).is_some_and(|s| s.kind == StateKind::Active);
-        if !listened || !active || task.entry_barrier.is_some() {
+        if !listened || !active || is_ordered(task) || task.entry_barrier.is_some() {
             return Ok(None);
         }
         if steps::is_work_stopped(tx, &task.id, &task.status).await? {
@@ -185,7 +185,8 @@ impl Engine {
         if let Some(stopped) = stopped.filter(|_| !state.is_terminal()) {
             hooks.stopped = stopped_rows(context, task, row, stopped)?;
         }
-        if state.kind == StateKind::Active {
+        // An ordered part is worked on in its parent's run, behind its parent's barrier.
+        if state.kind == StateKind::Active && !is_ordered(task) {
             for step in moment(LifecycleEvent::BeforeWork).rows(context)? {
                 let place = match HookStep::of(&step)?.hook {
                     LifecycleHook::Script(script) if script.blocking => &mut hooks.blocking,

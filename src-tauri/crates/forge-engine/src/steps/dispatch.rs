@@ -102,10 +102,10 @@ impl Engine {
         corrections.extend(carry.corrections);
         let surplus = corrections.len().saturating_sub(CORRECTIONS_CARRIED);
         corrections.drain(..surplus);
+        frame(&mut corrections, turn.as_ref(), &follow);
         if !carry.lessons.is_empty() {
             corrections.insert(0, Correction::Lessons { lessons: carry.lessons });
         }
-        frame(&mut corrections, turn.as_ref(), &follow);
         let id: ExecutionId = self.new_id();
         let row = ExecutionRow {
             corrections,
