@@ -22,7 +22,7 @@ import { sampleWorkflow, sampleWorkflowView } from "./sample.ts";
 
 export type Refuse = (code: string, message: string, details?: unknown, hints?: string[]) => never;
 
-const kinds = ["backlog", "initial", "active", "gate", "blocked", "terminal", "custom"];
+const kinds = new Set(["backlog", "initial", "active", "gate", "blocked", "terminal", "custom"]);
 
 function findingsIn(value: unknown): Finding[] {
   const found: Finding[] = [];
@@ -42,7 +42,7 @@ function findingsIn(value: unknown): Finding[] {
       add(`${path}.name`, `\`${state["name"]}\` is used twice`);
     if (state["column"] === "" || state["column"] === undefined)
       add(`${path}.column`, "must not be empty");
-    if (!kinds.includes(String(state["kind"])))
+    if (!kinds.has(String(state["kind"])))
       add(`${path}.kind`, `\`${String(state["kind"])}\` is no kind of state`);
     for (const [trigger, target] of Object.entries(
       isTree(state["triggers"]) ? state["triggers"] : {},
