@@ -10,7 +10,7 @@ use forge_model::{
     },
     time::Timestamp,
 };
-use reqwest::Method;
+use reqwest::{Method, Url};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -117,7 +117,7 @@ struct Review {
 }
 
 impl Gitea {
-    pub(crate) fn new(http: Http, place: Place) -> Self {
+    pub(crate) fn new(http: Http, place: &Place) -> Self {
         Self { http, repo: format!("/repos/{}/{}", segment(&place.owner), segment(&place.repo)) }
     }
 
@@ -151,15 +151,15 @@ impl Gitea {
         Ok(found)
     }
 
-    async fn checks(&self, commit: &str, reading: &mut Reading<'_>) -> Result<Vec<HostCheck>, HostError> {
-        if commit.is_empty() {
+    async fn checks(&self, pull: &Pull, reading: &mut Reading<'_>) -> Result<Vec<HostCheck>, HostError> {
+        if pull.head.sha.is_empty() {
             return Ok(Vec::new());
         }
-        let path = format!("{}/commits/{}/status?limit={PAGE}", self.repo, segment(commit));
+        let path = format!("{}/commits/{}/status?limit={PAGE}", self.repo, segment(&pull.head.sha));
         let statuses = reading
             .all(&path, PAGE, "commit statuses", |page: Combined| page.statuses.unwrap_or_default())
             .await?;
-        Ok(in_order(statuses.into_iter().map(status).collect()))
+        Ok(in_order(statuses.into_iter().map(|it| status(it, &pull.html_url)).collect()))
     }
 
     async fn comments(&self, number: u32, reading: &mut Reading<'_>) -> Result<Vec<HostComment>, HostError> {
@@ -220,7 +220,7 @@ impl Host for Gitea {
         let mut reading = Reading::new(&self.http, etags);
         let what = format!("pull request {number}");
         let pull: Pull = reading.one(&format!("{}/pulls/{number}", self.repo), &what).await?;
-        let checks = self.checks(&pull.head.sha, &mut reading).await?;
+        let checks = self.checks(&pull, &mut reading).await?;
         let comments = self.comments(number, &mut reading).await?;
         let (link, draft) = (pull.link(), pull.is_draft());
         let seen = PullRequest {
@@ -281,7 +281,8 @@ impl Pull {
     }
 }
 
-fn status(status: Status) -> HostCheck {
+/// Gitea's own runs are told without the host's name; `page` is any page of the host.
+fn status(status: Status, page: &str) -> HostCheck {
     let meaning = match status.status.as_str() {
         "success" => Some(HostCheckStatus::Passed),
         "failure" | "error" => Some(HostCheckStatus::Failed),
@@ -293,10 +294,17 @@ fn status(status: Status) -> HostCheck {
         name: status.context,
         word: status.status,
         status: meaning,
-        url: status.target_url,
+        url: status.target_url.map(|url| absolute(url, page)),
         summary: status.description,
     }
     .check()
+}
+
+fn absolute(url: String, page: &str) -> String {
+    if !url.starts_with('/') {
+        return url;
+    }
+    Url::parse(page).and_then(|page| page.join(&url)).map_or(url, String::from)
 }
 
 fn comment(kind: &str, comment: Comment) -> HostComment {

@@ -117,9 +117,9 @@ struct Review {
 }
 
 impl Github {
-    pub(crate) fn new(http: Http, place: Place) -> Self {
+    pub(crate) fn new(http: Http, place: &Place) -> Self {
         let repo = format!("/repos/{}/{}", segment(&place.owner), segment(&place.repo));
-        Self { http, owner: place.owner, repo }
+        Self { http, owner: place.owner.clone(), repo }
     }
 
     async fn checks(&self, commit: &str, reading: &mut Reading<'_>) -> Result<Vec<HostCheck>, HostError> {

@@ -102,7 +102,7 @@ struct Position {
 }
 
 impl Gitlab {
-    pub(crate) fn new(http: Http, place: Place) -> Self {
+    pub(crate) fn new(http: Http, place: &Place) -> Self {
         Self { http, project: format!("/projects/{}", segment(&format!("{}/{}", place.owner, place.repo))) }
     }
 

@@ -97,8 +97,8 @@ pub fn connect(
     let place = Place::of(config)?;
     let http = Http::new(&place, token, clock, patience)?;
     Ok(match place.kind {
-        HostKind::Github => Arc::new(Github::new(http, place)),
-        HostKind::Gitea => Arc::new(Gitea::new(http, place)),
-        HostKind::Gitlab => Arc::new(Gitlab::new(http, place)),
+        HostKind::Github => Arc::new(Github::new(http, &place)),
+        HostKind::Gitea => Arc::new(Gitea::new(http, &place)),
+        HostKind::Gitlab => Arc::new(Gitlab::new(http, &place)),
     })
 }
