@@ -325,6 +325,8 @@ fn finish(said: Answer, asked: &Asked, path: &str, known: Option<&str>, tags: bo
 fn reply(status: u16, body: &str) -> Response<Body> {
     let mut reply = Response::new(Body::from(body.to_owned()));
     *reply.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    // A connection that is kept would outlive `go_offline`.
+    let reply = with(reply, header::CONNECTION.as_str(), "close");
     with(reply, header::CONTENT_TYPE.as_str(), "application/json")
 }
 

@@ -254,7 +254,7 @@ async fn a_host_can_be_in_trouble() {
         world.host.set_trouble(None);
 
         world.host.go_offline().await;
-        let error = connect_with(&world.host, TOKEN).comment(number, "Hello").await.unwrap_err();
+        let error = world.client.comment(number, "Hello").await.unwrap_err();
         assert!(matches!(error, HostError::Offline { .. }), "{kind}: {error:?}");
         world.host.come_back().await.unwrap();
         world.client.comment(number, "Hello").await.unwrap();
