@@ -116,7 +116,7 @@ struct Wanted {
 impl Repo {
     /// Brings what the rules match and git does not track in the user's checkout into a worktree.
     ///
-    /// A symbolic link that leads out of the repository is refused ([`GitError::PathEscape`]); what was brought
+    /// A symbolic link that a rule names and that leads out of the repository is refused ([`GitError::PathEscape`]); what was brought
     /// before it stays. `progress` is called on the caller's task, from time to time.
     pub async fn copy_files(
         &self,

@@ -33,6 +33,8 @@ pub(super) struct Transfer<'a> {
     report: CopyReport,
     /// Links to the user's own that were made.
     links: Vec<PathBuf>,
+    /// How many folders of the rule's own are around what is looked at now.
+    folders_deep: u32,
     can_share_blocks: bool,
 }
 
@@ -57,6 +59,7 @@ impl<'a> Transfer<'a> {
             progress,
             report: CopyReport::default(),
             links: Vec::new(),
+            folders_deep: 0,
             can_share_blocks: true,
         })
     }
@@ -192,6 +195,7 @@ impl<'a> Transfer<'a> {
             Err(_) if !fresh => return self.skip(path, SkippedWhy::InTheWay),
             Err(e) => return Err(self.target_error(path, e)),
         };
+        self.folders_deep += 1;
         for entry in from.entries().map_err(|e| self.source_error(path, e))? {
             let entry = entry.map_err(|e| self.source_error(path, e))?;
             let name = entry.file_name();
@@ -206,6 +210,7 @@ impl<'a> Transfer<'a> {
             };
             self.entry(&from, &to, &name, &below, &found, mode)?;
         }
+        self.folders_deep -= 1;
         if fresh {
             // Last: a folder that may not be written to could not have been filled.
             let mode = Permissions::from_mode(found.permissions().mode() & 0o777);
@@ -283,8 +288,12 @@ impl<'a> Transfer<'a> {
     }
 
     fn keep_link(&mut self, out_of: &Dir, into: &Dir, name: &OsStr, path: &Path) -> Result<(), GitError> {
-        self.require_inside(path)?;
         let points_to = out_of.read_link_contents(name).map_err(|e| self.source_error(path, e))?;
+        // A folder of dependencies is full of links to the machine's programs (`.venv/bin/python`). Such a
+        // link is brought as it is and never followed, so nothing from out there comes along.
+        if self.folders_deep == 0 || !points_to.is_absolute() {
+            self.require_inside(path)?;
+        }
         into.symlink_contents(&points_to, name).map_err(|e| self.target_error(path, e))?;
         self.report.links_kept += 1;
         Ok(())
