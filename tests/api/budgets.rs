@@ -9,7 +9,7 @@ use crate::{
     forge::text,
 };
 
-fn limits(limits: Value) -> Value {
+fn limits(limits: &Value) -> Value {
     json!({ "task_state_config": { "retry_budgets": limits } })
 }
 
@@ -59,7 +59,7 @@ async fn reviews_are_as_many_as_retries_and_one() -> Result<()> {
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 4 })).await?;
     let mut tasks = Vec::new();
     for own in [None, Some(0), Some(1), Some(3)] {
-        let more = own.map_or(json!({}), |limit| limits(json!({ "review": limit })));
+        let more = own.map_or(json!({}), |limit| limits(&json!({ "review": limit })));
         let task = board.task(&["append a <<< \"x\\n\""], more).await?;
         assert_eq!(task["budgets"]["review"], json!({ "used": 0, "limit": own.unwrap_or(2) }));
         board.claim(&task).await?;
@@ -91,7 +91,7 @@ async fn a_conflict_fix_is_tried_as_often_as_it_may() -> Result<()> {
             "run cd '{repo}' && echo $FORGE_ATTEMPT >>{file} && git add {file} && git commit -qm main"
         );
         let lines = [main.as_str(), &format!("append {file} <<< \"task\\n\"")];
-        let task = board.task(&lines, limits(json!({ "merge_fix": limit }))).await?;
+        let task = board.task(&lines, limits(&json!({ "merge_fix": limit }))).await?;
         board.claim(&task).await?;
         let conflicted = |task: &Value| task["error_annotation"]["type"] == "merge_conflict";
         let stuck = board.server.until(&task, conflicted).await?;
@@ -109,7 +109,7 @@ async fn a_refused_commit_costs_an_execution() -> Result<()> {
     let board = Board::new(json!({})).await?;
     board.forbid_to_commit("no.txt")?;
     for limit in [0_usize, 1] {
-        let task = board.task(&["edit no.txt <<< \"no\""], limits(json!({ "execution": limit }))).await?;
+        let task = board.task(&["edit no.txt <<< \"no\""], limits(&json!({ "execution": limit }))).await?;
         board.claim(&task).await?;
         let blocked = board.server.until(&task, is("blocked")).await?;
         assert_eq!(blocked["error_annotation"]["type"], "commit_refused");
@@ -124,7 +124,7 @@ async fn counting_begins_anew_at_a_boundary() -> Result<()> {
     let board = Board::new(json!({ "review_config": { "ci_steps": ["test -e good"] } })).await?;
     let used = |task: &Value| task["budgets"]["review"]["used"].as_u64();
     let exhausted = async || -> Result<Value> {
-        let task = board.task(&["append a <<< \"x\\n\""], limits(json!({ "review": 1 }))).await?;
+        let task = board.task(&["append a <<< \"x\\n\""], limits(&json!({ "review": 1 }))).await?;
         board.claim(&task).await?;
         let blocked = board.server.until(&task, is("blocked")).await?;
         assert_eq!(used(&blocked), Some(1));
@@ -153,7 +153,7 @@ async fn counting_begins_anew_at_a_boundary() -> Result<()> {
     // A pass is a boundary.
     let lines =
         "```forge-script\nappend b <<< \"x\\n\"\n```\n```forge-script attempt=2\nedit good <<< \"x\"\n```";
-    let more = with(json!({ "description": lines }), &limits(json!({ "review": 1 })));
+    let more = with(json!({ "description": lines }), &limits(&json!({ "review": 1 })));
     let task = board.task(&[], more).await?;
     board.claim(&task).await?;
     let done = board.server.until(&task, is("done")).await?;

@@ -33,7 +33,7 @@ fn trouble(kind: &'static str, line: &str) -> Trouble {
     }
 }
 
-fn limits(limits: Value) -> Value {
+fn limits(limits: &Value) -> Value {
     json!({ "task_state_config": { "retry_budgets": limits } })
 }
 
@@ -45,19 +45,19 @@ fn troubles(board: &Board) -> Vec<Trouble> {
     vec![
         Trouble {
             settings: json!({ "review_config": { "ci_steps": ["false"] } }),
-            task: limits(json!({ "review": 0 })),
+            task: limits(&json!({ "review": 0 })),
             retried: "review",
             ..trouble("review_budget_exhausted", edit)
         },
         trouble("executor_failed", "error auth who are you"),
         Trouble { settings: json!({ "setup": ["false"] }), ..trouble("environment_not_ready", edit) },
         Trouble {
-            task: limits(json!({ "execution": 0 })),
+            task: limits(&json!({ "execution": 0 })),
             ..trouble("commit_refused", "edit no.txt <<< \"no\"")
         },
-        Trouble { task: limits(json!({ "execution": 0 })), ..trouble("guard_rejected", markers) },
+        Trouble { task: limits(&json!({ "execution": 0 })), ..trouble("guard_rejected", markers) },
         Trouble {
-            task: limits(json!({ "merge_fix": 0 })),
+            task: limits(&json!({ "merge_fix": 0 })),
             lines: vec![conflict, "append c <<< \"task\\n\"".to_owned()],
             state: "merge_failed",
             ..trouble("merge_conflict", "")

@@ -53,7 +53,7 @@ impl Case {
     async fn new(seed: u64, workflow: Workflow) -> Result<Self> {
         let mut sandbox = Sandbox::new(json!({})).await?;
         let settings = json!({
-            "shell": ["sh", "-c"], "max_concurrent": PLACES, "auto_approve": seed % 2 == 0,
+            "shell": ["sh", "-c"], "max_concurrent": PLACES, "auto_approve": seed.is_multiple_of(2),
             "review_config": { "ci_steps": ["test $(wc -l <log) -gt 1"] },
         });
         let path = sandbox.repo.path().to_string_lossy().into_owned();
