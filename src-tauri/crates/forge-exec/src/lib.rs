@@ -19,5 +19,7 @@ pub mod run;
 pub use capture::{Captured, HeadTail};
 pub use command::{Command, MARKER_VARIABLE, Marker, Stdin};
 pub use path::{LoginPath, find_program, login_path};
-pub use process::{ProcessIdentity, ProcessUsage, become_subreaper, end, sweep, usage};
+pub use process::{
+    NamedProcess, ProcessIdentity, ProcessUsage, become_subreaper, end, sweep, usage, working_in,
+};
 pub use run::{ExecError, Exit, Finished, OutputSink, Stream, run};

@@ -26,6 +26,7 @@ use nix::{
     unistd::{AccessFlags, Pid, access},
 };
 use serde::{Deserialize, Serialize};
+use tokio::io::{Interest, unix::AsyncFd};
 
 use crate::{Exit, MARKER_VARIABLE, Marker};
 
@@ -63,6 +64,71 @@ impl ProcessIdentity {
         Stat::read(self.pid).is_some_and(|stat| stat.start_time == self.start_time && !stat.is_dead())
             && boot_id().as_deref() == Some(self.boot_id.as_str())
     }
+
+    /// Waits until it no longer runs. The system tells; nothing is asked again and again.
+    pub async fn ended(&self) -> io::Result<()> {
+        let number = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw);
+        let Some(number) = number else { return Ok(()) };
+        let handle = match rustix::process::pidfd_open(number, rustix::process::PidfdFlags::empty()) {
+            Err(rustix::io::Errno::SRCH) => return Ok(()),
+            other => other?,
+        };
+        // The handle may be that of a later process with the same number.
+        if !self.is_alive() {
+            return Ok(());
+        }
+        #[expect(
+            deprecated,
+            reason = "its replacement is unsafe code for the sake of handles that lie; this one is owned"
+        )]
+        let handle = AsyncFd::try_with_interest(handle, Interest::READABLE)?;
+        handle.readable().await.map(drop)
+    }
+}
+
+/// A process as people know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedProcess {
+    /// Process number.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+}
+
+impl std::fmt::Display for NamedProcess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (process {})", self.name, self.pid)
+    }
+}
+
+/// The first process found whose working directory is `folder` or lies below it. Those that may not be looked at
+/// are not seen. Blocks for as long as it takes to look at every process.
+#[must_use]
+pub fn working_in(folder: &Path) -> Option<NamedProcess> {
+    let folder = folder.canonicalize().ok()?;
+    let all = all_processes();
+    all.keys().copied().find_map(|pid| {
+        let there = std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+        if !there.starts_with(&folder) || is_own_errand(pid, &all) {
+            return None;
+        }
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        Some(NamedProcess { pid, name: name.trim_end().to_owned() })
+    })
+}
+
+/// Whether it is this process, or a git that it runs: a descendant that carries nobody's marker.
+fn is_own_errand(pid: u32, all: &BTreeMap<u32, Stat>) -> bool {
+    let mut ancestor = pid;
+    while ancestor != std::process::id() {
+        match all.get(&ancestor) {
+            Some(stat) if stat.parent != 0 => ancestor = stat.parent,
+            _ => return false,
+        }
+    }
+    let variable = [MARKER_VARIABLE.as_bytes(), b"="].concat();
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    !environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(&variable))
 }
 
 /// What the processes of one marker use now.

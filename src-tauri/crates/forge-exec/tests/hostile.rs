@@ -14,7 +14,7 @@ use std::{
 
 use forge_exec::{
     Command, ExecError, Exit, Finished, HeadTail, Marker, OutputSink, ProcessIdentity, Stdin, Stream,
-    become_subreaper, end, run, sweep, usage,
+    become_subreaper, end, run, sweep, usage, working_in,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -420,4 +420,56 @@ fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("our status");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
     line.trim().trim_end_matches("kB").trim().parse::<u64>().expect("a number") * 1024
+}
+
+/// A process with a marker that stands in `folder` until its standard input ends.
+fn standing_in(folder: &Path) -> std::process::Child {
+    std::process::Command::new("cat")
+        .current_dir(folder)
+        .env("FORGE_PROCESS", marker().0)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("cat runs")
+}
+
+#[tokio::test]
+async fn who_works_in_a_folder_is_found_and_its_end_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("deep")).expect("a folder");
+    assert_eq!(working_in(folder.path()), None);
+    let mut child = standing_in(&folder.path().join("deep"));
+    let found = working_in(folder.path()).expect("somebody is there");
+    assert_eq!((found.pid, found.name.as_str()), (child.id(), "cat"));
+    assert_eq!(working_in(&folder.path().join("elsewhere")), None);
+
+    let identity = ProcessIdentity::of(child.id()).expect("it runs");
+    let ended = tokio::spawn({
+        let identity = identity.clone();
+        async move { identity.ended().await }
+    });
+    tokio::task::yield_now().await;
+    assert!(!ended.is_finished());
+    drop(child.stdin.take());
+    ended.await.expect("no panic").expect("the system tells");
+    child.wait().expect("it ends");
+    identity.ended().await.expect("one that is gone has ended");
+    let other = ProcessIdentity { pid: std::process::id(), start_time: 1, boot_id: identity.boot_id };
+    other.ended().await.expect("a later process with its number is another one");
+    assert_eq!(working_in(folder.path()), None);
+}
+
+/// git that this process runs is an errand of its own and keeps nobody from anything.
+#[test]
+fn own_errands_do_not_count() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = std::process::Command::new("cat")
+        .current_dir(folder.path())
+        .env_remove("FORGE_PROCESS")
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .expect("cat runs");
+    assert_eq!(working_in(folder.path()), None);
+    drop(child.stdin.take());
+    child.wait().expect("it ends");
 }
