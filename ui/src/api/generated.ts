@@ -1149,7 +1149,9 @@ export type NotificationKind =
 /**  A task waits for something a person can clear, such as a dirty checkout. */
 "waiting" | 
 /**  A task reached a terminal state. */
-"done";
+"done" | 
+/**  A project's worktrees take more disk space than they are allowed to. */
+"disk";
 
 /**  Which notifications are raised natively. */
 export type NotificationSettings = {
@@ -1161,6 +1163,8 @@ export type NotificationSettings = {
 	waiting?: boolean,
 	/**  A task is done. */
 	done?: boolean,
+	/**  Worktrees take more disk space than they are allowed to. */
+	disk?: boolean,
 };
 
 /**  One thing a person can do. */
@@ -2120,7 +2124,7 @@ export type Workspace = {
 
 /**  Uncommitted work that was kept in a ref before a worktree went. */
 export type WorkspaceBackup = {
-	/**  The task it was made for. */
+	/**  The task it was made for; `orphan-<folder>` for a folder that belonged to none. */
 	task_id: TaskId,
 	/**  The ref, `refs/forge/backup/<task>/<n>`. */
 	ref_name: string,

@@ -429,7 +429,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       delete_merged_branches: false,
       workflow_source: "project",
       author: null,
-      notifications: { blocked: true, awaiting_human: true, waiting: true, done: false },
+      notifications: { blocked: true, awaiting_human: true, waiting: true, done: false, disk: true },
     };
     const merged: Record<string, unknown> = { ...defaults };
     for (const [key, value] of Object.entries(mine)) {

@@ -87,6 +87,8 @@ impl From<EngineError> for ApiError {
             EngineError::Conflict { code, details, .. } => {
                 Self::new(409, code.as_str(), message).details(details)
             }
+            EngineError::Escape { field, source } => Self::new(400, "path_escape", message)
+                .details(json!({ "findings": [{ "path": field, "message": source.to_string() }] })),
             EngineError::Git(git) => Self::from_git(&git, message),
             EngineError::Store(_)
             | EngineError::Log(_)

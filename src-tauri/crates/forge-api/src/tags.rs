@@ -17,10 +17,11 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
     use EventType as E;
     let more: &[&str] = match event.kind {
         E::AgentChanged => &["agents"],
-        E::ProjectChanged => &["projects", "attention"],
+        E::ProjectChanged => &["projects", "attention", "workspaces"],
         E::NotificationCreated => &["notifications"],
         E::ExecutionStarted | E::ExecutionFinished | E::ExecutionWaiting => &["agents", "executions"],
         E::HookRun => &["workspaces"],
+        E::TaskUpdated if concerns_worktree(event) => &["workspaces"],
         E::WorkspaceCreated | E::WorkspaceCleaned | E::WorkspaceError | E::WorkspaceRecovered => {
             &["workspaces"]
         }
@@ -54,6 +55,11 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
         tags.push(format!("diff:{task}"));
     }
     tags
+}
+
+/// Whether something about a task's worktree changed: its size, or when it goes.
+fn concerns_worktree(event: &Event) -> bool {
+    ["disk_bytes", "cleanup_at", "kept"].iter().any(|fact| event.data.get(fact).is_some())
 }
 
 const fn changes_files(kind: EventType) -> bool {

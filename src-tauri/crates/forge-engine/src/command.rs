@@ -5,9 +5,11 @@ pub(crate) mod agents;
 pub(crate) mod decide;
 pub(crate) mod hooks;
 pub(crate) mod moves;
+pub(crate) mod orphans;
 pub(crate) mod places;
 pub(crate) mod projects;
 pub(crate) mod recover;
+pub(crate) mod reset;
 pub(crate) mod tasks;
 pub(crate) mod workflows;
 

@@ -23,6 +23,7 @@ use crate::{
     error::Result,
     executions::Running,
     instance::{EngineAddress, Instance},
+    lock::Locks,
     scheduler::Scheduler,
     watch::Watches,
     workers::Workers,
@@ -68,6 +69,9 @@ pub(crate) struct Inner {
     /// Watches of the default branches that keep a workflow, by project.
     pub(crate) workflow_watches: Mutex<HashMap<ProjectId, tokio_util::sync::DropGuard>>,
     pub(crate) scheduler: Scheduler,
+    pub(crate) locks: Locks,
+    /// Whose turn it is to measure.
+    pub(crate) meter: tokio::sync::Mutex<()>,
     pub(crate) login_path: LoginPath,
     /// Log growth: the execution and its newest entry; not worth a row each.
     pub(crate) log_growth: tokio::sync::broadcast::Sender<LogGrowth>,
@@ -129,6 +133,8 @@ impl Engine {
                 watches: Watches::default(),
                 workflow_watches: Mutex::default(),
                 scheduler: Scheduler::default(),
+                locks: Locks::default(),
+                meter: tokio::sync::Mutex::default(),
                 login_path: LoginPath::new(shell, LOGIN_SHELL_PATIENCE),
                 log_growth: tokio::sync::broadcast::Sender::new(256),
                 progress: watch::Sender::new(0),

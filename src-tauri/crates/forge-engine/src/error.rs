@@ -120,6 +120,14 @@ pub enum EngineError {
         /// Facts.
         details: Value,
     },
+    /// A path that was given leads out of where it must stay.
+    #[error("{field}: failed to {source}")]
+    Escape {
+        /// The field it was given in.
+        field: &'static str,
+        /// What is wrong with it.
+        source: forge_git::guard::GuardError,
+    },
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -176,3 +184,17 @@ impl EngineError {
 
 /// Lets sqlx errors of a transaction flow through `?` without naming the store each time.
 pub(crate) type Result<T, E = EngineError> = std::result::Result<T, E>;
+
+/// An error with everything that it came from, as one sentence.
+pub(crate) fn whole(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let said = cause.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        source = cause.source();
+    }
+    text
+}

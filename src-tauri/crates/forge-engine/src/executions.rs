@@ -145,7 +145,10 @@ impl Engine {
         let id = &p.row.execution.id;
         let repo = self.repo(&p.context).await?;
         let before = repo.head(Path::new(&p.workspace.path)).await?;
-        let lock = self.lock_workspace(&p.workspace, id)?;
+        let Some(lock) = self.lock_workspace(&p.task.id, &p.workspace, id.as_str(), &control.cancel).await?
+        else {
+            return self.end_run(&p.row.execution, &p.task.id, never_began(), control).await;
+        };
         let prompt = self.prompt_of(&p.context, &p.task, p.row.execution.role, &p.row.corrections).await?;
         let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
         tokio::fs::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
@@ -155,7 +158,7 @@ impl Engine {
         self.record_running(p, &before, &marker).await?;
         self.point("execution.starting");
         let growth = self.follow_log(&p.task, id.as_str(), &log);
-        let (engine, workspace, lock_id) = (self.clone(), p.workspace.clone(), id.clone());
+        let (engine, task_id) = (self.clone(), p.task.id.clone());
         let launch = Launch {
             execution_id: id.0.clone(),
             log: log.clone(),
@@ -171,9 +174,7 @@ impl Engine {
             session: session_of(&p.row.execution, &ShellAdapter),
             started: Box::new(move |identity: ProcessIdentity| {
                 engine.point("execution.started");
-                if let Err(error) = engine.name_holder(&workspace, &lock_id, &identity) {
-                    tracing::warn!(%error, "failed to name the process in the worktree's lock");
-                }
+                engine.name_holder(&task_id, &identity);
             }),
         };
         let outcome = match p.agent.adapter {
@@ -182,6 +183,7 @@ impl Engine {
         drop(growth);
         close_log(log).await?;
         drop(lock);
+        self.measure_later(&p.task.id);
         self.end_run(&p.row.execution, &p.task.id, outcome, control).await
     }
 
@@ -429,7 +431,11 @@ impl Engine {
         let mut tx = self.store().write().await?;
         processes::insert(&mut tx, &row, self.now()).await?;
         tx.commit().await?;
-        let finished = forge_exec::run(command, cancel, |_| self.point("process.started"), output).await;
+        let started = |identity: ProcessIdentity| {
+            self.name_script(owner, &identity);
+            self.point("process.started");
+        };
+        let finished = forge_exec::run(command, cancel, started, output).await;
         let mut tx = self.store().write().await?;
         processes::delete(&mut tx, &marker).await?;
         tx.commit().await?;
@@ -444,6 +450,19 @@ pub(crate) enum RunError {
     Store(#[from] forge_store::StoreError),
     #[error(transparent)]
     Exec(#[from] ExecError),
+}
+
+/// The outcome of a run that was stopped while it waited for its worktree.
+fn never_began() -> RunOutcome {
+    RunOutcome {
+        result: Err(AgentError::Cancelled),
+        session_id: None,
+        usage: Vec::new(),
+        exit: None,
+        activity: String::new(),
+        summary: None,
+        left_behind: 0,
+    }
 }
 
 /// The task's folder: what holds the worktree, the lock and the prompts.

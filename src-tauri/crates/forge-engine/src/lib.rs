@@ -11,10 +11,12 @@
 //! Deliberately absent: any window, any transport, the process environment and the clock (both come in
 //! through [`EngineConfig`]).
 
+mod backups;
 mod boundary;
 mod command;
 mod config;
 mod context;
+mod disk;
 mod engine;
 mod error;
 mod executions;
@@ -22,8 +24,10 @@ mod guards;
 mod hook_script;
 mod hooks;
 mod instance;
+mod lock;
 mod notices;
 mod plan;
+mod pool;
 mod read;
 mod recovery;
 mod scheduler;

@@ -26,6 +26,7 @@ impl Engine {
             NotificationKind::AwaitingHuman => wanted.awaiting_human,
             NotificationKind::Waiting => wanted.waiting,
             NotificationKind::Done => wanted.done,
+            NotificationKind::Disk => wanted.disk,
         };
         let notification = Notification {
             id: self.new_id(),

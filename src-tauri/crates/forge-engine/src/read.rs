@@ -1,9 +1,9 @@
 //! What people look at: lists, histories, logs and diffs. Nothing here writes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use forge_agents::LogReader;
-use forge_git::{DiffPage, DiffScope, Repo};
+use forge_git::{DiffPage, DiffScope, Repo, guard};
 use forge_model::diff::{DiffSummary, FileDiff};
 use forge_model::event::Event;
 use forge_model::execution::{Execution, ExecutionRole};
@@ -20,8 +20,8 @@ use forge_store::table::tasks::{Filter, TaskRow};
 use forge_store::table::{events, executions, notifications, reviews, steps, tasks, transitions, workspaces};
 
 use crate::{
-    ConflictCode, Engine, EngineError, TaskPage, context::ProjectContext, error::Result, steps::name_of,
-    workspace::read_lock,
+    ConflictCode, Engine, EngineError, TaskPage, context::ProjectContext, error::Result, lock::read_lock,
+    steps::name_of,
 };
 
 /// Which part of a task's changes is looked at.
@@ -222,6 +222,7 @@ impl Engine {
             tokio::task::spawn_blocking(move || LogReader::page(&dir, &log, after, before, limit)).await;
         let page = page.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))?;
         match page {
+            Err(error @ forge_agents::LogError::BadId(_)) => Err(bad_log_id(&error)),
             Err(forge_agents::LogError::NotFound(_)) => {
                 Ok(LogPage { entries: Vec::new(), first_seq: 0, last_seq: 0, total: 0 })
             }
@@ -237,7 +238,13 @@ impl Engine {
         let dir = self.log_dir_of(task).await?;
         let log = log_id.to_owned();
         let blob = tokio::task::spawn_blocking(move || LogReader::blob(&dir, &log, seq)).await;
-        Ok(blob.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))??)
+        match blob.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))? {
+            Err(error @ forge_agents::LogError::BadId(_)) => Err(bad_log_id(&error)),
+            Err(forge_agents::LogError::NoBlob { .. } | forge_agents::LogError::NotFound(_)) => {
+                Err(EngineError::not_found("text in log", log_id))
+            }
+            other => Ok(other?),
+        }
     }
 
     async fn log_dir_of(&self, task: &TaskId) -> Result<PathBuf> {
@@ -267,6 +274,11 @@ impl Engine {
         page: DiffPage,
     ) -> Result<FileDiff> {
         let (repo, scope) = self.diff_scope(id, request).await?;
+        let inside = match &scope {
+            DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
+            DiffScope::Commits { .. } => repo.root(),
+        };
+        check_inside(inside, path)?;
         match repo.diff_file(&scope, path, page).await {
             Err(forge_git::GitError::NotInDiff { path }) => Err(EngineError::not_found("changed file", path)),
             other => Ok(other?),
@@ -287,8 +299,11 @@ impl Engine {
         let repo = self.repo(&context).await?;
         let worktree = PathBuf::from(&workspace.path);
         let present = workspace.status != WorkspaceStatus::Cleaned && worktree.join(".git").exists();
-        let tip =
-            if present { repo.head(&worktree).await? } else { self.branch_tip(&repo, &workspace).await? };
+        let tip = if present {
+            repo.head(&worktree).await?
+        } else {
+            self.branch_tip(&repo, &workspace, run.as_ref()).await?
+        };
         let base = self.diff_base(&repo, &context, &task, &workspace, &tip).await?;
         let since = |base: String| {
             if present {
@@ -311,8 +326,17 @@ impl Engine {
         Ok((repo, scope))
     }
 
-    async fn branch_tip(&self, repo: &Repo, workspace: &Workspace) -> Result<String> {
-        let tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
+    async fn branch_tip(
+        &self,
+        repo: &Repo,
+        workspace: &Workspace,
+        run: Option<&Execution>,
+    ) -> Result<String> {
+        let mut tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
+        // A merged branch may be deleted; its work is still known.
+        if let (None, Some(after)) = (&tip, run.and_then(|run| run.after_commit.as_ref())) {
+            tip = repo.resolve(after).await?;
+        }
         tip.ok_or_else(|| {
             EngineError::conflict(
                 ConflictCode::WorkspaceMissing,
@@ -396,6 +420,21 @@ fn shown(step: &StepRow) -> TransitionStep {
         reason: step.reason.clone(),
         duration_ms: step.finished_at.zip(step.started_at).map(|(end, start)| end.since(start)),
         log_id: step.log_id.clone(),
+    }
+}
+
+fn bad_log_id(error: &forge_agents::LogError) -> EngineError {
+    EngineError::invalid("log_id", error.to_string())
+}
+
+/// Refuses a path that could lead out of a folder. A link at its end is what the diff shows, and is not followed.
+fn check_inside(root: &Path, path: &str) -> Result<()> {
+    let escape = |source| EngineError::Escape { field: "path", source };
+    let parent = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty());
+    guard::check_form(root, Path::new(path)).map_err(escape)?;
+    match parent.map(|parent| guard::resolve_inside(root, parent)) {
+        Some(Err(error @ guard::GuardError::Escape { .. })) => Err(escape(error)),
+        _ => Ok(()),
     }
 }
 

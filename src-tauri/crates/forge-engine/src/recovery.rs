@@ -12,7 +12,7 @@ use forge_model::workflow::State;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::{events, executions, limits, processes, slots, steps, tasks, workspaces};
 
-use crate::{Engine, error::Result};
+use crate::{Engine, error::Result, steps::cleanup::Goes};
 
 /// From the gentle signal to the kill of what a dead engine left running.
 const ORPHAN_GRACE: Duration = Duration::from_secs(2);
@@ -57,6 +57,9 @@ impl Engine {
         self.plan_cleanup(self.now());
         self.sweep_trash();
         self.watch_workflows().await?;
+        self.trim_all_pools().await?;
+        self.keep_backups_tidy();
+        self.log_orphans();
         Ok(())
     }
 
@@ -133,7 +136,7 @@ impl Engine {
             let Some(workspace) = workspace.filter(still_due) else { continue };
             // A task that was opened again needs its worktree.
             if context.workflow.state(&task.status).is_some_and(State::is_terminal)
-                && let Err(reason) = self.remove_workspace(&context, &task, workspace).await?
+                && let Err(reason) = self.remove_workspace(&context, &task, workspace, Goes::ForReuse).await?
             {
                 tracing::info!(task = %task.id, %reason, "a worktree's removal is tried again later");
             }

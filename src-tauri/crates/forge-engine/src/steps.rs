@@ -6,19 +6,20 @@
 //! again after a kill: it looks first at what is there.
 
 mod checks;
-mod cleanup;
+pub(crate) mod cleanup;
 pub(crate) mod decide;
 mod dispatch;
 mod finish;
 pub(crate) mod hook;
 mod knowledge;
 mod merge;
+mod prepare;
 mod relatives;
 mod turns;
 
 pub(crate) use checks::CheckOutput;
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, path::Path, sync::Arc};
 
 use forge_model::actor::Cause;
 use forge_model::event::EventType;
@@ -28,9 +29,10 @@ use forge_model::notification::NotificationKind;
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, OnFailure};
+use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
 use forge_store::table::{
-    slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions, transitions::TransitionRow,
+    slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions, transitions::TransitionRow, workspaces,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -39,7 +41,8 @@ use crate::{
     Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    hooks::shown_name,
+    hooks::{is_blocking, shown_name},
+    lock::WorkspaceHold,
     transition::{Move, Trouble, failure_policy},
 };
 
@@ -252,6 +255,7 @@ impl Engine {
     }
 
     async fn run_step(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+        let Some(_lock) = self.lock_for_step(s, cancel).await? else { return Ok(End::Interrupted) };
         match (s.step.kind, s.step.action) {
             (StepKind::PrepareWorkspace, _) => self.prepare_workspace(s, cancel).await,
             (StepKind::Hook, _) => self.run_hook(s, cancel).await,
@@ -265,6 +269,30 @@ impl Engine {
             (_, Some(Action::KnowledgeInject)) => self.inject_knowledge(s).await,
             (_, Some(Action::KnowledgeCapture)) => self.capture_knowledge(s).await,
             (kind, action) => Ok(End::skipped(format!("nothing to run for {kind} {action:?}"))),
+        }
+    }
+
+    /// The right to change the worktree, for steps that do; nothing when cancelled first.
+    async fn lock_for_step(
+        &self,
+        s: &Stepping,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Option<WorkspaceHold>>> {
+        // A hook that nobody waits for runs beside the agent, on purpose.
+        let changes_files = is_blocking(&s.step)
+            || s.step.kind == StepKind::CommitWork
+            || s.step.action == Some(Action::RunCiSteps);
+        let workspace = {
+            let mut conn = self.store().read().await?;
+            workspaces::last(&mut conn, &s.task.id).await?
+        };
+        let present = workspace.filter(|w| w.status == WorkspaceStatus::Active);
+        match present.filter(|w| changes_files && Path::new(&w.path).is_dir()) {
+            None => Ok(Some(None)),
+            Some(workspace) => {
+                let holder = format!("{}-{}", name_of(&s.step), s.step.id);
+                Ok(self.lock_workspace(&s.task.id, &workspace, &holder, cancel).await?.map(Some))
+            }
         }
     }
 

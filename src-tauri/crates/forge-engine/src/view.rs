@@ -16,7 +16,7 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError, boundary, context::ProjectContext, error::Result, guards::is_done_state,
-    workspace::read_lock,
+    lock::read_lock,
 };
 
 /// A page of tasks.

@@ -28,6 +28,23 @@ pub(crate) struct Watches {
 impl Engine {
     /// Kicks the task when one of `files` (below `root`) or anything directly in `git_dir` changes.
     pub(crate) fn watch_checkout(&self, task: &TaskId, root: &Path, git_dir: &Path, files: &[String]) {
+        self.watch(task, root, git_dir, files, None);
+    }
+
+    /// Kicks the task when a lock file of git's that is in its way is gone.
+    pub(crate) fn watch_lock_file(&self, task: &TaskId, path: &Path) {
+        let folder = path.parent().unwrap_or(path);
+        self.watch(task, folder, folder, &[], Some(path.to_owned()));
+    }
+
+    fn watch(
+        &self,
+        task: &TaskId,
+        root: &Path,
+        git_dir: &Path,
+        files: &[String],
+        until_gone: Option<PathBuf>,
+    ) {
         let mut folders: BTreeSet<PathBuf> = BTreeSet::from([git_dir.to_owned()]);
         for file in files {
             // The folder, not the file: editors replace files, and a deleted one has no events of its own.
@@ -55,6 +72,10 @@ impl Engine {
             });
             if let Err(error) = &watcher {
                 tracing::warn!(%error, "no file events for the checkout; asking once a minute");
+            }
+            if until_gone.is_some_and(|path| !path.exists()) {
+                // Gone before there was a watch: no event tells of that.
+                engine.kick(&task);
             }
             let stop = engine.inner.shutdown.clone();
             loop {

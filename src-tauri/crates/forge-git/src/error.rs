@@ -230,6 +230,8 @@ pub enum ForeignReason {
     NotRegistered,
     /// Its `.git` leads to another repository, or is none.
     ForeignDotGit,
+    /// It has no branch, or is in the middle of a rebase, a merge or the like.
+    Busy,
     /// Somebody locked it with `git worktree lock`.
     Locked {
         /// The reason they gave.
@@ -243,6 +245,7 @@ impl fmt::Display for ForeignReason {
             Self::MainWorktree => f.write_str("it is the main work tree"),
             Self::NotRegistered => f.write_str("it is no worktree of this repository"),
             Self::ForeignDotGit => f.write_str("its .git does not belong to this repository"),
+            Self::Busy => f.write_str("it has no branch checked out, or is in the middle of something"),
             Self::Locked { reason } if reason.is_empty() => f.write_str("it is locked"),
             Self::Locked { reason } => write!(f, "it is locked: {reason}"),
         }

@@ -100,7 +100,8 @@ pub fn resolve_inside(root: &Path, relative: &Path) -> Result<PathBuf, GuardErro
     }
 }
 
-fn check_form(root: &Path, relative: &Path) -> Result<(), GuardError> {
+/// Refuses a path that is absolute, empty, or leads upwards by its own words, whatever lies there.
+pub fn check_form(root: &Path, relative: &Path) -> Result<(), GuardError> {
     let refuse = |why| Err(GuardError::Escape { root: root.to_owned(), path: relative.to_owned(), why });
     let bytes = relative.as_os_str().as_bytes();
     if bytes.is_empty() {

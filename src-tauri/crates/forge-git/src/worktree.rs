@@ -49,6 +49,14 @@ pub struct WorktreeEntry {
     pub locked: Option<String>,
 }
 
+impl WorktreeEntry {
+    /// Whether it is not complete: its creation is under way, or was cut short.
+    #[must_use]
+    pub fn is_being_added(&self) -> bool {
+        self.locked.as_deref() == Some(BEING_ADDED)
+    }
+}
+
 impl Repo {
     /// All worktrees, the main one first.
     pub async fn worktrees(&self) -> Result<Vec<WorktreeEntry>, GitError> {
@@ -213,6 +221,11 @@ impl Repo {
             return Err(error);
         }
         Ok(trash)
+    }
+
+    /// The entry of a worktree that may be taken away, or backed up: see [`GitError::NotOurWorktree`].
+    pub async fn own_worktree(&self, path: &Path) -> Result<WorktreeEntry, GitError> {
+        self.require_ours(&real_path(path)?).await
     }
 
     /// The entry of a worktree that may be taken away: registered, not the main one, not locked by anybody,
@@ -399,7 +412,7 @@ pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
     a == b || real_path(a).is_ok_and(|a| real_path(b).is_ok_and(|b| a == b))
 }
 
-fn is_free(path: &Path) -> Result<bool, GitError> {
+pub(crate) fn is_free(path: &Path) -> Result<bool, GitError> {
     match std::fs::read_dir(path) {
         Ok(mut entries) => Ok(entries.next().is_none()),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(path.symlink_metadata().is_err()),

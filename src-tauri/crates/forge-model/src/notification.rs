@@ -18,6 +18,8 @@ names! {
         Waiting = "waiting",
         /// A task reached a terminal state.
         Done = "done",
+        /// A project's worktrees take more disk space than they are allowed to.
+        Disk = "disk",
     }
 }
 

@@ -109,6 +109,8 @@ contract! {
         pub waiting: bool,
         /// A task is done.
         pub done: bool,
+        /// Worktrees take more disk space than they are allowed to.
+        pub disk: bool,
     }
 
     /// The settings of a project, complete.
@@ -151,7 +153,7 @@ contract! {
 
 impl Default for NotificationSettings {
     fn default() -> Self {
-        Self { blocked: true, awaiting_human: true, waiting: true, done: false }
+        Self { blocked: true, awaiting_human: true, waiting: true, done: false, disk: true }
     }
 }
 

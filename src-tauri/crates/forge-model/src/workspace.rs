@@ -144,7 +144,7 @@ contract! {
 
     /// Uncommitted work that was kept in a ref before a worktree went.
     pub struct WorkspaceBackup {
-        /// The task it was made for.
+        /// The task it was made for; `orphan-<folder>` for a folder that belonged to none.
         pub task_id: TaskId,
         /// The ref, `refs/forge/backup/<task>/<n>`.
         pub ref_name: String,

@@ -18,6 +18,7 @@ const glyphs: Readonly<Record<NotificationKind, StateKind>> = {
   awaiting_human: "awaiting",
   waiting: "waiting",
   done: "done",
+  disk: "blocked",
 };
 
 function Row({ notification, onOpen }: { notification: Notification; onOpen: () => void }) {

@@ -128,7 +128,7 @@ function Automation() {
 
 function Notices() {
   const { t } = useTranslation();
-  const kinds = ["blocked", "awaiting_human", "waiting", "done"] as const;
+  const kinds = ["blocked", "awaiting_human", "waiting", "done", "disk"] as const;
   return (
     <div className={styles.card}>
       {kinds.map((kind) => (

@@ -3,7 +3,7 @@
 use forge_model::actor::{Actor, Via};
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
-use forge_model::task::{AnnotationType, HolderKind, RoleHolder, Task};
+use forge_model::task::{AnnotationType, HolderKind, RoleHolder, Task, WaitReason};
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Audience, StateKind};
 use forge_store::Tx;
@@ -91,6 +91,7 @@ impl Engine {
             return self.reorder(id, request).await;
         }
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
+        self.refuse_locked(id, request.if_locked).await?;
         self.ask_guards(&context, &task, Audience::UserOnly).await?;
         let _hold = self.hold(id).await;
         let turn = self.stop_turn_of(&task).await?;
@@ -227,8 +228,9 @@ impl Engine {
     /// `NotFound`, `VersionConflict`, `NotClaimable`, `Paused`, `DependencyOpen`, and `AgentBusy` when the
     /// caller does not want to queue.
     pub async fn claim(&self, actor: Actor, id: &TaskId, request: ClaimRequest) -> Result<()> {
-        let ClaimRequest { version, holder, queue, if_locked: _ } = request;
+        let ClaimRequest { version, holder, queue, if_locked } = request;
         let conflict = EngineError::conflict;
+        self.refuse_locked(id, if_locked).await?;
         let _hold = self.hold(id).await;
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, id, version).await?;
@@ -334,7 +336,7 @@ impl Engine {
         let mut progress = self.progress();
         loop {
             progress.borrow_and_update();
-            if (!self.is_working(id) && self.is_settled(id).await?) || self.agent_acts(id).await? {
+            if self.is_settled(id).await? || self.agent_acts(id).await? {
                 return Ok(());
             }
             tokio::select! {
@@ -355,6 +357,12 @@ impl Engine {
 
     async fn is_settled(&self, id: &TaskId) -> Result<bool> {
         let mut conn = self.store().read().await?;
+        if self.is_working(id) {
+            // A step that stands in line for the worktree may do so for long, and says so.
+            let task = tasks::get(&mut conn, id).await?;
+            let waiting = task.and_then(|task| task.waiting);
+            return Ok(waiting.is_some_and(|waiting| waiting.reason == WaitReason::WorkspaceLocked));
+        }
         let Some(next) = steps::next(&mut conn, id).await? else { return Ok(true) };
         if next.not_before.is_some_and(|at| at > self.now()) {
             return Ok(true);

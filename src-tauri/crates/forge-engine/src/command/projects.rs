@@ -13,7 +13,10 @@ use forge_store::Tx;
 use forge_store::table::{projects, projects::ProjectRow, tasks, tasks::Filter, workspaces};
 use serde_json::{Value, json};
 
-use crate::{ConflictCode, Engine, EngineError, context::ProjectContext, engine::locked, error::Result};
+use crate::{
+    ConflictCode, Engine, EngineError, command::orphans::clear_own_files, context::ProjectContext,
+    engine::locked, error::Result, executions::task_folder, steps::cleanup::Goes,
+};
 
 /// A project to be added.
 #[derive(Debug, Clone)]
@@ -204,11 +207,13 @@ impl Engine {
         }
         let context = ProjectContext::read(&row)?;
         let mut holds = Vec::with_capacity(all.len());
+        let mut folders = Vec::new();
         for task in &all {
             holds.push(self.hold(&task.id).await);
             let workspace = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
+            folders.extend(workspace.as_ref().map(task_folder));
             if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
-                && let Err(reason) = self.remove_workspace(&context, task, workspace).await?
+                && let Err(reason) = self.remove_workspace(&context, task, workspace, Goes::Away).await?
             {
                 return Err(EngineError::conflict(
                     ConflictCode::InUse,
@@ -216,12 +221,14 @@ impl Engine {
                 ));
             }
         }
+        self.drop_slots(&context, 0).await?;
         let mut tx = self.store().write().await?;
         projects::delete(&mut tx, id).await?;
         self.project_changed(&mut tx, &row.project, "deleted").await?;
         tx.commit().await?;
         self.contexts().remove(id);
         locked(&self.inner.workflow_watches).remove(id);
+        folders.iter().for_each(|folder| clear_own_files(folder));
         let logs = self.data_dir().join("logs").join(id.as_str());
         match tokio::fs::remove_dir_all(&logs).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -271,6 +278,7 @@ impl Engine {
             Some(WorkflowSource::Project) => drop(locked(&self.inner.workflow_watches).remove(id)),
             None => {}
         }
+        self.trim_pool_later(id);
         self.wake_waiting();
         Ok((settings, row.settings))
     }

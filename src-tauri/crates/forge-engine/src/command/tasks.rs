@@ -15,9 +15,12 @@ use serde_json::{Value, json};
 
 use crate::{
     ConflictCode, Engine, EngineError,
+    command::orphans::clear_own_files,
     context::ProjectContext,
     error::Result,
+    executions::task_folder,
     guards::{is_done, named},
+    steps::cleanup::Goes,
     subtasks::{is_closed, is_ordered, open_parts},
     transition::column_states,
 };
@@ -363,13 +366,14 @@ impl Engine {
         };
         let at_work = context.workflow.work_state().is_some_and(|work| work.name == row.status);
         let never_started = workspace.is_none() && !(is_ordered(&row) && at_work);
+        let folder = workspace.as_ref().map(task_folder);
         if !context.workflow.state(&row.status).is_some_and(State::is_terminal) && !never_started {
             return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: cancel it first"));
         }
         self.require_unneeded(&context, &row).await?;
         let _hold = self.hold(id).await;
         if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
-            && let Err(reason) = self.remove_workspace(&context, &row, workspace).await?
+            && let Err(reason) = self.remove_workspace(&context, &row, workspace, Goes::Away).await?
         {
             return Err(EngineError::conflict(
                 ConflictCode::InUse,
@@ -386,6 +390,9 @@ impl Engine {
             self.kick(parent);
         }
         self.look_for_work();
+        if let Some(folder) = folder {
+            clear_own_files(&folder);
+        }
         let logs = self.log_dir(&row.project_id, id);
         match tokio::fs::remove_dir_all(&logs).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

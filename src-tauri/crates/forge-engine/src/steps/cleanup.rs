@@ -3,21 +3,34 @@
 
 use std::path::Path;
 
+use forge_git::Repo;
 use forge_model::event::EventType;
 use forge_model::workflow::CleanupPolicy;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{tasks::TaskRow, workspaces};
-use serde_json::{Value, json};
+use forge_store::table::{projects, tasks::TaskRow, workspaces};
+use serde_json::json;
 
 use super::{End, Stepping};
 use crate::{
     ConflictCode, Engine, EngineError,
     context::{ProjectContext, backup_prefix},
-    error::Result,
+    error::{Result, whole},
+    guards::is_done,
+    pool::{Slots, slots_of},
 };
 
-/// When a failed removal is tried again, in milliseconds.
+/// When a failed removal is tried again at first, and at the longest, in milliseconds.
 const RETRY_MS: i64 = 5 * 60 * 1000;
+const LONGEST_RETRY_MS: i64 = 6 * 60 * 60 * 1000;
+
+/// Where a worktree goes that is not needed any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Goes {
+    /// To the finished ones that wait for the next task, if the project keeps such.
+    ForReuse,
+    /// Away.
+    Away,
+}
 
 impl Engine {
     /// Removes the worktree now, or as the state's own policy says.
@@ -29,7 +42,7 @@ impl Engine {
                 let Some(workspace) = self.present_workspace(&s.task).await? else {
                     return Ok(End::skipped("no workspace"));
                 };
-                match self.remove_workspace(&s.context, &s.task, workspace).await? {
+                match self.remove_workspace(&s.context, &s.task, workspace, Goes::ForReuse).await? {
                     Ok(()) => Ok(End::ok()),
                     Err(reason) => Ok(End::Ok(Some(format!("kept for now: {reason}")))),
                 }
@@ -81,74 +94,182 @@ impl Engine {
         &self,
         context: &ProjectContext,
         task: &TaskRow,
-        mut workspace: Workspace,
+        workspace: Workspace,
+        goes: Goes,
     ) -> Result<std::result::Result<(), String>> {
-        let removed = self.back_up_and_remove(context, task, &workspace).await;
-        let mut tx = self.store().write().await?;
-        let now = self.now();
-        let outcome = match removed {
-            Ok(()) => {
-                workspace.status = WorkspaceStatus::Cleaned;
-                (workspace.cleanup_at, workspace.error, workspace.disk_bytes) = (None, None, None);
-                workspaces::put(&mut tx, &workspace, now).await?;
-                self.emit(&mut tx, EventType::WorkspaceCleaned, task, workspace.id.as_str(), &Value::Null)
-                    .await?;
-                Ok(())
+        match self.back_up_and_remove(context, task, &workspace, goes).await {
+            Ok(pooled) => {
+                self.removed(context, task, workspace, pooled).await?;
+                Ok(Ok(()))
             }
-            Err(error) => {
-                let reason = error.to_string();
-                tracing::warn!(task = %task.id, path = %workspace.path, %reason, "worktree is kept for now");
-                workspace.status = WorkspaceStatus::Error;
-                workspace.error = Some(reason.clone());
-                workspace.cleanup_at = Some(now.plus_ms(RETRY_MS));
-                workspaces::put(&mut tx, &workspace, now).await?;
-                self.emit(
-                    &mut tx,
-                    EventType::WorkspaceError,
-                    task,
-                    workspace.id.as_str(),
-                    &json!({ "reason": reason }),
-                )
-                .await?;
-                Err(reason)
-            }
-        };
-        tx.commit().await?;
-        if outcome.is_err() {
-            self.plan_cleanup(now.plus_ms(RETRY_MS));
+            Err(error) => self.kept_for_now(task, workspace, whole(&error)).await.map(Err),
         }
-        Ok(outcome)
     }
 
+    async fn removed(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        mut workspace: Workspace,
+        pooled: bool,
+    ) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        if pooled {
+            // Its space is not gone: what is told of the whole must not dip in between.
+            let mut places = projects::places(&mut tx, &task.project_id).await?;
+            places.slots += 1;
+            places.slots_bytes += workspace.disk_bytes.unwrap_or_default();
+            projects::set_places(&mut tx, &task.project_id, places).await?;
+        }
+        workspace.status = WorkspaceStatus::Cleaned;
+        (workspace.cleanup_at, workspace.error, workspace.disk_bytes) = (None, None, None);
+        workspaces::put(&mut tx, &workspace, self.now()).await?;
+        let facts = json!({ "kept_for_reuse": pooled });
+        self.emit(&mut tx, EventType::WorkspaceCleaned, task, workspace.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        self.measure_slots_later(&context.project.id);
+        Ok(())
+    }
+
+    async fn kept_for_now(&self, task: &TaskRow, mut workspace: Workspace, reason: String) -> Result<String> {
+        tracing::warn!(task = %task.id, path = %workspace.path, %reason, "worktree is kept for now");
+        let mut tx = self.store().write().await?;
+        let now = self.now();
+        let tries = workspaces::count_try(&mut tx, &workspace.id).await?;
+        let again = now.plus_ms(retry_after_ms(tries));
+        workspace.status = WorkspaceStatus::Error;
+        workspace.error = Some(reason.clone());
+        workspace.cleanup_at = Some(again);
+        workspaces::put(&mut tx, &workspace, now).await?;
+        let facts = json!({ "reason": reason, "again_at": again });
+        self.emit(&mut tx, EventType::WorkspaceError, task, workspace.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        self.plan_cleanup(again);
+        Ok(reason)
+    }
+
+    /// Says whether the worktree waits for the next task now.
     async fn back_up_and_remove(
         &self,
         context: &ProjectContext,
         task: &TaskRow,
         workspace: &Workspace,
-    ) -> Result<()> {
+        goes: Goes,
+    ) -> Result<bool> {
         let path = Path::new(&workspace.path);
         let repo = self.repo(context).await?;
         if !path.exists() {
+            // Perhaps removed by a try that did not live to say so.
             repo.prune_worktrees().await?;
-            return Ok(());
+            self.delete_merged_branch(context, task, &repo, workspace).await;
+            return Ok(false);
         }
-        self.require_unlocked(workspace)?;
-        let message = format!("Backup of task #{} before its worktree went", task.number);
-        let backup = repo.backup_worktree(path, &backup_prefix(task), &message).await?;
-        let unsaved = backup.map(|backup| backup.skipped).unwrap_or_default();
-        if !unsaved.is_empty() {
-            let message =
-                format!("these could not be backed up, move them away first: {}", unsaved.join(", "));
-            return Err(EngineError::conflict(ConflictCode::InUse, message));
+        let _lock = self.lock_workspace_now(&task.id, workspace, &format!("cleanup-{}", workspace.id))?;
+        require_nobody_in(path).await?;
+        // Asked first: a `.git` that leads elsewhere would have another repository looked into and written to.
+        let entry = repo.own_worktree(path).await?;
+        if !entry.is_being_added() {
+            let message = format!("Backup of task #{} before its worktree went", task.number);
+            self.back_up(&repo, path, &backup_prefix(task), &message).await?;
         }
         self.point("cleanup.backed_up");
-        let trash = repo.remove_worktree(path).await?;
-        self.point("cleanup.removed");
-        self.inner.tracker.spawn(async move {
-            if let Err(error) = trash.delete().await {
-                tracing::warn!(%error, "failed to delete a removed worktree; the next start tries again");
+        let pooled = match (goes, slots_of(&context.settings)) {
+            (Goes::ForReuse, Slots::Kept { most, .. }) => {
+                repo.pool_worktree(path, &self.pool_folder(context), most).await?
             }
-        });
-        Ok(())
+            _ => false,
+        };
+        if !pooled {
+            let trash = repo.remove_worktree(path).await?;
+            self.inner.tracker.spawn(async move {
+                if let Err(error) = trash.delete().await {
+                    tracing::warn!(%error, "failed to delete a removed worktree; the next start tries again");
+                }
+            });
+        }
+        self.point("cleanup.removed");
+        self.delete_merged_branch(context, task, &repo, workspace).await;
+        Ok(pooled)
+    }
+
+    /// Keeps what is uncommitted in a worktree under the next number of a prefix.
+    pub(crate) async fn back_up(
+        &self,
+        repo: &Repo,
+        worktree: &Path,
+        prefix: &str,
+        message: &str,
+    ) -> Result<()> {
+        let backup = repo.backup_worktree(worktree, prefix, message).await?;
+        let unsaved = backup.map(|backup| backup.skipped).unwrap_or_default();
+        if unsaved.is_empty() {
+            return Ok(());
+        }
+        let message = format!("these could not be backed up, move them away first: {}", unsaved.join(", "));
+        Err(EngineError::conflict(ConflictCode::InUse, message))
+    }
+
+    /// Deletes the branch of a task that is done, when the project asks for it and nothing is lost by it: the
+    /// target has all of it, and it is checked out nowhere. A failure leaves a branch too many, no more.
+    async fn delete_merged_branch(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        repo: &Repo,
+        workspace: &Workspace,
+    ) {
+        if !context.settings.delete_merged_branches || !is_done(context, task) {
+            return;
+        }
+        let branch = &workspace.branch;
+        let deleted = async {
+            let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? else { return Ok(false) };
+            let target = format!("refs/heads/{}", context.target_branch(task));
+            if repo.is_checked_out(branch).await? || !repo.is_contained(&tip, &target).await? {
+                return Ok(false);
+            }
+            repo.delete_branch(branch, &tip).await.map(|()| true)
+        };
+        match deleted.await {
+            Ok(true) => tracing::info!(task = %task.id, %branch, "deleted a branch that is merged"),
+            Ok(false) => {
+                tracing::info!(task = %task.id, %branch, "kept a branch that is not merged or in use")
+            }
+            Err::<_, forge_git::GitError>(error) => {
+                tracing::warn!(task = %task.id, %branch, %error, "failed to delete a merged branch");
+            }
+        }
+    }
+}
+
+/// Refuses while a program works in a folder that is to go.
+pub(crate) async fn require_nobody_in(folder: &Path) -> Result<()> {
+    let folder = folder.to_owned();
+    let found = tokio::task::spawn_blocking(move || forge_exec::working_in(&folder)).await;
+    match found.map_err(|error| EngineError::io("look for running programs")(std::io::Error::other(error)))? {
+        Some(process) => {
+            let message = format!("{process} works in it: end it first");
+            Err(EngineError::conflict(ConflictCode::InUse, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// How long until a removal that failed so often in a row is tried again.
+fn retry_after_ms(tries: u32) -> i64 {
+    let doubled = tries.saturating_sub(1).min(16);
+    (RETRY_MS << doubled).min(LONGEST_RETRY_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::retry_after_ms;
+
+    #[test]
+    fn a_failed_removal_is_tried_again_later_and_later() {
+        let minutes = |tries| retry_after_ms(tries) / 60_000;
+        let waits: Vec<i64> = (1..=9).map(minutes).collect();
+        assert_eq!(waits, [5, 10, 20, 40, 80, 160, 320, 360, 360]);
+        assert_eq!(minutes(u32::MAX), 360);
     }
 }

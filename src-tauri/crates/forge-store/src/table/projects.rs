@@ -151,3 +151,48 @@ fn read(row: &SqliteRow) -> Result<ProjectRow, StoreError> {
         workflow_origin: c.json_opt("workflow_origin")?,
     })
 }
+
+/// Finished worktrees of a project that wait for the next task, their bytes, and whether all its worktrees were
+/// over its cap, as last measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Places {
+    /// How many wait.
+    pub slots: u32,
+    /// Their bytes.
+    pub slots_bytes: u64,
+    /// Whether the cap was exceeded.
+    pub over: bool,
+}
+
+/// What was measured last.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn places(conn: &mut SqliteConnection, id: &ProjectId) -> Result<Places, StoreError> {
+    let row = sqlx::query("SELECT slots, slots_bytes, disk_over FROM projects WHERE id = ?1")
+        .bind(id.as_str())
+        .fetch_optional(conn)
+        .await?;
+    let Some(row) = row else { return Ok(Places::default()) };
+    let bytes: i64 = row.get(1);
+    Ok(Places { slots: row.get(0), slots_bytes: u64::try_from(bytes).unwrap_or(0), over: row.get(2) })
+}
+
+/// Writes what was measured. No change of the project itself: its version stays.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_places(
+    conn: &mut SqliteConnection,
+    id: &ProjectId,
+    places: Places,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE projects SET slots = ?2, slots_bytes = ?3, disk_over = ?4 WHERE id = ?1")
+        .bind(id.as_str())
+        .bind(places.slots)
+        .bind(i64::try_from(places.slots_bytes).unwrap_or(i64::MAX))
+        .bind(places.over)
+        .execute(conn)
+        .await?;
+    Ok(())
+}

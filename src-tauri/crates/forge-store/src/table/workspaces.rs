@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use forge_model::ids::{TaskId, WorkspaceId};
+use forge_model::ids::{ProjectId, TaskId, WorkspaceId};
 use forge_model::time::Timestamp;
-use forge_model::workspace::Workspace;
+use forge_model::workspace::{Workspace, WorkspaceView};
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{StoreError, row::Columns};
@@ -18,7 +18,7 @@ pub async fn put(conn: &mut SqliteConnection, w: &Workspace, now: Timestamp) -> 
         "INSERT INTO workspaces (id, task_id, status, path, branch, base_commit, cleanup_at, disk_bytes, error, port_base, created_at, updated_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
          ON CONFLICT (id) DO UPDATE SET status = ?3, path = ?4, branch = ?5, base_commit = ?6, cleanup_at = ?7, disk_bytes = ?8,
-           error = ?9, updated_at = ?12",
+           error = ?9, updated_at = ?12, tries = CASE ?3 WHEN 'error' THEN tries ELSE 0 END",
     )
     .bind(w.id.as_str())
     .bind(w.task_id.as_str())
@@ -104,6 +104,92 @@ pub async fn due(
     let (due, later): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|w| w.cleanup_at.is_some_and(|at| at <= now));
     Ok((due, later.first().and_then(|w| w.cleanup_at)))
+}
+
+/// Counts a failed removal; how many there were in a row now.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn count_try(conn: &mut SqliteConnection, id: &WorkspaceId) -> Result<u32, StoreError> {
+    let row = sqlx::query("UPDATE workspaces SET tries = tries + 1 WHERE id = ?1 RETURNING tries")
+        .bind(id.as_str())
+        .fetch_optional(conn)
+        .await?;
+    Ok(row.map_or(1, |row| row.get(0)))
+}
+
+/// Writes how much space a worktree takes; nothing else of the record, which others may change meanwhile.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_disk(conn: &mut SqliteConnection, id: &WorkspaceId, bytes: u64) -> Result<(), StoreError> {
+    sqlx::query("UPDATE workspaces SET disk_bytes = ?2 WHERE id = ?1 AND status <> 'cleaned'")
+        .bind(id.as_str())
+        .bind(i64::try_from(bytes).unwrap_or(i64::MAX))
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// The space of a project's present worktrees as far as measured, and how many have not been.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn disk_of(conn: &mut SqliteConnection, project: &ProjectId) -> Result<(u64, u32), StoreError> {
+    let row = sqlx::query(
+        "SELECT coalesce(sum(w.disk_bytes), 0), count(*) - count(w.disk_bytes) FROM workspaces w JOIN tasks t ON t.id = w.task_id
+         WHERE w.status <> 'cleaned' AND t.project_id = ?1",
+    )
+    .bind(project.as_str())
+    .fetch_one(conn)
+    .await?;
+    let bytes: i64 = row.get(0);
+    Ok((u64::try_from(bytes).unwrap_or(0), row.get(1)))
+}
+
+/// The task of a project whose worktree changed last.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn latest_of(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+) -> Result<Option<super::tasks::TaskRow>, StoreError> {
+    let row = sqlx::query(
+        "SELECT w.task_id FROM workspaces w JOIN tasks t ON t.id = w.task_id WHERE t.project_id = ?1
+         ORDER BY w.updated_at DESC, w.rowid DESC LIMIT 1",
+    )
+    .bind(project.as_str())
+    .fetch_optional(&mut *conn)
+    .await?;
+    match row {
+        Some(row) => super::tasks::get(conn, &TaskId(row.get(0))).await,
+        None => Ok(None),
+    }
+}
+
+/// Present worktrees with the task each belongs to, newest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn views(conn: &mut SqliteConnection) -> Result<Vec<WorkspaceView>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT w.*, t.project_id AS of_project, t.number AS of_number, t.title AS of_title, t.status AS of_status
+         FROM workspaces w JOIN tasks t ON t.id = w.task_id WHERE w.status <> 'cleaned' ORDER BY w.created_at DESC, w.rowid DESC",
+    )
+    .fetch_all(conn)
+    .await?;
+    let view = |row: &SqliteRow| {
+        let c = Columns(row);
+        Ok(WorkspaceView {
+            workspace: read(row)?,
+            project_id: c.text("of_project")?,
+            task_number: c.int("of_number")?,
+            task_title: c.text("of_title")?,
+            task_status: c.text("of_status")?,
+        })
+    };
+    rows.iter().map(view).collect()
 }
 
 /// A first port that no present workspace has, from `from` up in blocks of `block`.

@@ -1,0 +1,162 @@
+//! A fresh start for a worktree, and what was kept of earlier ones: a person's ways back.
+
+use std::path::Path;
+
+use forge_model::actor::Actor;
+use forge_model::event::EventType;
+use forge_model::ids::TaskId;
+use forge_model::offer::Verb;
+use forge_model::task::AnnotationType;
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::table::{roles, tasks, workspaces};
+use serde_json::Value;
+
+use crate::{
+    ConflictCode, Engine, EngineError, boundary,
+    context::{backup_prefix, task_branch},
+    error::Result,
+    steps::cleanup::Goes,
+    transition::{Move, Trouble},
+    view::offers_of,
+};
+
+impl Engine {
+    /// A fresh worktree from the default branch. What was there is kept: uncommitted content and the old
+    /// branch as backup refs. The task stays blocked until a person starts it.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotOffered`, git's errors.
+    pub async fn reset_workspace(&self, actor: Actor, id: &TaskId) -> Result<Workspace> {
+        self.require_reset_offered(id).await?;
+        let _hold = self.hold(id).await;
+        self.stop_run(id).await;
+        self.require_reset_offered(id).await?;
+        let (task, context, old) = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load(&mut conn, id, None).await?;
+            let old = workspaces::last(&mut conn, id).await?;
+            (task, context, old)
+        };
+        let repo = self.repo(&context).await?;
+        if let Some(old) = old.clone().filter(|w| w.status != WorkspaceStatus::Cleaned)
+            && let Err(reason) = self.remove_workspace(&context, &task, old, Goes::Away).await?
+        {
+            return Err(EngineError::conflict(
+                ConflictCode::InUse,
+                format!("the old worktree cannot go: {reason}"),
+            ));
+        }
+        self.point("reset.removed");
+        let branch = task_branch(&task);
+        if let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? {
+            keep_tip(&repo, &backup_prefix(&task), &tip).await?;
+            repo.delete_branch(&branch, &tip).await?;
+        }
+        let mut tx = self.store().write().await?;
+        if let Some(old) = &old {
+            workspaces::delete(&mut tx, &old.id).await?;
+        }
+        tx.commit().await?;
+        self.point("reset.forgotten");
+        let workspace = self.fresh_workspace(&repo, &context, &task).await?;
+        self.point("reset.made");
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = self.load(&mut tx, id, None).await?;
+        task.review_passed_at = None;
+        task.diff_stat = None;
+        boundary::reset(&mut tx, &mut task).await?;
+        let trouble =
+            Trouble::new(AnnotationType::Manual, "The workspace was reset. Claim the task to start.");
+        let annotation = trouble.annotation(&task.status, self.now());
+        let is_blocked = context.workflow.blocked().is_some_and(|state| state.name == task.status);
+        if is_blocked {
+            task.error_annotation = Some(annotation);
+            tasks::update(&mut tx, &mut task, self.now()).await?;
+            self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
+        } else if let Some(blocked) = context.workflow.blocked().map(|state| state.name.clone()) {
+            let mut mv = Move::by_user(&blocked, "reset", actor);
+            mv.annotation = Some(annotation);
+            self.apply(&mut tx, &context, &mut task, mv).await?;
+        }
+        tx.commit().await?;
+        Ok(workspace)
+    }
+
+    /// Refuses while nothing is wrong that a fresh worktree would mend.
+    async fn require_reset_offered(&self, id: &TaskId) -> Result<()> {
+        let mut conn = self.store().read().await?;
+        let (task, context) = self.load(&mut conn, id, None).await?;
+        let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
+        let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
+        if offers.iter().any(|offer| offer.verb == Verb::ResetWorkspace) {
+            return Ok(());
+        }
+        Err(EngineError::NotOffered { verb: Verb::ResetWorkspace.to_string(), offers })
+    }
+
+    /// A task's backups, newest last.
+    ///
+    /// # Errors
+    /// `NotFound`, git's errors.
+    pub async fn backups(&self, id: &TaskId) -> Result<Vec<forge_model::workspace::WorkspaceBackup>> {
+        let (task, context) = {
+            let mut conn = self.store().read().await?;
+            self.load(&mut conn, id, None).await?
+        };
+        let backups = self.repo(&context).await?.backups(&backup_prefix(&task)).await?;
+        Ok(backups
+            .into_iter()
+            .map(|backup| forge_model::workspace::WorkspaceBackup {
+                task_id: id.clone(),
+                ref_name: backup.ref_name,
+                commit: backup.commit,
+                files: backup.files,
+                at: forge_model::time::Timestamp(backup.at_ms),
+            })
+            .collect())
+    }
+
+    /// Puts a backup's content back into the worktree as uncommitted changes.
+    ///
+    /// # Errors
+    /// `NotFound`, `WorkspaceMissing`, `BackupInTheWay` with the files.
+    pub async fn restore_backup(&self, id: &TaskId, commit: &str) -> Result<()> {
+        let known = self.backups(id).await?;
+        if !known.iter().any(|backup| backup.commit == commit) {
+            return Err(EngineError::not_found("backup", commit));
+        }
+        let (context, workspace) = {
+            let mut conn = self.store().read().await?;
+            let (_, context) = self.load(&mut conn, id, None).await?;
+            (context, workspaces::last(&mut conn, id).await?)
+        };
+        let workspace = workspace.filter(|w| Path::new(&w.path).is_dir());
+        let workspace = workspace.ok_or_else(|| {
+            EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
+        })?;
+        let _lock = self.lock_workspace_now(id, &workspace, &format!("restore-{}", workspace.id))?;
+        match self.repo(&context).await?.restore_backup(Path::new(&workspace.path), commit).await {
+            Err(forge_git::GitError::RestoreInTheWay { files }) => Err(EngineError::Conflict {
+                code: ConflictCode::BackupInTheWay,
+                message: format!("local changes are in the way: {}", files.join(", ")),
+                details: serde_json::json!({ "files": files }),
+            }),
+            other => Ok(other?),
+        }
+    }
+}
+
+/// Keeps a commit under the next free number of a prefix.
+pub(crate) async fn keep_tip(repo: &forge_git::Repo, prefix: &str, tip: &str) -> Result<()> {
+    const ABSENT: &str = "0000000000000000000000000000000000000000";
+    let mut number = repo.backups(prefix).await?.len() + 1;
+    loop {
+        match repo
+            .update_ref(&format!("{prefix}/{number}"), tip, ABSENT, "forge: branch before a reset")
+            .await
+        {
+            Err(forge_git::GitError::RefMoved { .. }) => number += 1,
+            other => return Ok(other?),
+        }
+    }
+}

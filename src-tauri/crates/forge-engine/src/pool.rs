@@ -1,0 +1,89 @@
+//! Slots: finished worktrees that wait for the next task, in `.pool/` beside the folders of the project's tasks.
+//! Whether there are any, and how many, is the project's setting; what git does about them is `forge-git`'s.
+
+use std::path::PathBuf;
+
+use forge_git::Keep;
+use forge_model::ids::ProjectId;
+use forge_model::settings::{ProjectSettings, WorkspaceReuse};
+use forge_store::table::projects;
+
+use crate::{Engine, context::ProjectContext, error::Result, workspace::project_folder};
+
+const POOL_FOLDER: &str = ".pool";
+
+/// What a project's settings say about finished worktrees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slots {
+    /// They are deleted.
+    None,
+    /// At most so many wait for the next task, with these files.
+    Kept { keep: Keep, most: usize },
+}
+
+pub(crate) fn slots_of(settings: &ProjectSettings) -> Slots {
+    let most = usize::try_from(settings.workspace_pool_size).unwrap_or(usize::MAX);
+    match settings.workspace_reuse {
+        WorkspaceReuse::Off => Slots::None,
+        _ if most == 0 => Slots::None,
+        WorkspaceReuse::Tracked => Slots::Kept { keep: Keep::Tracked, most },
+        WorkspaceReuse::WithIgnored => Slots::Kept { keep: Keep::WithIgnored, most },
+    }
+}
+
+impl Engine {
+    /// Where a project's slots lie.
+    pub(crate) fn pool_folder(&self, context: &ProjectContext) -> PathBuf {
+        self.inner.config.workspace_root.join(project_folder(context)).join(POOL_FOLDER)
+    }
+
+    /// Drops the slots that a project's settings do not want any more, and what kills left among them.
+    pub(crate) async fn trim_pool(&self, context: &ProjectContext) -> Result<()> {
+        let most = match slots_of(&context.settings) {
+            Slots::None => 0,
+            Slots::Kept { most, .. } => most,
+        };
+        self.drop_slots(context, most).await
+    }
+
+    /// Drops a project's slots but for the `keep` newest ones.
+    pub(crate) async fn drop_slots(&self, context: &ProjectContext, keep: usize) -> Result<()> {
+        let pool = self.pool_folder(context);
+        if !pool.exists() {
+            return Ok(());
+        }
+        self.repo(context).await?.drop_slots(&pool, keep).await?;
+        if keep == 0
+            && let Err(error) = std::fs::remove_dir(&pool)
+        {
+            tracing::info!(pool = %pool.display(), %error, "something is left in a folder of finished worktrees");
+        }
+        Ok(())
+    }
+
+    /// The same in the background: after a change of settings, and at start.
+    pub(crate) fn trim_pool_later(&self, project: &ProjectId) {
+        let (engine, project) = (self.clone(), project.clone());
+        self.inner.tracker.spawn(async move {
+            let trimmed = async {
+                let context = {
+                    let mut conn = engine.store().read().await?;
+                    engine.context(&mut conn, &project).await?
+                };
+                engine.trim_pool(&context).await
+            };
+            if let Err(error) = trimmed.await {
+                tracing::warn!(%project, %error, "failed to drop finished worktrees; the next start tries again");
+            }
+            engine.measure_slots(&project).await;
+        });
+    }
+
+    /// Looks after the slots of every project once, at start.
+    pub(crate) async fn trim_all_pools(&self) -> Result<()> {
+        for row in projects::list(&mut *self.store().read().await?).await? {
+            self.trim_pool_later(&row.project.id);
+        }
+        Ok(())
+    }
+}

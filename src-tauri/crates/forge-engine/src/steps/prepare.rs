@@ -1,0 +1,275 @@
+//! Making a worktree ready for work, for everybody to see: the worktree, the files that git does not keep, the
+//! set-up commands. One log tells of it as it happens.
+//!
+//! Invariants: it can be stopped at any moment and repeated after any kill; the worktree's lock is held
+//! throughout; a record becomes active only when everything is done, so a half-made one is made to the end.
+
+use std::{path::Path, time::Duration};
+
+use forge_agents::{LogWriter, log::NewEntry};
+use forge_exec::{Command, Exit, Finished, HeadTail, Marker};
+use forge_git::{CopyMode, CopyRule, GitError, Repo};
+use forge_model::event::EventType;
+use forge_model::log::{EntryKind, EntryStatus};
+use forge_model::settings::{self, SETUP_TIMEOUT_SECONDS};
+use forge_model::task::{AnnotationType, Evidence, WaitReason};
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::table::{roles, steps, workspaces};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{End, Stepping, checks::CheckOutput};
+use crate::{
+    Engine, EngineError,
+    error::{Result, whole},
+    transition::Trouble,
+    workspace::Found,
+};
+
+/// How much of each stream of a set-up command is shown when it fails.
+const TAIL_BYTES: usize = 8192;
+
+impl Engine {
+    /// Makes the worktree, or finds it, and makes it ready when it is new.
+    pub(super) async fn prepare_workspace(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+        if !self.somebody_works(s).await? {
+            return Ok(End::skipped("nobody holds the role"));
+        }
+        self.unwatch(&s.task.id);
+        let repo = self.repo(&s.context).await?;
+        let (workspace, recovered) = match self.look(&repo, &s.task).await? {
+            Found::Ready(workspace) => {
+                self.keep_workspace(workspace).await?;
+                return Ok(End::Ok(Some("already there".to_owned())));
+            }
+            Found::Gone(workspace) => return self.gone(workspace).await,
+            // From here on it is made to the end, whatever happens in between.
+            Found::Lost(workspace) => {
+                (Workspace { status: WorkspaceStatus::Creating, cleanup_at: None, ..workspace }, true)
+            }
+            Found::Absent => (self.new_record(&repo, &s.context, &s.task).await?, false),
+        };
+        let log_id = format!("setup-{}", workspace.id);
+        let lock = self.lock_workspace(&s.task.id, &workspace, &log_id, cancel).await?;
+        let Some(_lock) = lock else { return Ok(End::Interrupted) };
+        self.put_record(&workspace).await?;
+        let log_dir = self.log_dir(&s.task.project_id, &s.task.id);
+        let log = LogWriter::open(&log_dir, &log_id, &log_id, forge_agents::log::DEFAULT_CAP_BYTES)?;
+        let growth = self.follow_log(&s.task, &log_id, &log);
+        let preparation = Preparation { s, repo: &repo, workspace: &workspace, log: &log, log_id: &log_id };
+        let unready = self.make_ready(&preparation, cancel).await;
+        drop(growth);
+        let closed = tokio::task::spawn_blocking(move || log.close()).await;
+        closed.map_err(|error| EngineError::io("close a log")(std::io::Error::other(error)))?;
+        if let Some(end) = unready? {
+            return Ok(end);
+        }
+        self.ready(s, workspace, recovered).await
+    }
+
+    async fn somebody_works(&self, s: &Stepping) -> Result<bool> {
+        let Some(role) = s.context.workflow.state(&s.task.status).and_then(|state| state.role.as_deref())
+        else {
+            return Ok(false);
+        };
+        let mut conn = self.store().read().await?;
+        Ok(roles::holder(&mut conn, &s.task.id, role).await?.is_some())
+    }
+
+    async fn gone(&self, workspace: Workspace) -> Result<End> {
+        let mut tx = self.store().write().await?;
+        workspaces::delete(&mut tx, &workspace.id).await?;
+        tx.commit().await?;
+        let message = format!("the worktree {} and its branch {} are gone", workspace.path, workspace.branch);
+        Ok(End::Block(Trouble::new(AnnotationType::WorkspaceResetRequired, message)))
+    }
+
+    async fn put_record(&self, workspace: &Workspace) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        workspaces::put(&mut tx, &Workspace { error: None, ..workspace.clone() }, self.now()).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    async fn ready(&self, s: &Stepping, workspace: Workspace, recovered: bool) -> Result<End> {
+        let mut tx = self.store().write().await?;
+        let ready = Workspace { status: WorkspaceStatus::Active, error: None, cleanup_at: None, ..workspace };
+        workspaces::put(&mut tx, &ready, self.now()).await?;
+        let event = if recovered { EventType::WorkspaceRecovered } else { EventType::WorkspaceCreated };
+        self.emit(&mut tx, event, &s.task, ready.id.as_str(), &json!({ "path": ready.path })).await?;
+        tx.commit().await?;
+        self.measure_later(&s.task.id);
+        Ok(End::Ok(recovered.then(|| "made again from its branch".to_owned())))
+    }
+
+    /// The three phases. An end is given when one of them fails, waits or is stopped.
+    async fn make_ready(&self, p: &Preparation<'_>, cancel: &CancellationToken) -> Result<Option<End>> {
+        self.begin_phase(p, "worktree").await?;
+        let made = tokio::select! {
+            // What is dropped half-way is made anew by the next try.
+            () = cancel.cancelled() => return Ok(Some(End::Interrupted)),
+            made = self.make(p.repo, &p.s.context, p.workspace) => made,
+        };
+        if let Err(error) = made {
+            return Ok(Some(self.not_made(p, error).await?));
+        }
+        self.point("workspace.made");
+        if let Some(end) = self.copy(p, cancel).await? {
+            return Ok(Some(end));
+        }
+        self.point("workspace.copied");
+        let commands = &p.s.context.settings.setup;
+        for (index, command) in commands.iter().enumerate() {
+            self.begin_phase(p, &format!("setup {} of {}: {command}", index + 1, commands.len())).await?;
+            if let Some(end) = self.set_up(p, index, command, cancel).await? {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Says what is done now, in the log and on the step.
+    async fn begin_phase(&self, p: &Preparation<'_>, phase: &str) -> Result<()> {
+        p.log.append(EntryKind::Notice, "", json!({ "text": phase, "code": "phase" }));
+        let mut tx = self.store().write().await?;
+        let current = steps::next(&mut tx, &p.s.task.id).await?.filter(|step| step.id == p.s.step.id);
+        if let Some(mut step) = current {
+            step.log_id = Some(p.log_id.to_owned());
+            step.reason = Some(phase.to_owned());
+            steps::update(&mut tx, &step).await?;
+            let facts = json!({ "step": "prepare_workspace", "phase": phase, "log_id": p.log_id });
+            self.emit(&mut tx, EventType::TaskUpdated, &p.s.task, p.s.task.id.as_str(), &facts).await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    async fn not_made(&self, p: &Preparation<'_>, error: EngineError) -> Result<End> {
+        if let EngineError::Git(GitError::IndexLocked { path, .. }) = &error {
+            self.watch_lock_file(&p.s.task.id, path);
+            return Ok(End::wait(WaitReason::GitLocked, whole(&error)));
+        }
+        self.unusable(p, whole(&error), None).await
+    }
+
+    /// Records why a worktree cannot be made ready. It stays one that is being made: the next try goes on.
+    async fn unusable(&self, p: &Preparation<'_>, reason: String, evidence: Option<Evidence>) -> Result<End> {
+        p.log.append(EntryKind::Notice, "", json!({ "text": reason, "code": "failed" }));
+        let failed = Workspace { error: Some(reason.clone()), ..p.workspace.clone() };
+        let mut tx = self.store().write().await?;
+        workspaces::put(&mut tx, &failed, self.now()).await?;
+        let facts = json!({ "reason": reason });
+        self.emit(&mut tx, EventType::WorkspaceError, &p.s.task, failed.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        let mut trouble = Trouble::new(AnnotationType::EnvironmentNotReady, reason);
+        trouble.evidence = evidence.or_else(|| Some(p.evidence(None, None, String::new())));
+        Ok(End::Block(trouble))
+    }
+
+    /// Brings the files that git does not keep.
+    async fn copy(&self, p: &Preparation<'_>, cancel: &CancellationToken) -> Result<Option<End>> {
+        let rules: Vec<CopyRule> = p.s.context.settings.copy_files.iter().map(rule).collect();
+        if rules.is_empty() {
+            return Ok(None);
+        }
+        self.begin_phase(p, "copy files").await?;
+        let progress = |now: forge_git::CopyProgress| {
+            let text = format!("copied {} files, {} bytes, now {}", now.files, now.bytes, now.path);
+            p.log.append(EntryKind::Notice, "copy", json!({ "text": text, "code": "copy" }));
+        };
+        let copied = p.repo.copy_files(Path::new(&p.workspace.path), &rules, &progress, cancel).await;
+        match copied {
+            Ok(report) => {
+                let text = format!("copied {} files, {} bytes", report.files, report.bytes);
+                let body = json!({ "text": text, "code": "copy", "report": report });
+                p.log.append(EntryKind::Notice, "copy", body);
+                Ok(None)
+            }
+            Err(GitError::Cancelled { .. }) => Ok(Some(End::Interrupted)),
+            Err(error) => {
+                let escapes = matches!(error, GitError::PathEscape(_));
+                let reason = whole(&EngineError::Git(error));
+                let reason = if escapes { format!("path_escape: {reason}") } else { reason };
+                self.unusable(p, reason, None).await.map(Some)
+            }
+        }
+    }
+
+    /// Runs one set-up command. An end is given when it fails or is stopped.
+    async fn set_up(
+        &self,
+        p: &Preparation<'_>,
+        index: usize,
+        script: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Option<End>> {
+        let s = p.s;
+        let command = Command::shell(
+            &s.context.settings.shell,
+            script,
+            Path::new(&p.workspace.path),
+            Marker(format!("{}-{index}", p.log_id)),
+        )
+        .envs(self.task_env(&s.context, &s.task, Some(p.workspace)))
+        .timeout(Duration::from_secs(u64::from(SETUP_TIMEOUT_SECONDS)));
+        let entry = |status, exit_code: Option<i32>| NewEntry {
+            status: Some(status),
+            ..NewEntry::new(
+                EntryKind::Command,
+                format!("setup-{index}"),
+                json!({ "command": script, "exit_code": exit_code }),
+            )
+        };
+        p.log.append_entry(entry(EntryStatus::Running, None));
+        let mut output = CheckOutput { log: p.log.clone(), kept: HeadTail::new(TAIL_BYTES) };
+        let finished = self.run_recorded(&s.task, command, cancel, &mut output).await;
+        let exit_code = match &finished {
+            Ok(Finished { exit: Exit::Code(code), .. }) => Some(*code),
+            _ => None,
+        };
+        let status = match &finished {
+            Ok(finished) if finished.is_success() => EntryStatus::Completed,
+            Ok(Finished { cancelled: true, .. }) => EntryStatus::Cancelled,
+            _ => EntryStatus::Failed,
+        };
+        p.log.append_entry(entry(status, exit_code));
+        let message = match finished {
+            Ok(finished) if finished.is_success() => return Ok(None),
+            Ok(finished) if finished.cancelled => return Ok(Some(End::Interrupted)),
+            Ok(finished) if finished.timed_out => format!("set-up `{script}` ran out of time"),
+            Ok(finished) => match finished.exit {
+                Exit::Code(code) => format!("set-up `{script}` exited with {code}"),
+                Exit::Signal(signal) => format!("set-up `{script}` was ended by signal {signal}"),
+            },
+            Err(error) => format!("set-up `{script}` could not be run: {error}"),
+        };
+        let kept = output.kept.into_strings();
+        let text = [kept.stdout.trim_end(), kept.stderr.trim_end()].join("\n").trim().to_owned();
+        let evidence = p.evidence(Some(script.to_owned()), exit_code, text);
+        self.unusable(p, message, Some(evidence)).await.map(Some)
+    }
+}
+
+/// One try at making a worktree ready.
+struct Preparation<'a> {
+    s: &'a Stepping,
+    repo: &'a Repo,
+    workspace: &'a Workspace,
+    log: &'a LogWriter,
+    log_id: &'a str,
+}
+
+impl Preparation<'_> {
+    fn evidence(&self, command: Option<String>, exit_code: Option<i32>, output: String) -> Evidence {
+        Evidence { command, exit_code, output, log_id: Some(self.log_id.to_owned()) }
+    }
+}
+
+fn rule(file: &settings::CopyFile) -> CopyRule {
+    let mode = match file.mode {
+        settings::CopyMode::Copy => CopyMode::Copy,
+        settings::CopyMode::Hardlink => CopyMode::Hardlink,
+        settings::CopyMode::Symlink => CopyMode::Symlink,
+    };
+    CopyRule { pattern: file.pattern.clone(), mode }
+}
