@@ -88,7 +88,11 @@ impl Sandbox {
     }
 
     pub fn serve_with(&self, more: &[&str]) -> Result<Server> {
-        let mut command = self.command([&["serve", "--port", "0"], more].concat())?;
+        Self::served(self.command([&["serve", "--port", "0"], more].concat())?)
+    }
+
+    /// A `forge serve` as it is asked for.
+    pub fn served(mut command: Command) -> Result<Server> {
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let mut stdout = BufReader::new(child.stdout.take().context("no stdout")?);
         let mut line = String::new();

@@ -15,3 +15,4 @@ mod routes;
 mod schedule;
 mod subtasks;
 mod workflows;
+mod workspaces;

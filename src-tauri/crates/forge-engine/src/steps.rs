@@ -10,6 +10,7 @@ pub(crate) mod cleanup;
 pub(crate) mod decide;
 mod dispatch;
 mod finish;
+mod follow_up;
 pub(crate) mod hook;
 mod knowledge;
 mod merge;
@@ -210,6 +211,7 @@ impl Engine {
             }
             (StepKind::Admit, _) => self.admit(tx, s, effects).await,
             (StepKind::Restart, _) => self.restart(tx, s, effects).await,
+            (StepKind::FollowUp, _) => self.follow_up_now(tx, s, effects).await,
             (StepKind::Action, Some(action)) => self.run_instant_action(tx, s, action, effects).await,
             (kind, _) => Ok(End::skipped(format!("{kind} is not an instant step"))),
         }
@@ -502,7 +504,11 @@ pub(crate) fn waits_for_place(task: &TaskRow) -> bool {
 /// Steps that only read and write the database.
 fn is_instant(step: &StepRow) -> bool {
     match step.kind {
-        StepKind::UndoWindow | StepKind::Admit | StepKind::ClearBarrier | StepKind::Restart => true,
+        StepKind::UndoWindow
+        | StepKind::Admit
+        | StepKind::ClearBarrier
+        | StepKind::Restart
+        | StepKind::FollowUp => true,
         StepKind::PrepareWorkspace
         | StepKind::Hook
         | StepKind::CommitWork
@@ -536,6 +542,7 @@ pub(crate) fn name_of(step: &StepRow) -> Cow<'static, str> {
         | StepKind::Advance
         | StepKind::Restart
         | StepKind::BlockDependents
+        | StepKind::FollowUp
         | StepKind::Cleanup => Cow::Borrowed(step.action.map_or(step.kind.as_str(), Action::as_str)),
     }
 }

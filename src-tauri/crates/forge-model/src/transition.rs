@@ -51,6 +51,8 @@ names! {
         Restart = "restart",
         /// Blocks the tasks that wait for a cancelled one.
         BlockDependents = "block_dependents",
+        /// Passes on what a person said while the agent was at work.
+        FollowUp = "follow_up",
         /// Removes a worktree whose time has come.
         Cleanup = "cleanup",
     }

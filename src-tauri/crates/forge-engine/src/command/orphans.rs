@@ -207,8 +207,9 @@ impl Engine {
         let title = title.filter(|title| !title.trim().is_empty()).unwrap_or_else(|| branch.clone());
         let task = self.create_task(project, NewTask { title, ..NewTask::default() }).await?;
         self.point("orphan.task_made");
-        let _hold = self.hold(&task.id).await;
+        let hold = self.hold(&task.id).await;
         let adopted = self.move_in(&context, &task.id, &orphan.folder, &orphan.tree, &branch, &head).await;
+        drop(hold);
         if let Err(error) = adopted {
             // Nothing became of it, so there is nothing to work on.
             self.delete_task(&task.id, None).await?;

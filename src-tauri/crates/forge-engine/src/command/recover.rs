@@ -286,10 +286,11 @@ impl Engine {
         Ok(task_id)
     }
 
-    /// Says something to a task's agent: another run with the message, in the same worktree.
+    /// Says something to a task's agent: another run with the message, in the same worktree. While the agent
+    /// runs it waits for the end of that run, or is refused, as asked.
     ///
     /// # Errors
-    /// `NotFound`, `Invalid`, `TaskOpen` while an agent runs, `NothingToContinue` without an agent or in a
+    /// `NotFound`, `Invalid`, `WorkspaceLocked` when it does not want to wait, `NothingToContinue` without an agent or in a
     /// state that it does not work in.
     pub async fn follow_up(
         &self,
@@ -298,7 +299,6 @@ impl Engine {
         message: &str,
         if_locked: IfLocked,
     ) -> Result<TaskId> {
-        let _ = if_locked;
         let message = message.trim().to_owned();
         if message.is_empty() {
             return Err(EngineError::invalid("message", "must not be empty"));
@@ -311,13 +311,9 @@ impl Engine {
                 .execution
                 .task_id
         };
+        self.refuse_locked(&task_id, if_locked).await?;
         let _hold = self.hold(&task_id).await;
-        if self.is_running(&task_id) {
-            return Err(EngineError::conflict(
-                ConflictCode::TaskOpen,
-                "the agent is running: wait for it or stop it first",
-            ));
-        }
+        let running = self.is_running(&task_id);
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, &task_id, None).await?;
         let role = context.work_role().unwrap_or_default().to_owned();
@@ -331,6 +327,11 @@ impl Engine {
                 ConflictCode::NothingToContinue,
                 "no agent works on this task now",
             ));
+        }
+        if running {
+            self.queue_follow_up(&mut tx, &task, message).await?;
+            tx.commit().await?;
+            return Ok(task_id);
         }
         let correction = Correction::Message { text: message.clone() };
         self.back_to_work(

@@ -1,0 +1,11 @@
+//! Worktrees over HTTP, on a running engine with real git: how they are made, locked, reused, backed up, cleaned
+//! away, lost and found. A file per subject.
+
+mod bench;
+mod cleanup;
+mod creation;
+mod guard;
+mod locks;
+mod orphans;
+mod recovery;
+mod slots;

@@ -1,0 +1,197 @@
+//! What these tests share: a served project, tasks in it, and waits for what is bound to happen.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use anyhow::{Context as _, Result, bail};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::forge::{PATIENCE, Sandbox, Server, refused, text};
+
+pub struct Bench {
+    pub sandbox: Sandbox,
+    pub server: Server,
+    pub project: String,
+    pub agent: String,
+}
+
+impl Bench {
+    pub async fn new(settings: Value) -> Result<Self> {
+        Self::with(settings, &[]).await
+    }
+
+    /// With files in the checkout that git ignores.
+    pub async fn with(settings: Value, ignored: &[(&str, &str)]) -> Result<Self> {
+        let sandbox = Sandbox::new()?;
+        if !ignored.is_empty() {
+            let names = ignored.iter().map(|(name, _)| name.split_inclusive('/').next().unwrap_or(name));
+            sandbox.repo.write(".gitignore", &names.collect::<Vec<_>>().join("\n"))?;
+            sandbox.repo.commit("ignore some")?;
+            for (name, content) in ignored {
+                sandbox.repo.write(name, content)?;
+            }
+        }
+        let server = sandbox.serve()?;
+        let (project, agent) = server.project(&sandbox, settings).await?;
+        Ok(Self { sandbox, server, project, agent })
+    }
+
+    pub async fn again(&mut self) -> Result<()> {
+        self.server.terminate().await?;
+        self.server = self.sandbox.serve()?;
+        Ok(())
+    }
+
+    /// A task whose agent follows `script`, claimed for it.
+    pub async fn started(&self, title: &str, script: &[&str]) -> Result<Value> {
+        let task = self.task(title, script).await?;
+        self.claim(&task).await?;
+        Ok(task)
+    }
+
+    pub async fn task(&self, title: &str, script: &[&str]) -> Result<Value> {
+        let new = json!({ "title": title, "description": crate::forge::script(script) });
+        self.server.task(&self.project, new).await
+    }
+
+    pub async fn claim(&self, task: &Value) -> Result<Value> {
+        let claim = json!({ "agent_id": self.agent, "version": self.get(task).await?["version"] });
+        self.server.post(&format!("/tasks/{}/claim", text(task, "id")), claim).await
+    }
+
+    /// A task that a person works on by hand, with its worktree.
+    pub async fn by_hand(&self, title: &str) -> Result<Value> {
+        let task = self.task(title, &[]).await?;
+        let claim = json!({ "agent_id": "user", "version": task["version"] });
+        self.server.post(&format!("/tasks/{}/claim", text(&task, "id")), claim).await?;
+        self.server.until(&task, is_ready).await
+    }
+
+    pub async fn get(&self, task: &Value) -> Result<Value> {
+        self.server.get(&format!("/tasks/{}", text(task, "id"))).await
+    }
+
+    /// Takes one of the offers, or asks for what is not offered.
+    pub async fn act(&self, task: &Value, verb: &str, mut body: Value) -> Result<Value> {
+        for _ in 0..20 {
+            body["version"] = self.get(task).await?["version"].clone();
+            let path = format!("/tasks/{}/actions/{verb}", text(task, "id"));
+            match self.server.post(&path, body.clone()).await {
+                Err(error) if error.to_string().contains("version_conflict") => {}
+                other => return other,
+            }
+        }
+        bail!("the task never stands still")
+    }
+
+    pub async fn post(&self, task: &Value, path: &str, body: Value) -> Result<Value> {
+        self.server.post(&format!("/tasks/{}{path}", text(task, "id")), body).await
+    }
+
+    pub async fn refused(&self, path: &str, body: Value) -> Result<(u16, Value)> {
+        refused(self.server.request(Method::POST, path).json(&body)).await
+    }
+
+    pub async fn state(&self, task: &Value, state: &str) -> Result<Value> {
+        self.server.until(task, |task| task["status"] == state).await
+    }
+
+    pub async fn cleaned(&self, task: &Value) -> Result<Value> {
+        self.server.until(task, |task| task["workspace"]["status"] == "cleaned").await
+    }
+
+    pub async fn items(&self, path: &str) -> Result<Vec<Value>> {
+        let answer = self.server.get(path).await?;
+        Ok(answer["items"].as_array().context("no list")?.clone())
+    }
+
+    /// Reads a list again and again until it is as wanted.
+    pub async fn until_items(&self, path: &str, wanted: impl Fn(&[Value]) -> bool) -> Result<Vec<Value>> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let now = self.items(path).await?;
+            if wanted(&now) {
+                return Ok(now);
+            }
+            if Instant::now() > deadline {
+                bail!("{path} never came to be as wanted: {now:#?}");
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+
+    pub async fn step(&self, task: &Value, action: &str) -> Result<Value> {
+        let moves = self.items(&format!("/tasks/{}/transitions", text(task, "id"))).await?;
+        let steps = moves.iter().rev().flat_map(|m| m["steps"].as_array().into_iter().flatten());
+        let found = steps.into_iter().find(|step| step["action"] == action);
+        found.cloned().with_context(|| format!("no step {action}: {moves:#?}"))
+    }
+
+    /// The texts of a log, one per line.
+    pub async fn log(&self, task: &Value, log_id: &str) -> Result<String> {
+        let page = self.server.get(&format!("/tasks/{}/logs/{log_id}", text(task, "id"))).await?;
+        let entries = page["entries"].as_array().context("no entries")?.clone();
+        let said = entries.iter().map(|entry| entry["body"]["text"].as_str().unwrap_or_default());
+        Ok(said.collect::<Vec<_>>().join("\n"))
+    }
+
+    pub async fn backups(&self, task: &Value) -> Result<Vec<Value>> {
+        self.items(&format!("/tasks/{}/backups", text(task, "id"))).await
+    }
+
+    pub fn branch(&self, name: &str) -> bool {
+        self.sandbox.repo.git(&["rev-parse", "-q", "--verify", &format!("refs/heads/{name}")]).is_ok()
+    }
+
+    /// The worktrees that git knows besides the checkout.
+    pub fn worktrees(&self) -> Result<Vec<String>> {
+        let list = self.sandbox.repo.git(&["worktree", "list", "--porcelain"])?;
+        Ok(list
+            .lines()
+            .filter_map(|line| line.strip_prefix("worktree "))
+            .skip(1)
+            .map(str::to_owned)
+            .collect())
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.sandbox.data_dir().join("workspaces")
+    }
+}
+
+pub fn tree(task: &Value) -> PathBuf {
+    PathBuf::from(task["workspace"]["path"].as_str().unwrap_or_default())
+}
+
+/// Whether a person can work on a task: its worktree is there and its state is entered.
+pub fn is_ready(task: &Value) -> bool {
+    task["workspace"]["status"] == "active" && task["entry_barrier"].is_null()
+}
+
+pub fn lock_file(task: &Value) -> PathBuf {
+    tree(task).with_file_name(".forge.lock")
+}
+
+/// The lock that a living process outside of Forge would hold.
+pub fn foreign_lock(task: &Value, pid: u32) -> Result<()> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let rest = stat.rsplit_once(')').context("odd")?.1;
+    let start: u64 = rest.split_whitespace().nth(19).context("odd")?.parse()?;
+    let host = nix::unistd::gethostname()?.to_string_lossy().into_owned();
+    let lock = json!({ "execution_id": "somebody-else", "pid": pid, "start_time": start, "host": host, "acquired_at": "2026-01-01T00:00:00Z" });
+    std::fs::write(lock_file(task), lock.to_string())?;
+    Ok(())
+}
+
+/// A process that lives until it is told to end.
+pub fn bystander(folder: &Path) -> Result<std::process::Child> {
+    let mut command = std::process::Command::new("cat");
+    Ok(command
+        .current_dir(folder)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()?)
+}

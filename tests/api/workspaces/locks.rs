@@ -1,0 +1,187 @@
+//! Who changes a worktree's files: one at a time, the others in line or refused.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::bench::{Bench, bystander, foreign_lock, is_ready, lock_file, tree};
+use crate::forge::{text, until_exists};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_holds_the_lock_in_its_own_name_and_gives_it_back() -> Result<()> {
+    let bench = Bench::new(json!({})).await?;
+    let go = bench.sandbox.dir.path().join("go");
+    let task = bench.started("Locked", &[&format!("wait-for {}", go.display()), "edit a <<< \"a\""]).await?;
+    let held = |task: &Value| {
+        let lock = &task["workspace"]["lock"];
+        lock["execution_id"] == task["live"]["execution_id"]
+            && lock["pid"].as_u64().is_some_and(|pid| pid > 0)
+    };
+    let live = bench.server.until(&task, |task| task["live"].is_object() && held(task)).await?;
+    let pid = live["workspace"]["lock"]["pid"].to_string();
+    bench.server.until(&task, |task| task["workspace"]["lock"]["pid"] != bench.server.pid()).await?;
+    assert!(std::path::Path::new("/proc").join(pid).exists());
+    std::fs::write(&go, "")?;
+    bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    assert!(!lock_file(&live).exists());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_want_to_wait_is_refused_by_transition_claim_and_follow_up() -> Result<()> {
+    let bench = Bench::new(json!({})).await?;
+    let task = bench.started("Busy", &["edit a <<< \"a\"", "hang"]).await?;
+    let live = bench
+        .server
+        .until(&task, |task| task["workspace"]["lock"].is_object() && task["live"].is_object())
+        .await?;
+    let run = text(&live["live"], "execution_id");
+    let id = text(&task, "id");
+    let version = bench.get(&task).await?["version"].clone();
+    let refusals = [
+        (
+            format!("/tasks/{id}/transition"),
+            json!({ "to": "todo", "version": version, "if_locked": "reject" }),
+        ),
+        (format!("/executions/{run}/follow-up"), json!({ "message": "more", "if_locked": "reject" })),
+    ];
+    for (path, body) in refusals {
+        let (status, body) = bench.refused(&path, body).await?;
+        assert_eq!((status, body["code"].as_str()), (409, Some("workspace_locked")), "{path}: {body}");
+        assert_eq!(body["details"]["lock"]["execution_id"], run.as_str());
+    }
+    assert!(bench.get(&task).await?["live"].is_object(), "nothing was stopped");
+    // A claim meets a lock of somebody outside.
+    bench.act(&task, "cancel", json!({})).await?;
+    let other = bench.by_hand("Claimed").await?;
+    let version = bench.get(&other).await?["version"].clone();
+    bench.post(&other, "/transition", json!({ "to": "todo", "version": version })).await?;
+    let mut holder = bystander(bench.sandbox.dir.path())?;
+    foreign_lock(&other, holder.id())?;
+    let version = bench.get(&other).await?["version"].clone();
+    let claim = json!({ "agent_id": bench.agent, "version": version, "if_locked": "reject" });
+    let (status, body) = bench.refused(&format!("/tasks/{}/claim", text(&other, "id")), claim).await?;
+    assert_eq!((status, body["code"].as_str()), (409, Some("workspace_locked")), "{body}");
+    assert_eq!(bench.get(&other).await?["status"], "todo", "nothing changed");
+    drop(holder.stdin.take());
+    holder.wait()?;
+    Ok(())
+}
+
+/// A person's message waits for the run that goes on, and reaches the agent before the task moves on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_to_a_busy_agent_waits_in_line_and_goes_first() -> Result<()> {
+    let bench = Bench::new(json!({})).await?;
+    let go = bench.sandbox.dir.path().join("go");
+    let description = format!(
+        "```forge-script\nwait-for {}\nedit a <<< \"one\"\n```\n```forge-script attempt=2\nedit b <<< \"two\"\n```",
+        go.display()
+    );
+    let task = bench.server.task(&bench.project, json!({ "description": description })).await?;
+    bench.claim(&task).await?;
+    let live = bench.server.until(&task, |task| task["live"].is_object()).await?;
+    let follow_up = format!("/executions/{}/follow-up", text(&live["live"], "execution_id"));
+    for message in ["mind the gap", "and the doors"] {
+        bench.server.post(&follow_up, json!({ "message": message, "if_locked": "wait" })).await?;
+    }
+    let waiting = bench.server.until(&task, |task| task["waiting"]["reason"] == "workspace_locked").await?;
+    assert!(waiting["live"].is_object());
+    std::fs::write(&go, "")?;
+    let done = bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    assert!(done["waiting"].is_null());
+    let runs = bench.items(&format!("/tasks/{}/executions", text(&task, "id"))).await?;
+    assert_eq!(runs.len(), 2, "one more run with both: {runs:#?}");
+    let log = bench.log(&task, &text(&runs[1], "log_id")).await?;
+    assert!(log.contains("mind the gap") && log.contains("and the doors"), "{log}");
+    let branch = format!("forge/{}", text(&task, "id"));
+    assert_eq!(bench.sandbox.repo.show(&branch, "a").as_deref(), Some("one"));
+    assert_eq!(bench.sandbox.repo.show(&branch, "b").as_deref(), Some("two"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_of_somebody_outside_is_waited_for_until_it_is_given_back() -> Result<()> {
+    let bench = Bench::new(json!({})).await?;
+    let task = bench.by_hand("In line").await?;
+    let mut holder = bystander(bench.sandbox.dir.path())?;
+    let version = bench.get(&task).await?["version"].clone();
+    bench.post(&task, "/transition", json!({ "to": "todo", "version": version })).await?;
+    foreign_lock(&task, holder.id())?;
+    // The answer does not wait for somebody outside.
+    let version = bench.get(&task).await?["version"].clone();
+    bench.post(&task, "/claim", json!({ "agent_id": bench.agent, "version": version })).await?;
+    let waiting = bench.server.until(&task, |task| task["waiting"]["reason"] == "workspace_locked").await?;
+    let message = text(&waiting["waiting"], "message");
+    assert!(message.contains("somebody-else") && message.contains(&holder.id().to_string()), "{message}");
+    std::fs::remove_file(lock_file(&task))?;
+    let after = bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    assert!(after["waiting"].is_null());
+    drop(holder.stdin.take());
+    holder.wait()?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_holder_that_dies_while_it_is_waited_for_holds_nobody_up() -> Result<()> {
+    let settings = json!({ "review_config": { "ci_steps": ["test -e README.md"] } });
+    let bench = Bench::new(settings).await?;
+    let task = bench.by_hand("In line").await?;
+    let mut holder = bystander(bench.sandbox.dir.path())?;
+    foreign_lock(&task, holder.id())?;
+    let version = bench.get(&task).await?["version"].clone();
+    bench.post(&task, "/transition", json!({ "to": "review", "version": version })).await?;
+    bench.server.until(&task, |task| task["waiting"]["reason"] == "workspace_locked").await?;
+    let restore = json!({ "commit": "0000" });
+    let (status, _) =
+        bench.refused(&format!("/tasks/{}/backups/restore", text(&task, "id")), restore).await?;
+    assert_eq!(status, 404);
+    // Its file stays behind; the system tells that it is gone.
+    drop(holder.stdin.take());
+    holder.wait()?;
+    bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    assert!(!lock_file(&task).exists());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn locks_of_the_dead_are_released_at_start() -> Result<()> {
+    let mut bench = Bench::new(json!({})).await?;
+    let gone = bench.by_hand("Gone").await?;
+    let reused = bench.by_hand("Reused").await?;
+    let torn = bench.by_hand("Torn").await?;
+    let mut holder = bystander(bench.sandbox.dir.path())?;
+    foreign_lock(&gone, holder.id())?;
+    drop(holder.stdin.take());
+    holder.wait()?;
+    // The number lives, but is another process.
+    let host = nix::unistd::gethostname()?.to_string_lossy().into_owned();
+    let lock = json!({ "execution_id": "x", "pid": std::process::id(), "start_time": 1, "host": host, "acquired_at": "2026-01-01T00:00:00Z" });
+    std::fs::write(lock_file(&reused), lock.to_string())?;
+    std::fs::write(lock_file(&torn), "")?;
+    bench.again().await?;
+    for task in [&gone, &reused, &torn] {
+        assert!(!lock_file(task).exists(), "{}", task["title"]);
+    }
+    Ok(())
+}
+
+/// Checks hold it too: what would change files meanwhile is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_holds_the_lock() -> Result<()> {
+    let probe = tempfile::tempdir()?;
+    let go = probe.path().join("go");
+    let bench = Bench::new(json!({ "review_config": { "ci_steps": [until_exists(&go)] } })).await?;
+    let task = bench.by_hand("Checked").await?;
+    let version = bench.get(&task).await?["version"].clone();
+    bench.post(&task, "/transition", json!({ "to": "review", "version": version, "wait": "none" })).await?;
+    let held = |task: &Value| {
+        task["workspace"]["lock"]["execution_id"].as_str().is_some_and(|id| id.starts_with("run_ci_steps"))
+    };
+    bench
+        .server
+        .until(&task, |task| held(task) && task["workspace"]["lock"]["pid"] != bench.server.pid())
+        .await?;
+    std::fs::write(&go, "")?;
+    let after = bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    assert!(is_ready(&after) && !tree(&after).with_file_name(".forge.lock").exists());
+    Ok(())
+}

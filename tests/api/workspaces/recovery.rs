@@ -1,0 +1,98 @@
+//! Worktrees that went missing, and the fresh start a person asks for.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::bench::{Bench, is_ready, tree};
+use crate::forge::text;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_folder_is_made_again_from_its_branch_with_files_and_set_up() -> Result<()> {
+    let settings = json!({ "setup": ["echo deps > deps.txt"], "copy_files": [{ "pattern": ".env" }] });
+    let bench = Bench::with(settings, &[(".env", "S=1")]).await?;
+    let task = bench.by_hand("Lost").await?;
+    let commit = |args: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(tree(&task)).args(args).envs(forge_testkit::HERMETIC_GIT).output()
+    };
+    std::fs::write(tree(&task).join("work.txt"), "work")?;
+    commit(&["add", "work.txt"])?;
+    commit(&["commit", "-q", "-m", "work"])?;
+    std::fs::remove_dir_all(tree(&task))?;
+    let version = bench.get(&task).await?["version"].clone();
+    bench.post(&task, "/transition", json!({ "to": "todo", "version": version })).await?;
+    let claim = json!({ "agent_id": "user", "version": bench.get(&task).await?["version"] });
+    bench.post(&task, "/claim", claim).await?;
+    let back = bench.server.until(&task, is_ready).await?;
+    for (file, content) in [("work.txt", "work"), ("deps.txt", "deps\n"), (".env", "S=1")] {
+        assert_eq!(std::fs::read_to_string(tree(&back).join(file))?, content);
+    }
+    let step = bench.step(&task, "prepare_workspace").await?;
+    assert_eq!(step["reason"], "made again from its branch", "the timeline says so");
+    assert_eq!(bench.worktrees()?.len(), 1);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_its_branch_too_a_person_resets_it() -> Result<()> {
+    let bench = Bench::new(json!({ "setup": ["echo ready > ready.txt"] })).await?;
+    let task = bench.by_hand("Gone").await?;
+    let (status, body) =
+        bench.refused(&format!("/tasks/{}/workspace/reset", text(&task, "id")), json!({})).await?;
+    assert_eq!((status, body["code"].as_str()), (409, Some("not_offered")));
+    std::fs::remove_dir_all(tree(&task))?;
+    let branch = format!("forge/{}", text(&task, "id"));
+    bench.sandbox.repo.git(&["worktree", "prune"])?;
+    bench.sandbox.repo.git(&["branch", "-D", &branch])?;
+    let version = bench.get(&task).await?["version"].clone();
+    bench.post(&task, "/transition", json!({ "to": "todo", "version": version })).await?;
+    let claim = json!({ "agent_id": "user", "version": bench.get(&task).await?["version"] });
+    bench.post(&task, "/claim", claim).await?;
+    let blocked = bench.state(&task, "blocked").await?;
+    assert_eq!(blocked["error_annotation"]["type"], "workspace_reset_required");
+    assert_eq!(verbs(&blocked), ["reset_workspace", "hold", "cancel"]);
+    assert!(blocked["workspace"].is_null(), "its record is gone");
+    let fresh = bench.post(&task, "/workspace/reset", json!({})).await?;
+    assert_eq!(fresh["path"], tree(&task).to_string_lossy().as_ref());
+    assert_eq!(fresh["base_commit"], bench.sandbox.repo.git(&["rev-parse", "main"])?.trim());
+    let now = bench.get(&task).await?;
+    assert_eq!((&now["status"], &now["error_annotation"]["type"]), (&json!("blocked"), &json!("manual")));
+    assert_eq!(verbs(&now), ["restart", "hold", "cancel"]);
+    assert!(!tree(&now).join("ready.txt").exists(), "set-up waits until work starts");
+    bench.act(&task, "restart", json!({})).await?;
+    let claim = json!({ "agent_id": "user", "version": bench.get(&task).await?["version"] });
+    bench.post(&task, "/claim", claim).await?;
+    let ready = bench.server.until(&task, is_ready).await?;
+    assert_eq!(std::fs::read_to_string(tree(&ready).join("ready.txt"))?, "ready\n");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reset_keeps_uncommitted_work_and_the_old_branch_as_backups() -> Result<()> {
+    let bench = Bench::new(json!({ "setup": ["test ! -e break"] })).await?;
+    bench.sandbox.repo.write("break", "x")?;
+    bench.sandbox.repo.commit("break it")?;
+    let task = bench.started("Reset", &["say hello"]).await?;
+    let blocked = bench.state(&task, "blocked").await?;
+    assert!(verbs(&blocked).contains(&"reset_workspace".to_owned()), "{blocked:#}");
+    let old_tip = bench.sandbox.repo.git(&["rev-parse", "main"])?.trim().to_owned();
+    std::fs::write(tree(&blocked).join("half.txt"), "half")?;
+    std::fs::remove_file(bench.sandbox.repo.path().join("break"))?;
+    bench.sandbox.repo.commit("mend it")?;
+    let fresh = bench.post(&task, "/workspace/reset", json!({})).await?;
+    let new_tip = bench.sandbox.repo.git(&["rev-parse", "main"])?.trim().to_owned();
+    assert_eq!(fresh["base_commit"], new_tip.as_str());
+    let kept = bench.backups(&task).await?;
+    let commits: Vec<String> = kept.iter().map(|backup| text(backup, "commit")).collect();
+    assert!(commits.contains(&old_tip), "the old branch: {kept:#?}");
+    assert!(commits.iter().any(|c| bench.sandbox.repo.show(c, "half.txt").as_deref() == Some("half")));
+    let now = bench.get(&task).await?;
+    assert!(!tree(&now).join("half.txt").exists());
+    let branch = format!("forge/{}", text(&task, "id"));
+    assert_eq!(bench.sandbox.repo.git(&["rev-parse", &branch])?.trim(), new_tip);
+    Ok(())
+}
+
+fn verbs(task: &Value) -> Vec<String> {
+    task["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect()
+}

@@ -1,0 +1,133 @@
+//! Finished worktrees that the next task takes.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::bench::{Bench, tree};
+use crate::forge::text;
+
+const EDIT: &[&str] = &["edit done.txt <<< \"done\\n\""];
+
+async fn finished(bench: &Bench, title: &str) -> Result<Value> {
+    let task = bench.started(title, EDIT).await?;
+    bench.state(&task, "done").await?;
+    bench.cleaned(&task).await
+}
+
+fn pool(bench: &Bench) -> Vec<std::path::PathBuf> {
+    let pool = bench.root().join("repo/.pool");
+    let entries = std::fs::read_dir(pool).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.join(".git").exists()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_finished_worktree_waits_and_the_next_task_takes_it_clean() -> Result<()> {
+    let settings = json!({ "auto_approve": true, "workspace_reuse": "with_ignored", "setup": ["mkdir -p cache; date > cache/warm; echo cache > .gitignore"] });
+    let mut bench = Bench::new(settings).await?;
+    let first = bench.task("First", &[]).await?;
+    let claim = json!({ "agent_id": "user", "version": first["version"] });
+    bench.post(&first, "/claim", claim).await?;
+    let first = bench.server.until(&first, super::bench::is_ready).await?;
+    std::fs::write(tree(&first).join("untracked.txt"), "left behind")?;
+    let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(tree(&first).join("cache/warm"))?);
+    bench.act(&first, "cancel", json!({})).await?;
+    bench.server.until(&first, |task| task["workspace"]["status"] == "scheduled").await?;
+    let gone = bench.post(&first, "/workspace/remove", json!({})).await?;
+    assert_eq!(gone["status"], "cleaned");
+    assert!(!tree(&first).exists(), "its path is gone as promised");
+    assert_eq!(bench.backups(&first).await?.len(), 1, "and so are not its changes");
+    assert_eq!(pool(&bench).len(), 1);
+    let disk = bench.until_items("/workspaces/disk", |all| all[0]["slots"] == 1).await?;
+    assert!(disk[0]["slots_bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+    // The pool outlives the engine.
+    bench.again().await?;
+    assert_eq!(pool(&bench).len(), 1);
+    bench
+        .server
+        .request(reqwest::Method::PATCH, &format!("/projects/{}/settings", bench.project))
+        .json(&json!({ "setup": null }))
+        .send()
+        .await?
+        .error_for_status()?;
+    let second = bench.by_hand("Second").await?;
+    assert_eq!(pool(&bench).len(), 0);
+    assert!(!tree(&second).join("untracked.txt").exists());
+    let status = std::process::Command::new("git")
+        .arg("-C")
+        .arg(tree(&second))
+        .args(["status", "--porcelain"])
+        .envs(forge_testkit::HERMETIC_GIT)
+        .output()?;
+    assert!(
+        String::from_utf8(status.stdout)?.lines().all(|line| line.contains("cache")),
+        "nothing but what was ignored there"
+    );
+    let _ = inode;
+    let head = std::fs::read_to_string(tree(&second).join("README.md"))?;
+    assert_eq!(head, "# Sample\n");
+    assert_eq!(bench.worktrees()?, [tree(&second).to_string_lossy()]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_wait_than_the_project_wants_and_none_when_it_is_off() -> Result<()> {
+    let bench =
+        Bench::new(json!({ "auto_approve": true, "workspace_reuse": "tracked", "workspace_pool_size": 1 }))
+            .await?;
+    let both = [bench.started("One", EDIT).await?, bench.started("Two", EDIT).await?];
+    for task in &both {
+        bench.state(task, "done").await?;
+        bench.cleaned(task).await?;
+    }
+    assert_eq!(pool(&bench).len(), 1);
+    let settings = format!("/projects/{}/settings", bench.project);
+    let off = json!({ "workspace_reuse": "off" });
+    bench.server.request(reqwest::Method::PATCH, &settings).json(&off).send().await?.error_for_status()?;
+    bench.until_items("/workspaces/disk", |all| all[0]["slots"] == 0).await?;
+    assert_eq!((pool(&bench).len(), bench.worktrees()?.len()), (0, 0));
+    finished(&bench, "Three").await?;
+    assert_eq!((pool(&bench).len(), bench.worktrees()?.len()), (0, 0));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn they_go_with_their_project() -> Result<()> {
+    let bench = Bench::new(json!({ "auto_approve": true, "workspace_reuse": "tracked" })).await?;
+    finished(&bench, "One").await?;
+    assert_eq!(pool(&bench).len(), 1);
+    let name = text(&bench.server.get(&format!("/projects/{}", bench.project)).await?, "name");
+    let path = format!("/projects/{}?confirm={name}", bench.project);
+    bench.server.request(reqwest::Method::DELETE, &path).send().await?.error_for_status()?;
+    assert_eq!((pool(&bench).len(), bench.worktrees()?.len()), (0, 0));
+    assert_eq!(bench.items("/workspaces/orphans").await?, Vec::<Value>::new());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn crossing_the_cap_is_told_once() -> Result<()> {
+    let bench = Bench::new(json!({ "workspace_disk_cap_mib": 1 })).await?;
+    let task = bench.by_hand("Big").await?;
+    let told = |items: &[Value]| items.iter().filter(|item| item["kind"] == "disk").count();
+    bench.until_items("/workspaces/disk", |all| all[0]["unmeasured"] == 0).await?;
+    assert_eq!(told(&bench.items("/notifications").await?), 0);
+    std::fs::write(tree(&task).join("big"), vec![7_u8; 3 * 1024 * 1024])?;
+    let measure = async || -> Result<Value> { bench.server.post("/workspaces/measure", json!({})).await };
+    measure().await?;
+    let disk = bench.until_items("/workspaces/disk", |all| all[0]["over"] == true).await?;
+    assert_eq!(disk[0]["cap_bytes"], 1024 * 1024);
+    let notices = bench.until_items("/notifications", |items| told(items) == 1).await?;
+    assert_eq!(notices[0]["task_id"], task["id"]);
+    std::fs::write(tree(&task).join("bigger"), vec![7_u8; 1024 * 1024])?;
+    measure().await?;
+    bench.until_items("/workspaces/disk", |all| all[0]["tasks_bytes"].as_u64() > Some(4_000_000)).await?;
+    assert_eq!(told(&bench.items("/notifications").await?), 1, "once per crossing");
+    for file in ["big", "bigger"] {
+        std::fs::remove_file(tree(&task).join(file))?;
+    }
+    measure().await?;
+    bench.until_items("/workspaces/disk", |all| all[0]["over"] == false).await?;
+    std::fs::write(tree(&task).join("big"), vec![7_u8; 3 * 1024 * 1024])?;
+    measure().await?;
+    bench.until_items("/notifications", |items| told(items) == 2).await?;
+    Ok(())
+}
