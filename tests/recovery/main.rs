@@ -3,6 +3,7 @@
 
 mod given_up;
 mod hooks;
+mod places;
 mod story;
 mod turns;
 

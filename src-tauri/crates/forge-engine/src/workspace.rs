@@ -79,7 +79,6 @@ impl Engine {
         if let Some(interrupted) = last.filter(|w| w.status == WorkspaceStatus::Creating) {
             return Ok(interrupted);
         }
-        let port_base = self.free_port_base(&mut conn).await?;
         drop(conn);
         let target = context.target_branch(task);
         let base = match repo.resolve(&format!("refs/heads/{target}")).await? {
@@ -91,6 +90,9 @@ impl Engine {
                 ));
             }
         };
+        // Looked up and taken in one go: nobody else gets the same ports.
+        let mut tx = self.store().write().await?;
+        let port_base = self.free_port_base(&mut tx).await?;
         let workspace = Workspace {
             id: self.new_id(),
             task_id: task.id.clone(),
@@ -106,7 +108,6 @@ impl Engine {
             created_at: self.now(),
             updated_at: self.now(),
         };
-        let mut tx = self.store().write().await?;
         workspaces::put(&mut tx, &workspace, self.now()).await?;
         tx.commit().await?;
         Ok(workspace)

@@ -16,7 +16,7 @@ use crate::{
     context::ProjectContext,
     error::{Result, whole},
     lock::read_lock,
-    steps::cleanup::Goes,
+    steps::cleanup::{Goes, unless_unfinished},
 };
 
 /// The largest file of another tool that is read.
@@ -56,7 +56,8 @@ impl Engine {
     pub async fn keep_workspace_for_good(&self, id: &TaskId) -> Result<Workspace> {
         let _hold = self.hold(id).await;
         let (_, task, workspace) = self.closed_workspace(id).await?;
-        let kept = Workspace { status: WorkspaceStatus::Active, cleanup_at: None, error: None, ..workspace };
+        let status = unless_unfinished(workspace.status, WorkspaceStatus::Active);
+        let kept = Workspace { status, cleanup_at: None, error: None, ..workspace };
         let mut tx = self.store().write().await?;
         workspaces::put(&mut tx, &kept, self.now()).await?;
         let facts = json!({ "kept": true, "workspace": kept.id });

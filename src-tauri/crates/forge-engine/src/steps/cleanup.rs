@@ -66,7 +66,7 @@ impl Engine {
             return Ok(End::skipped("no workspace"));
         };
         let at = self.now().plus_ms(delay_ms);
-        workspace.status = WorkspaceStatus::Scheduled;
+        workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Scheduled);
         workspace.cleanup_at = Some(at);
         let mut tx = self.store().write().await?;
         workspaces::put(&mut tx, &workspace, self.now()).await?;
@@ -137,7 +137,7 @@ impl Engine {
         let now = self.now();
         let tries = workspaces::count_try(&mut tx, &workspace.id).await?;
         let again = now.plus_ms(retry_after_ms(tries));
-        workspace.status = WorkspaceStatus::Error;
+        workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Error);
         workspace.error = Some(reason.clone());
         workspace.cleanup_at = Some(again);
         workspaces::put(&mut tx, &workspace, now).await?;
@@ -253,6 +253,11 @@ pub(crate) async fn require_nobody_in(folder: &Path) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// The next status of a record. One that was never made ready stays so: whoever needs it makes it to the end.
+pub(crate) fn unless_unfinished(now: WorkspaceStatus, next: WorkspaceStatus) -> WorkspaceStatus {
+    if now == WorkspaceStatus::Creating { now } else { next }
 }
 
 /// How long until a removal that failed so often in a row is tried again.

@@ -86,7 +86,8 @@ impl Engine {
 
     async fn put_record(&self, workspace: &Workspace) -> Result<()> {
         let mut tx = self.store().write().await?;
-        workspaces::put(&mut tx, &Workspace { error: None, ..workspace.clone() }, self.now()).await?;
+        let begun = Workspace { error: None, cleanup_at: None, ..workspace.clone() };
+        workspaces::put(&mut tx, &begun, self.now()).await?;
         tx.commit().await?;
         Ok(())
     }

@@ -18,7 +18,7 @@ pub async fn put(conn: &mut SqliteConnection, w: &Workspace, now: Timestamp) -> 
         "INSERT INTO workspaces (id, task_id, status, path, branch, base_commit, cleanup_at, disk_bytes, error, port_base, created_at, updated_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
          ON CONFLICT (id) DO UPDATE SET status = ?3, path = ?4, branch = ?5, base_commit = ?6, cleanup_at = ?7, disk_bytes = ?8,
-           error = ?9, updated_at = ?12, tries = CASE ?3 WHEN 'error' THEN tries ELSE 0 END",
+           error = ?9, updated_at = ?12, tries = CASE WHEN ?9 IS NULL THEN 0 ELSE tries END",
     )
     .bind(w.id.as_str())
     .bind(w.task_id.as_str())
@@ -97,9 +97,11 @@ pub async fn due(
     conn: &mut SqliteConnection,
     now: Timestamp,
 ) -> Result<(Vec<Workspace>, Option<Timestamp>), StoreError> {
-    let rows = sqlx::query("SELECT * FROM workspaces WHERE status IN ('scheduled', 'error') AND cleanup_at IS NOT NULL ORDER BY cleanup_at")
-        .fetch_all(conn)
-        .await?;
+    let rows = sqlx::query(
+        "SELECT * FROM workspaces WHERE status <> 'cleaned' AND cleanup_at IS NOT NULL ORDER BY cleanup_at",
+    )
+    .fetch_all(conn)
+    .await?;
     let all: Vec<Workspace> = rows.iter().map(read).collect::<Result<_, _>>()?;
     let (due, later): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|w| w.cleanup_at.is_some_and(|at| at <= now));
