@@ -98,8 +98,12 @@ impl Repo {
 
     /// What a backup changes, against the commit it was made on.
     pub(crate) async fn backed_up(&self, commit: &str) -> Result<Vec<Content>, GitError> {
-        let parent = format!("{commit}^1");
-        let command = self.read().args(["diff-tree", "-r", "-z", "--no-renames", "--raw", &parent, commit]);
+        let command = self.read().args(["diff-tree", "-r", "-z", "--no-renames", "--raw"]);
+        // A kept branch may be no longer than the repository's first commit, which has nothing before it.
+        let command = match self.resolve(&format!("{commit}^1")).await? {
+            Some(parent) => command.args([&parent, commit]),
+            None => command.args(["--root", "--no-commit-id", commit]),
+        };
         let args = command.shown();
         let output = command.ok().await?;
         let mut records = bytes::records(&output);
