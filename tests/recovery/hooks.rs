@@ -247,7 +247,8 @@ async fn killed_in_the_middle(event: &str, blocking: bool) -> Result<Given> {
     ensure!(std::fs::read_to_string(said.path())? == "said\n", "it was run again");
     let moves = given.server.get(&format!("/tasks/{}/transitions", given.task)).await?;
     let steps = moves["items"][0]["steps"].as_array().cloned().unwrap_or_default();
-    let log = steps.iter().find_map(|step| step["log_id"].as_str()).context("no log")?;
+    let is_hook = |step: &&Value| step["action"].as_str().is_some_and(|name| name.starts_with(event));
+    let log = steps.iter().filter(is_hook).find_map(|step| step["log_id"].as_str()).context("no log")?;
     let page = given.server.get(&format!("/tasks/{}/logs/{log}", given.task)).await?;
     let last = page["entries"].as_array().and_then(|all| all.last()).context("an empty log")?;
     ensure!(last["kind"] == "hook_run" && last["body"]["status"] == "interrupted", "{page:#}");

@@ -129,7 +129,7 @@ impl Engine {
                 }
             }
         }
-        let hold = self.hold_of(task, folder, turn);
+        let hold = self.hold_of(task, &folder, turn);
         if waited {
             self.say_unlocked(task).await?;
         }
@@ -148,11 +148,11 @@ impl Engine {
     ) -> Result<WorkspaceHold> {
         let folder = task_folder(workspace);
         let Ok(turn) = self.lock_queue(&folder).try_lock_owned() else {
-            return Err(refusal(read_lock(workspace)));
+            return Err(refusal(read_lock(workspace).as_ref()));
         };
         match self.take(&folder, holder)? {
-            Taken::Ours => Ok(self.hold_of(task, folder, turn)),
-            Taken::Theirs(lock) => Err(refusal(Some(lock))),
+            Taken::Ours => Ok(self.hold_of(task, &folder, turn)),
+            Taken::Theirs(lock) => Err(refusal(Some(&lock))),
         }
     }
 
@@ -168,10 +168,10 @@ impl Engine {
         let Some(workspace) = workspace else { return Ok(()) };
         let folder = task_folder(&workspace);
         if self.lock_queue(&folder).try_lock_owned().is_err() {
-            return Err(refusal(read_lock(&workspace)));
+            return Err(refusal(read_lock(&workspace).as_ref()));
         }
         match live_lock_in(&folder) {
-            Some(lock) => Err(refusal(Some(lock))),
+            Some(lock) => Err(refusal(Some(&lock))),
             None => Ok(()),
         }
     }
@@ -206,10 +206,12 @@ impl Engine {
     pub(crate) fn release_stale_lock(&self, workspace: &Workspace) {
         let path = task_folder(workspace).join(LOCK_FILE);
         let lock = read(&path);
-        if path.exists() && !lock.as_ref().is_some_and(|lock| lock.host == host_name() && lives(lock)) {
-            if let Err(error) = release(&path, lock.as_ref()) {
-                tracing::warn!(path = %path.display(), %error, "failed to release a worktree's lock");
-            }
+        let is_held = lock.as_ref().is_some_and(|lock| lock.host == host_name() && lives(lock));
+        if path.exists()
+            && !is_held
+            && let Err(error) = release(&path, lock.as_ref())
+        {
+            tracing::warn!(path = %path.display(), %error, "failed to release a worktree's lock");
         }
     }
 
@@ -219,7 +221,7 @@ impl Engine {
         Arc::clone(queues.entry(folder.to_owned()).or_default())
     }
 
-    fn hold_of(&self, task: &TaskId, folder: PathBuf, turn: OwnedMutexGuard<()>) -> WorkspaceHold {
+    fn hold_of(&self, task: &TaskId, folder: &Path, turn: OwnedMutexGuard<()>) -> WorkspaceHold {
         let path = folder.join(LOCK_FILE);
         let held = Arc::clone(&self.inner.locks.held);
         locked(&held).insert(task.clone(), path.clone());
@@ -296,8 +298,8 @@ impl Engine {
 }
 
 /// Why a worktree cannot be changed now.
-fn refusal(lock: Option<WorkspaceLock>) -> EngineError {
-    let holder = lock.as_ref().map_or("somebody", |lock| lock.execution_id.as_str());
+fn refusal(lock: Option<&WorkspaceLock>) -> EngineError {
+    let holder = lock.map_or("somebody", |lock| lock.execution_id.as_str());
     EngineError::Conflict {
         code: ConflictCode::WorkspaceLocked,
         message: format!("{holder} works in the worktree: wait for it, or stop it first"),

@@ -42,7 +42,6 @@ async fn bench() -> Bench {
             updated_at: now,
         },
         settings: json!({}),
-        workflow_origin: None,
         workflow: serde_json::to_string(default_workflow()).unwrap(),
         workflow_origin: None,
     };

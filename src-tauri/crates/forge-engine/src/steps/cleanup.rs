@@ -231,9 +231,8 @@ impl Engine {
             repo.delete_branch(branch, &tip).await.map(|()| true)
         };
         match deleted.await {
-            Ok(true) => tracing::info!(task = %task.id, %branch, "deleted a branch that is merged"),
-            Ok(false) => {
-                tracing::info!(task = %task.id, %branch, "kept a branch that is not merged or in use")
+            Ok(deleted) => {
+                tracing::info!(task = %task.id, %branch, deleted, "looked whether a branch may go")
             }
             Err::<_, forge_git::GitError>(error) => {
                 tracing::warn!(task = %task.id, %branch, %error, "failed to delete a merged branch");
