@@ -106,6 +106,8 @@ async fn set_up_that_fails_blocks_with_its_output_and_is_tried_again() -> Result
     std::fs::write(bench.sandbox.data_dir().join("mended"), "")?;
     bench.act(&task, "retry", json!({})).await?;
     bench.server.until(&task, |task| task["workspace"]["status"] == "active").await?;
+    let log = bench.log(&task, &text(&trouble["evidence"], "log_id")).await?;
+    assert_eq!(log.matches("setup 1 of 1").count(), 2, "it was run again: {log}");
     Ok(())
 }
 
