@@ -175,7 +175,9 @@ impl Session {
     /// # Errors
     /// When it is gone.
     pub async fn text(&self, element: &Element) -> Result<String> {
-        let text = self.get(&format!("/element/{}/text", element.0)).await?;
+        // The engine's own reckoning: WebDriver's takes whatever a graph has moved by a transform for hidden.
+        const SCRIPT: &str = "return arguments[0].innerText ?? arguments[0].textContent";
+        let text = self.execute(SCRIPT, &[element.argument()]).await?;
         text.as_str().map(str::to_owned).context("failed to read a text")
     }
 

@@ -166,7 +166,7 @@ async fn links_that_lead_out_are_refused() {
     symlink("/etc", place.sandbox.path("deps/link")).unwrap();
     let report = place.copy(&[("deps/", CopyMode::Copy)]).await.unwrap();
     assert_eq!((report.files, report.links_kept), (2, 1), "the folder it leads to is not entered");
-    assert_eq!(fs::read_link(place.tree.join("deps/link")).unwrap(), std::path::Path::new("/etc"));
+    assert_eq!(fs::read_link(place.tree.join("deps/link")).unwrap(), Path::new("/etc"));
     // A folder of the worktree that leads out is refused as well.
     let place = Place::new("deps/\n*.local\n", &[("conf/x.local", "x")]).await;
     symlink(place.sandbox.dir().join("home"), place.tree.join("conf")).unwrap();
