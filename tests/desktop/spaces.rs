@@ -80,7 +80,7 @@ async fn a_folder_that_belongs_to_no_task_is_reclaimed_after_a_backup() -> Resul
 
 async fn reclaim(window: &Window) -> Result<()> {
     let page = &window.page;
-    Work::prepare(window, "true", &[]).await?;
+    Work::prepare(window, "true", &[]).await?.task(window, "Something else").await?;
     let folder = window.data_dir().join("workspaces/sample/left-behind");
     let tree = folder.join("tree");
     let at = tree.to_str().context("a path that is text")?;

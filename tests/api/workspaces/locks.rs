@@ -181,7 +181,7 @@ async fn a_check_holds_the_lock() -> Result<()> {
         .until(&task, |task| held(task) && task["workspace"]["lock"]["pid"] != bench.server.pid())
         .await?;
     std::fs::write(&go, "")?;
-    let after = bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
-    assert!(is_ready(&after) && !tree(&after).with_file_name(".forge.lock").exists());
+    let is_free = |task: &Value| is_ready(task) && !tree(task).with_file_name(".forge.lock").exists();
+    bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human" && is_free(task)).await?;
     Ok(())
 }

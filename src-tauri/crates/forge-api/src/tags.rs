@@ -15,6 +15,12 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
         tags.push("attention".to_owned());
     }
     use EventType as E;
+    if let Some(project) = &event.project_id
+        && event.kind == E::ProjectChanged
+    {
+        // Another workflow has other columns.
+        tags.push(format!("board:{project}"));
+    }
     let more: &[&str] = match event.kind {
         E::AgentChanged => &["agents"],
         E::ProjectChanged => &["projects", "attention", "workspaces"],

@@ -89,6 +89,8 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const [tab, setTab] = useState<TabId>(asked ?? "conversation");
   const [showDetails, setShowDetails] = useState<boolean | null>(null);
   const [showParts, setShowParts] = useState(mode === "page" || isUntouched(task));
+  // Here, not in the list: with the first part the list moves to a section of its own.
+  const [addingPart, setAddingPart] = useState(false);
   const [store] = useState(() =>
     createLogStore((log, page) => call(platform, "execution_logs", { execution_id: log, ...page })),
   );
@@ -158,8 +160,10 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
               <Parts
                 task={task}
                 view={view}
-                open={showParts}
+                open={showParts || addingPart}
                 onToggle={() => setShowParts(!showParts)}
+                adding={addingPart}
+                onAdding={setAddingPart}
               />
             )}
             <Details
@@ -168,6 +172,8 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
               projectId={projectId}
               open={showDetails ?? isUntouched(task)}
               onToggle={() => setShowDetails(!(showDetails ?? isUntouched(task)))}
+              adding={addingPart}
+              onAdding={setAddingPart}
             />
           </div>
         </div>

@@ -53,17 +53,23 @@ function PromptPreview({ taskId }: { taskId: string }) {
   );
 }
 
+interface FirstPartProps {
+  readonly task: Task;
+  readonly view: WorkflowView | undefined;
+  readonly adding: boolean;
+  readonly onAdding: (adding: boolean) => void;
+}
+
 /** A task without parts shows no section of them; here the first one is added. */
-function FirstPart({ task, view }: { task: Task; view: WorkflowView | undefined }) {
+function FirstPart({ task, view, adding, onAdding }: FirstPartProps) {
   const { t } = useTranslation();
-  const [adding, setAdding] = useState(false);
   return (
     <div className={styles.part}>
       <h3 className={styles.heading}>
         {t("subtasks.label")}
-        <AddButton adding={adding} onAdding={() => setAdding(!adding)} />
+        <AddButton adding={adding} onAdding={() => onAdding(!adding)} />
       </h3>
-      <SubtaskList task={task} view={view} adding={adding} onAdding={setAdding} />
+      <SubtaskList task={task} view={view} adding={adding} onAdding={onAdding} />
     </div>
   );
 }
@@ -74,9 +80,11 @@ export interface DetailsProps {
   readonly projectId: string;
   readonly open: boolean;
   readonly onToggle: () => void;
+  readonly adding: boolean;
+  readonly onAdding: (adding: boolean) => void;
 }
 
-export function Details({ task, view, projectId, open, onToggle }: DetailsProps) {
+export function Details({ task, view, projectId, open, onToggle, adding, onAdding }: DetailsProps) {
   const { t } = useTranslation();
   const excerpt = task.description.split("\n").find((line) => line.trim() !== "") ?? "";
   return (
@@ -93,7 +101,9 @@ export function Details({ task, view, projectId, open, onToggle }: DetailsProps)
       <div className={styles.body}>
         <Description task={task} />
         <Dependencies task={task} projectId={projectId} />
-        {canHaveParts(task) && task.subtasks.total === 0 && <FirstPart task={task} view={view} />}
+        {canHaveParts(task) && task.subtasks.total === 0 && (
+          <FirstPart task={task} view={view} adding={adding} onAdding={onAdding} />
+        )}
         <Checks task={task} projectId={projectId} />
         <div>
           <PromptPreview taskId={task.id} />

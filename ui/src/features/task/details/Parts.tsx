@@ -1,6 +1,5 @@
 /** The task's parts as a section of their own, beside what the task says. */
 import { ChevronRight } from "lucide-react";
-import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Task, WorkflowView } from "#ui/api/generated.ts";
 import { AddButton, PartsProgress, SubtaskList } from "./Subtasks.tsx";
@@ -14,14 +13,17 @@ export function Parts({
   view,
   open,
   onToggle,
+  adding,
+  onAdding,
 }: {
   task: Task;
   view: WorkflowView | undefined;
   open: boolean;
   onToggle: () => void;
+  adding: boolean;
+  onAdding: (adding: boolean) => void;
 }) {
   const { t } = useTranslation();
-  const [adding, setAdding] = useState(false);
   return (
     <section
       className={styles.details}
@@ -35,12 +37,12 @@ export function Parts({
           <span className={styles.name}>{t("subtasks.label")}</span>
           <PartsProgress task={task} />
         </button>
-        {open && <AddButton adding={adding} onAdding={() => setAdding(!adding)} />}
+        {open && <AddButton adding={adding} onAdding={() => onAdding(!adding)} />}
       </div>
       {open && (
         <div className={styles.body}>
           <div className={styles.part}>
-            <SubtaskList task={task} view={view} adding={adding} onAdding={setAdding} />
+            <SubtaskList task={task} view={view} adding={adding} onAdding={onAdding} />
           </div>
         </div>
       )}
