@@ -9,7 +9,7 @@ const page = "#/settings/project/p1?tab=hooks";
 
 beforeAll(async () => {
   await Promise.all([
-    import("./HooksEditor.tsx"),
+    import("#ui/features/hooks/HooksEditor.tsx"),
     import("#ui/components/CodeEditorBody.tsx"),
     import("#ui/features/projects/ProjectSettingsScreen.tsx"),
   ]);

@@ -11,8 +11,8 @@ const page = "#/settings/project/p1?tab=workflow";
 // Chunks come fast from the program's own disk, and slowly through a test's transformer.
 beforeAll(async () => {
   await Promise.all([
-    import("./WorkflowEditor.tsx"),
-    import("./GraphView.tsx"),
+    import("#ui/features/workflow/WorkflowEditor.tsx"),
+    import("#ui/features/workflow/GraphView.tsx"),
     import("#ui/components/CodeEditorBody.tsx"),
     import("#ui/features/projects/ProjectSettingsScreen.tsx"),
   ]);
