@@ -17,8 +17,10 @@ async fn with_workflow(settings: Value, change: impl FnOnce(&mut Value)) -> Resu
 }
 
 fn state<'a>(workflow: &'a mut Value, name: &str) -> &'a mut Value {
-    let states = workflow["states"].as_array_mut().unwrap();
-    states.iter_mut().find(|state| state["name"] == name).unwrap()
+    let mut known = workflow["states"].as_array().into_iter().flatten();
+    let place = known.position(|state| state["name"] == name);
+    // There is nothing beyond the end: the test ends here when no state has the name.
+    &mut workflow["states"][place.unwrap_or(usize::MAX)]
 }
 
 /// The steps of a task's moves to a state as `phase action outcome: reason`.

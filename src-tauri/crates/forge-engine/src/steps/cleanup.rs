@@ -232,7 +232,7 @@ impl Engine {
         };
         match deleted.await {
             Ok(deleted) => {
-                tracing::info!(task = %task.id, %branch, deleted, "looked whether a branch may go")
+                tracing::info!(task = %task.id, %branch, deleted, "looked whether a branch may go");
             }
             Err::<_, forge_git::GitError>(error) => {
                 tracing::warn!(task = %task.id, %branch, %error, "failed to delete a merged branch");
