@@ -60,6 +60,16 @@ impl WorktreeEntry {
 impl Repo {
     /// All worktrees, the main one first.
     pub async fn worktrees(&self) -> Result<Vec<WorktreeEntry>, GitError> {
+        // git looks for the files of each worktree and then reads them; one that another creation finishes
+        // in between makes the whole list fail. It is made again.
+        for pause in [5, 10, 20, 40, 80, 160] {
+            let listed = self.read().args(["worktree", "list", "--porcelain", "-z"]).ok().await;
+            match listed {
+                Ok(output) => return Ok(parse_list(&output)),
+                Err(GitError::Failed { .. }) => tokio::time::sleep(Duration::from_millis(pause)).await,
+                Err(other) => return Err(other),
+            }
+        }
         let output = self.read().args(["worktree", "list", "--porcelain", "-z"]).ok().await?;
         Ok(parse_list(&output))
     }
