@@ -62,7 +62,9 @@ async fn reset(window: &Window) -> Result<()> {
 async fn lose_its_worktree(window: &Window, task: &Value) -> Result<()> {
     let claim = json!({ "task_id": task["id"], "agent_id": "user", "version": task["version"] });
     window.call("task_claim", claim).await?;
-    reach(window, task, |now| now["workspace"]["status"] == "active").await?;
+    // Entered, not only made: the engine writes on the task until then.
+    let entered = |now: &Value| now["workspace"]["status"] == "active" && now["entry_barrier"].is_null();
+    reach(window, task, entered).await?;
     let now = read(window, task).await?;
     let back = json!({ "task_id": task["id"], "to": "todo", "version": now["version"] });
     window.call("task_transition", back).await?;
