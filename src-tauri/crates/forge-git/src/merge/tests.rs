@@ -268,7 +268,13 @@ fn apply(sandbox: &Sandbox, edits: &[(u8, Option<u8>)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 12,
+        failure_persistence: None,
+        // The same histories at each run; more of them are looked at by hand with another seed.
+        rng_seed: proptest::test_runner::RngSeed::Fixed(7),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn results_equal_those_of_git_merge_and_rebase(base in edits(), ours in edits(), theirs in edits()) {
