@@ -274,17 +274,15 @@ impl Repo {
         attributes: &Attributes,
         sides: &[&str],
     ) -> Result<Merged, GitError> {
-        let command = attributes.apply(self.write()).args(["merge-tree", "--write-tree", "-z"]).args(sides);
+        let command = attributes
+            .apply(self.write())
+            .args(["merge-tree", "--write-tree", "-z", "--messages"])
+            .args(sides);
         let args = command.shown();
         let output = command.run().await?;
         match output.exit {
-            Some(0) => {
-                let tree = output.stdout.split(|b| *b == 0).next().unwrap_or_default();
-                Ok(Merged::Tree(bytes::line(tree)))
-            }
-            Some(1) => parse_conflict(&output.stdout).ok_or_else(|| GitError::Unexpected {
-                args,
-                what: "a list of conflicts that does not add up".to_owned(),
+            Some(code @ (0 | 1)) => parse_merged(&output.stdout, code == 0).ok_or_else(|| {
+                GitError::Unexpected { args, what: "a list of conflicts that does not add up".to_owned() }
             }),
             _ => Err(output.failed(args)),
         }
@@ -388,9 +386,12 @@ impl Drop for ScratchDir {
 }
 
 /// Tree, conflicted entries, an empty record, then messages: count, paths, kind, text.
-fn parse_conflict(output: &[u8]) -> Option<Merged> {
+///
+/// A rename that collides with another path can end as clean with conflict markers in the file (git 2.47 says
+/// so in a message alone): whatever git calls a conflict is one.
+fn parse_merged(output: &[u8], clean: bool) -> Option<Merged> {
     let mut records = output.strip_suffix(b"\0")?.split(|b| *b == 0);
-    records.next()?;
+    let tree = bytes::line(records.next()?);
     let mut paths: Vec<ConflictPath> = Vec::new();
     for record in records.by_ref().take_while(|record| !record.is_empty()) {
         let tab = record.iter().position(|b| *b == b'\t')?;
@@ -416,6 +417,21 @@ fn parse_conflict(output: &[u8]) -> Option<Merged> {
         let about = records.by_ref().take(count).map(bytes::text).collect();
         let (kind, text) = (bytes::text(records.next()?), bytes::line(records.next()?));
         messages.push(MergeMessage { kind, paths: about, text });
+    }
+    let conflicts = || messages.iter().filter(|message| message.kind.starts_with("CONFLICT"));
+    if clean && conflicts().next().is_none() {
+        return Some(Merged::Tree(tree));
+    }
+    if paths.is_empty() {
+        for path in conflicts().flat_map(|message| message.paths.iter().cloned()) {
+            paths.push(ConflictPath {
+                path,
+                kind: ConflictKind::Other,
+                base: None,
+                ours: None,
+                theirs: None,
+            });
+        }
     }
     for path in &mut paths {
         path.kind = kind_of(path, &messages);

@@ -237,6 +237,26 @@ async fn merge_drivers_follow_the_target_not_the_checkout() {
     assert_eq!(sandbox.git_out(&["show", &format!("{commit}:dir/x.log")]), "1\nours\ntheirs");
 }
 
+/// git ends this merge as clean, with markers in the file and the conflict in a message alone.
+#[tokio::test]
+async fn a_collision_that_git_calls_clean_is_a_conflict() {
+    let lines = |changed: u8| {
+        let line = move |n| if n == changed { format!("{n}!\n") } else { format!("{n}\n") };
+        (0..8).map(line).collect::<String>()
+    };
+    let sandbox = Sandbox::new().await;
+    sandbox.commit("base", &[("old", &lines(0))]);
+    sandbox.git(&["checkout", "-q", "-b", "side"]);
+    sandbox.commit("theirs", &[("old", &lines(4)), ("new", &lines(5))]);
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.remove("old");
+    sandbox.commit("ours", &[("new", &lines(5))]);
+    let computed = sandbox.repo().await.compute_merge(&request(MergeStrategy::Merge)).await.unwrap();
+    let MergeComputation::Conflict { paths, .. } = computed else { panic!("{computed:?}") };
+    let told: Vec<_> = paths.iter().map(|path| (path.path.as_str(), path.kind)).collect();
+    assert_eq!(told, [("new", ConflictKind::RenameRename), ("old", ConflictKind::RenameRename)]);
+}
+
 #[tokio::test]
 async fn signing_follows_the_configuration() {
     let sandbox = Sandbox::new().await;
@@ -268,13 +288,7 @@ fn apply(sandbox: &Sandbox, edits: &[(u8, Option<u8>)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 12,
-        failure_persistence: None,
-        // The same histories at each run; more of them are looked at by hand with another seed.
-        rng_seed: proptest::test_runner::RngSeed::Fixed(7),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn results_equal_those_of_git_merge_and_rebase(base in edits(), ours in edits(), theirs in edits()) {
@@ -303,7 +317,9 @@ proptest! {
                 sandbox.git(&["branch", "-f", "oracle-side", "side"]);
                 let mut args = command.to_vec();
                 if let Some(last) = args.last_mut() { *last = "oracle-side"; }
-                let (clean, said) = sandbox.try_git_at(repo.root(), &args);
+                let (ended, said) = sandbox.try_git_at(repo.root(), &args);
+                // git can commit a rename's collision with its markers; then only its words tell.
+                let clean = ended && !said.contains("CONFLICT");
                 match computed {
                     MergeComputation::Ready { commit, .. } => {
                         assert!(clean, "{strategy:?}: git refused: {said}");
@@ -315,7 +331,7 @@ proptest! {
                     }
                     MergeComputation::Conflict { .. } => assert!(!clean, "{strategy:?}: git had no conflict"),
                 }
-                if !clean {
+                if !ended {
                     sandbox.git(&[args[0], "--abort"]);
                 }
                 sandbox.git(&["checkout", "-q", "main"]);
