@@ -194,23 +194,7 @@ async fn no_hook_is_lost_or_run_twice_wherever_the_kill_was() -> Result<()> {
         assert!(passed.contains_key(&format!("step.begin:{name}")), "{name} is not among {passed:?}");
     }
     println!("{} kills", cases.len());
-    let mut running = tokio::task::JoinSet::new();
-    let mut failures = Vec::new();
-    let mut left = cases.into_iter();
-    loop {
-        while running.len() < 3 {
-            let Some((point, times)) = left.next() else { break };
-            running.spawn(async move {
-                survives(&point, times).await.with_context(|| format!("killed at {point}#{times}"))
-            });
-        }
-        match running.join_next().await {
-            None => break,
-            Some(done) => failures.extend(done?.err().map(|error| format!("{error:#}"))),
-        }
-    }
-    assert!(failures.is_empty(), "{} kills were not survived:\n{}", failures.len(), failures.join("\n\n"));
-    Ok(())
+    crate::kills::all_survived(cases, |point, times| async move { survives(&point, times).await }).await
 }
 
 /// Killed when the script has said something and goes on for ever; then started again.

@@ -3,6 +3,7 @@
 
 mod given_up;
 mod hooks;
+mod kills;
 mod places;
 mod story;
 mod turns;
@@ -66,21 +67,5 @@ async fn a_kill_at_any_boundary_loses_nothing() -> Result<()> {
         }
     }
     println!("{} kills at {} boundaries", cases.len(), passed.len());
-    let mut running = tokio::task::JoinSet::new();
-    let mut failures = Vec::new();
-    let mut left = cases.into_iter();
-    loop {
-        while running.len() < 3 {
-            let Some((point, times)) = left.next() else { break };
-            running.spawn(async move {
-                survives(&point, times).await.with_context(|| format!("killed at {point}#{times}"))
-            });
-        }
-        match running.join_next().await {
-            None => break,
-            Some(done) => failures.extend(done?.err().map(|error| format!("{error:#}"))),
-        }
-    }
-    assert!(failures.is_empty(), "{} kills were not survived:\n{}", failures.len(), failures.join("\n\n"));
-    Ok(())
+    kills::all_survived(cases, |point, times| async move { survives(&point, times).await }).await
 }

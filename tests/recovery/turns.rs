@@ -130,20 +130,5 @@ async fn each_part_has_its_turn_once_wherever_the_kill_was() -> Result<()> {
     }
     assert!(cases.iter().any(|(point, _)| point == "turn.intended"), "{passed:?}");
     println!("{} kills", cases.len());
-    let (mut running, mut failures) = (tokio::task::JoinSet::new(), Vec::new());
-    let mut left = cases.into_iter();
-    loop {
-        while running.len() < 3 {
-            let Some((point, times)) = left.next() else { break };
-            running.spawn(async move {
-                survives(&point, times).await.with_context(|| format!("killed at {point}#{times}"))
-            });
-        }
-        match running.join_next().await {
-            None => break,
-            Some(done) => failures.extend(done?.err().map(|error| format!("{error:#}"))),
-        }
-    }
-    assert!(failures.is_empty(), "{} kills were not survived:\n{}", failures.len(), failures.join("\n\n"));
-    Ok(())
+    crate::kills::all_survived(cases, |point, times| async move { survives(&point, times).await }).await
 }
