@@ -13,9 +13,7 @@ import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
-import { showToast } from "#ui/components/Toast.tsx";
 import {
-  drafts,
   editDraft,
   isDirty,
   rebaseDraft,
@@ -25,7 +23,7 @@ import {
 } from "#ui/draft/drafts.ts";
 import { nearestPlace, sentence } from "#ui/draft/findings.ts";
 import { parsePath, placeOf } from "#ui/draft/path.ts";
-import { t as translate } from "#ui/i18n/index.ts";
+import { useLeaveNotice } from "#ui/draft/useLeaveNotice.ts";
 import { EventHooks } from "./EventHooks.tsx";
 import { HooksProvider } from "./HooksContext.tsx";
 import { events } from "./hooks.ts";
@@ -33,28 +31,6 @@ import { draftKey, useHooksDraft, type HooksDraft } from "./useHooksDraft.ts";
 import styles from "./hooks.module.css";
 
 type View = "form" | "json";
-
-/** Leaving loses nothing; it is said once, with the way back. */
-function useLeaveNotice(projectId: string): void {
-  useEffect(() => {
-    const page = location.hash;
-    return () => {
-      const draft = drafts.getState().drafts[draftKey(projectId)];
-      if (!draft || !isDirty(draft) || location.hash === page) return;
-      showToast({
-        title: translate("hooks.kept"),
-        detail: translate("workflow.keptText"),
-        timeout: 8_000,
-        action: {
-          label: translate("workflow.goBack"),
-          onSelect: () => {
-            location.hash = page;
-          },
-        },
-      });
-    };
-  }, [projectId]);
-}
 
 function Toolbar({
   projectId,
@@ -230,7 +206,7 @@ function Editor({ projectId, state }: { projectId: string; state: HooksDraft }) 
   const view: View = asked === "json" ? "json" : "form";
   const show = (next: View) => setQuery({ view: next === "form" ? null : next });
   const seen = useRef<HooksDraft["saveError"]>(null);
-  useLeaveNotice(projectId);
+  useLeaveNotice(draftKey(projectId), "hooks.kept");
   const first = state.findings[0]?.path;
   const { saveError } = state;
   // What saving found is led to, once.

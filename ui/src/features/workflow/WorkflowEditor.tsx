@@ -1,12 +1,5 @@
 import { Columns2 } from "lucide-react";
-import {
-  lazy,
-  Suspense,
-  useEffect,
-  useState,
-  useSyncExternalStore,
-  type KeyboardEvent,
-} from "react";
+import { lazy, Suspense, useState, useSyncExternalStore, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { setQuery, useRoute } from "#ui/app/router.ts";
 import { Button } from "#ui/components/Button.tsx";
@@ -14,12 +7,11 @@ import { CodeEditor } from "#ui/components/CodeEditor.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
-import { showToast } from "#ui/components/Toast.tsx";
-import { drafts, editDraft, isDirty, redoDraft, undoDraft } from "#ui/draft/drafts.ts";
+import { editDraft, redoDraft, undoDraft } from "#ui/draft/drafts.ts";
 import { sentence } from "#ui/draft/findings.ts";
 import { offsetAt } from "#ui/draft/json.ts";
 import { parsePath, placeOf } from "#ui/draft/path.ts";
-import { t as translate } from "#ui/i18n/index.ts";
+import { useLeaveNotice } from "#ui/draft/useLeaveNotice.ts";
 import { EditorProvider, type Target } from "./EditorContext.tsx";
 import { FindingList } from "./FindingList.tsx";
 import { FormView, stateOf } from "./FormView.tsx";
@@ -44,28 +36,6 @@ function useIsWide(): boolean {
     },
     () => matchMedia(wide).matches,
   );
-}
-
-/** Leaving loses nothing; it is said once, with the way back. */
-function useLeaveNotice(projectId: string): void {
-  useEffect(() => {
-    const page = location.hash;
-    return () => {
-      const draft = drafts.getState().drafts[draftKey(projectId)];
-      if (!draft || !isDirty(draft) || location.hash === page) return;
-      showToast({
-        title: translate("workflow.kept"),
-        detail: translate("workflow.keptText"),
-        timeout: 8_000,
-        action: {
-          label: translate("workflow.goBack"),
-          onSelect: () => {
-            location.hash = page;
-          },
-        },
-      });
-    };
-  }, [projectId]);
 }
 
 const syntaxPlace = /line (\d+) column (\d+)/;
@@ -144,7 +114,7 @@ function Editor({ projectId, state }: { projectId: string; state: WorkflowDraft 
   const [target, setTarget] = useState<Target | null>(null);
   const show = (next: View) => setQuery({ view: next === "graph" ? null : next });
   const [open, setOpen] = useState<number | null>(null);
-  useLeaveNotice(projectId);
+  useLeaveNotice(draftKey(projectId), "workflow.kept");
   const readOnly = state.view.source === "repository";
   const goTo = (path: string) => {
     const index = stateOf(path);
