@@ -6,13 +6,16 @@ mod scenes;
 mod spaces;
 mod stage;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use forge_tests::{display::Display, window::Window};
 use scenes::Scene;
 
+/// The one in which the next scene is entered comes last.
 const SIZES: [(u32, u32); 2] = [(900, 600), (1440, 900)];
+/// Until the page lies as the new size asks.
+const RESIZED: Duration = Duration::from_millis(500);
 const THEMES: [&str; 2] = ["light", "dark"];
 
 #[tokio::main]
@@ -38,33 +41,52 @@ async fn run() -> Result<usize> {
     let display = Display::start(home.path()).await?;
     let window = Window::open_on(display, home).await?;
     window.page.find("main").await?;
-    let mut taken = 0;
+    let mut taken = Taken::default();
     let wanted = |scene: &Scene| only.as_ref().is_none_or(|only| scene.name.contains(only.as_str()));
     for scene in scenes::empty().iter().filter(|scene| wanted(scene)) {
-        taken += take(&window, &folder, scene).await?;
+        taken.note(scene, take(&window, &folder, scene).await);
     }
     let demo = stage::ordinary(&window).await?;
     for scene in scenes::ordinary(&demo).iter().filter(|scene| wanted(scene)) {
-        taken += take(&window, &folder, scene).await?;
+        taken.note(scene, take(&window, &folder, scene).await);
     }
     let spaces = spaces::stage(&window).await?;
     for scene in spaces::scenes(&spaces).iter().filter(|scene| wanted(scene)) {
-        taken += take(&window, &folder, scene).await?;
+        taken.note(scene, take(&window, &folder, scene).await);
     }
     let extreme = stage::extreme(&window).await?;
     for scene in scenes::extreme(&extreme).iter().filter(|scene| wanted(scene)) {
-        taken += take(&window, &folder, scene).await?;
+        taken.note(scene, take(&window, &folder, scene).await);
     }
     window.page.close().await?;
-    Ok(taken)
+    ensure!(taken.failures.is_empty(), "{} scenes:\n{}", taken.failures.len(), taken.failures.join("\n"));
+    Ok(taken.pictures)
+}
+
+/// What came of the scenes: one that fails does not keep the others from being seen.
+#[derive(Default)]
+struct Taken {
+    pictures: usize,
+    failures: Vec<String>,
+}
+
+impl Taken {
+    fn note(&mut self, scene: &Scene, outcome: Result<usize>) {
+        match outcome {
+            Ok(pictures) => self.pictures += pictures,
+            Err(error) => self.failures.push(format!("{}: {error:#}", scene.name)),
+        }
+    }
 }
 
 async fn take(window: &Window, folder: &std::path::Path, scene: &Scene) -> Result<usize> {
     let mut taken = 0;
-    for (width, height) in SIZES {
-        window.page.resize(width, height).await?;
-        for theme in THEMES {
-            scene.enter(window, theme).await.with_context(|| format!("scene {}", scene.name))?;
+    for theme in THEMES {
+        scene.enter(window, theme).await?;
+        // One entrance for all sizes: a person resizes the window without leaving the screen.
+        for (width, height) in SIZES {
+            window.page.resize(width, height).await?;
+            tokio::time::sleep(RESIZED).await;
             let path = folder.join(format!("{}-{theme}-{width}.png", scene.name));
             std::fs::write(&path, window.page.screenshot().await?)?;
             taken += 1;

@@ -43,9 +43,12 @@ impl Scene {
         const GO: &str =
             "const kept = JSON.parse(localStorage.getItem('forge.preferences') ?? '{\"version\":1}');
             kept.state = { ...kept.state, theme: arguments[0] };
-            localStorage.setItem('forge.preferences', JSON.stringify(kept));
-            // What the scene before wrote is not this one's.
-            localStorage.removeItem('forge.drafts');
+            // Last of all: the page that is left may still write what it knows.
+            addEventListener('pagehide', () => {
+                localStorage.setItem('forge.preferences', JSON.stringify(kept));
+                // What the scene before wrote is not this one's.
+                localStorage.removeItem('forge.drafts');
+            });
             location.hash = arguments[1]; location.reload();";
         window.page.execute(GO, &[theme.into(), self.address.clone().into()]).await?;
         tokio::time::sleep(SETTLE).await;

@@ -1,12 +1,15 @@
+import { Compass, SquareKanban } from "lucide-react";
 import { Suspense } from "react";
 import { useTranslation } from "react-i18next";
+import { Button } from "#ui/components/Button.tsx";
 import { CommandPalette, type PaletteGroup } from "#ui/components/CommandPalette.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showOverlay, useOverlay } from "#ui/store/overlays.ts";
 import { Dialogs } from "./Dialogs.tsx";
 import { byGroup, useCommandList, type Command } from "./keys.ts";
-import { useRoute } from "./router.ts";
+import { navigate, useRoute } from "./router.ts";
+import { Screen } from "./Screen.tsx";
 import { ScreenBoundary } from "./ScreenBoundary.tsx";
 import { screens } from "./screens.tsx";
 import { ShortcutsDialog } from "./ShortcutsDialog.tsx";
@@ -57,7 +60,21 @@ function CurrentScreen() {
   const { t } = useTranslation();
   const route = useRoute();
   if (route.name === null) {
-    return <EmptyState title={t("error.unknownPage")}>{t("error.unknownPageHint")}</EmptyState>;
+    return (
+      <Screen title={t("error.unknownPlace")}>
+        <EmptyState
+          icon={<Compass />}
+          title={t("error.unknownPage")}
+          actions={
+            <Button icon={<SquareKanban />} onClick={() => navigate("home")}>
+              {t("command.go", { place: t("nav.board") })}
+            </Button>
+          }
+        >
+          {t("error.unknownPageHint")}
+        </EmptyState>
+      </Screen>
+    );
   }
   const Current = screens[route.name];
   return (
@@ -71,9 +88,9 @@ function CurrentScreen() {
 
 function Loading() {
   return (
-    <div className={styles.loading} aria-busy>
+    <main className={styles.loading} aria-busy>
       <SkeletonText lines={4} />
-    </div>
+    </main>
   );
 }
 

@@ -1,9 +1,12 @@
+import { FileQuestionMark, SquareKanban } from "lucide-react";
 import { Suspense, lazy } from "react";
 import { useTranslation } from "react-i18next";
+import { Button } from "#ui/components/Button.tsx";
+import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { useOp } from "#ui/api/client.ts";
-import { useRoute } from "./router.ts";
+import { navigate, useRoute } from "./router.ts";
 import { Screen } from "./Screen.tsx";
 import styles from "./TaskPage.module.css";
 
@@ -37,6 +40,21 @@ export function TaskByNumber({
       <Suspense fallback={<Loading />}>
         <TaskPanel key={task.data.id} projectId={project} taskId={task.data.id} mode={mode} />
       </Suspense>
+    );
+  }
+  if (task.error?.code === "not_found") {
+    return (
+      <EmptyState
+        icon={<FileQuestionMark />}
+        title={t("error.noTask", { number })}
+        actions={
+          <Button icon={<SquareKanban />} onClick={() => navigate("board", { project })}>
+            {t("command.go", { place: t("nav.board") })}
+          </Button>
+        }
+      >
+        {t("error.noTaskHint")}
+      </EmptyState>
     );
   }
   if (task.error) {

@@ -7,7 +7,7 @@ import {
   PanelLeft,
   Plus,
   Search,
-  Settings2,
+  FolderCog,
   Shapes,
   Sun,
 } from "lucide-react";
@@ -90,7 +90,7 @@ export function useShellCommands(project: string | null): void {
         label: t("projectSettings.command"),
         group: general,
         keys: ["g ,"],
-        icon: <Settings2 />,
+        icon: <FolderCog />,
         enabled: project !== null,
         run: () => project !== null && navigate("projectSettings", { project }),
       },

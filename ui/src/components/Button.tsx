@@ -16,6 +16,8 @@ export interface ButtonProps extends Omit<
   readonly keys?: string;
   /** Keeps its width and place, takes no click, says that it is busy. */
   readonly busy?: boolean;
+  /** A ghost under text: what it says begins where the text does. */
+  readonly flush?: boolean;
   readonly className?: string | undefined;
 }
 
@@ -27,6 +29,7 @@ export function Button({
   busy = false,
   disabled = false,
   focusableWhenDisabled = false,
+  flush = false,
   className,
   children,
   ...rest
@@ -41,6 +44,7 @@ export function Button({
       className={cx(styles.button, className)}
       data-variant={variant}
       data-size={size}
+      data-flush={flush || undefined}
     >
       {icon && <span className={styles.icon}>{icon}</span>}
       <span className={styles.label}>{children}</span>

@@ -11,7 +11,7 @@ export interface EmptyStateProps {
 
 export function EmptyState({ icon, title, children, actions }: EmptyStateProps) {
   return (
-    <div className={styles.state}>
+    <div className={styles.state} data-empty>
       {icon && (
         <span className={styles.icon} aria-hidden>
           {icon}

@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import { ApiError } from "#ui/api/error.ts";
 import { Button } from "./Button.tsx";
 import { CopyButton } from "./CopyButton.tsx";
+import { Said } from "./Said.tsx";
 import styles from "./ErrorState.module.css";
 
 export interface ErrorStateProps {
@@ -34,7 +35,9 @@ export function ErrorState({ title, error, onRetry }: ErrorStateProps) {
       </span>
       <div className={styles.content}>
         <h2 className={styles.title}>{title}</h2>
-        <p className={styles.message}>{known.message}</p>
+        <p className={styles.message}>
+          <Said text={known.message} />
+        </p>
         {known.hints.length > 0 && (
           <ul className={styles.hints} aria-label={t("error.whatToDo")}>
             {known.hints.map((hint) => (

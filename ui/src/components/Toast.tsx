@@ -24,7 +24,6 @@ export function showToast({ tone = "info", title, detail, timeout, action }: Toa
     type: tone,
     title,
     ...(detail ? { description: detail } : {}),
-    priority: tone === "danger" ? "high" : "low",
     timeout: timeout ?? (tone === "danger" ? 10_000 : 5_000),
     ...(action
       ? {
@@ -60,6 +59,10 @@ function Toasts() {
       swipeDirection="right"
       className={styles.toast}
       data-tone={toast.type}
+      // Not a dialog, which Base UI makes of it, hiding the urgent ones: it is read out where it
+      // stands, and Tab or F6 lead to its buttons.
+      role={toast.type === "danger" ? "alert" : "status"}
+      aria-modal={undefined}
     >
       <span className={styles.icon} aria-hidden>
         {icons[toast.type ?? "info"]}
@@ -69,7 +72,11 @@ function Toasts() {
         <Base.Description className={styles.detail} />
       </div>
       {toast.actionProps && <Base.Action className={styles.action} />}
-      <Base.Close render={<IconButton label={t("action.dismiss")} icon={<X />} size="sm" />} />
+      <Base.Close
+        // It is in sight, so it is there for everybody.
+        aria-hidden={undefined}
+        render={<IconButton label={t("action.dismiss")} icon={<X />} size="sm" />}
+      />
     </Base.Root>
   ));
 }

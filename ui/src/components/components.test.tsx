@@ -1,4 +1,4 @@
-import { act, fireEvent, render, screen } from "@testing-library/react";
+import { act, fireEvent, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import { ApiError } from "#ui/api/error.ts";
@@ -104,6 +104,23 @@ it("shows a toast whose action closes it", async () => {
   expect(onSelect).toHaveBeenCalledOnce();
   await vi.waitFor(() => expect(screen.queryByText("Moved")).toBeNull());
   act(() => closeToast(id));
+});
+
+it.each<["danger" | "success", string]>([
+  ["danger", "alert"],
+  ["success", "status"],
+])("reads a %s toast out as %s and leaves it in the page", async (tone, role) => {
+  render(
+    <TooltipProvider>
+      <ToastHost>page</ToastHost>
+    </TooltipProvider>,
+  );
+  act(() => void showToast({ tone, title: "What happened" }));
+  const toast = await screen.findByRole(role, { name: "What happened" });
+  expect(toast.matches("[aria-hidden], [aria-modal]")).toBe(false);
+  within(toast).getByRole("button", { name: "Dismiss" }).focus();
+  await userEvent.keyboard("{Enter}");
+  await vi.waitFor(() => expect(screen.queryByText("What happened")).toBeNull());
 });
 
 it.each<[string, boolean]>([

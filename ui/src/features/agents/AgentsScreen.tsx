@@ -159,7 +159,7 @@ export default function AgentsScreen() {
     </Button>
   );
   return (
-    <Screen title={t("nav.agents")} layout="page" actions={add}>
+    <Screen title={t("nav.agents")} layout="page" actions={items?.length ? add : undefined}>
       {agents.error ? (
         <ErrorState
           title={t("agents.failed")}

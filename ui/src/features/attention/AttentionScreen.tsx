@@ -12,6 +12,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
+import { Said } from "#ui/components/Said.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
@@ -75,7 +76,9 @@ function Row({ task, project }: { task: Task; project: string }) {
             {t(`task.trouble.${trouble.type}`)}
           </p>
         )}
-        <p className={styles.happened}>{happened}</p>
+        <p className={styles.happened}>
+          <Said text={happened} />
+        </p>
         {evidence && (
           <pre className={styles.evidence} data-selectable>
             {evidence}

@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { Settings2 } from "lucide-react";
+import { FolderCog } from "lucide-react";
 import { navigate, setQuery, formatRoute, useRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
 import { TaskByNumber } from "#ui/app/TaskPage.tsx";
@@ -45,7 +45,7 @@ function ProjectBoard({ project }: { project: Project }) {
             <IconButton
               label={t("projectSettings.command")}
               keys="g ,"
-              icon={<Settings2 />}
+              icon={<FolderCog />}
               onClick={() => navigate("projectSettings", { project: project.id })}
             />
             <Button size="sm" variant="primary" keys="c" onClick={() => showOverlay("newTask")}>

@@ -31,7 +31,7 @@ export interface CardFaceProps {
   readonly state: KnownState | undefined;
   /** Who works on it, or is to. */
   readonly agent: string | null;
-  /** Named where a column holds more than one state. */
+  /** Named where a column holds more than one state and this is not the one that it is called after. */
   readonly showState: boolean;
   /** Typing replaces the title. */
   readonly onRename?: ((title: string | null) => void) | undefined;
@@ -82,7 +82,10 @@ function LineText({ task, line }: { task: Task; line: Line }) {
     case "waiting":
       return say(waitIcons[line.reason as WaitReason], line.text);
     case "trouble":
-      return say(<TriangleAlert />, line.text);
+      return say(
+        <TriangleAlert />,
+        <span title={line.text}>{t(`task.trouble.${line.type}`)}</span>,
+      );
     case "awaiting":
       return say(<UserRound />, t("board.line.awaiting"));
     case "checks":

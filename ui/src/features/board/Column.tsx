@@ -223,7 +223,10 @@ export const Column = memo(function Column({ column, view, filter, agents, open 
                   state={statesOf(view).get(row.task.status)}
                   agents={agents}
                   workRole={view.work_role}
-                  showState={column.states.length > 1}
+                  showState={
+                    column.states.length > 1 &&
+                    statesOf(view).get(row.task.status)?.display_name !== column.name
+                  }
                   open={open === String(row.task.number)}
                 />
               </div>

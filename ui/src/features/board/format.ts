@@ -1,5 +1,5 @@
 /** What a card says in numbers and in a line. Pure; the locale is an argument. */
-import type { Task } from "#ui/api/generated.ts";
+import type { AnnotationType, Task } from "#ui/api/generated.ts";
 import type { KnownState } from "#ui/app/useStates.ts";
 import { glyphOf } from "#ui/app/stateKinds.ts";
 import type { StateKind } from "#ui/components/StateGlyph.tsx";
@@ -22,7 +22,7 @@ export type Line =
   | { readonly kind: "live"; readonly activity: string }
   | { readonly kind: "undo"; readonly until: string }
   | { readonly kind: "waiting"; readonly reason: string; readonly text: string }
-  | { readonly kind: "trouble"; readonly text: string }
+  | { readonly kind: "trouble"; readonly type: AnnotationType; readonly text: string }
   | { readonly kind: "awaiting" }
   | { readonly kind: "checks" }
   | { readonly kind: "held" }
@@ -34,7 +34,10 @@ export function lineOf(task: Task, state: KnownState | undefined): Line {
     return { kind: "undo", until: task.waiting.until };
   }
   if (task.live) return { kind: "live", activity: task.live.activity };
-  if (task.error_annotation) return { kind: "trouble", text: task.error_annotation.message };
+  if (task.error_annotation) {
+    const { type, message } = task.error_annotation;
+    return { kind: "trouble", type, text: message };
+  }
   if (state?.kind === "gate" && task.review?.status === "awaiting_human") {
     return { kind: "awaiting" };
   }

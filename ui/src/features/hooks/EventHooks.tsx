@@ -61,6 +61,7 @@ export function EventHooks({ event }: { event: LifecycleEvent }) {
         <Button
           size="sm"
           variant="ghost"
+          flush
           icon={<Plus />}
           onClick={() => add({ type: "script", command: "" })}
         >

@@ -1,4 +1,4 @@
-import { CircleAlert, CircleCheck, CircleSlash, Play, TimerOff } from "lucide-react";
+import { ChevronRight, CircleAlert, CircleCheck, CircleSlash, Play, TimerOff } from "lucide-react";
 import type { TFunction } from "i18next";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -109,7 +109,8 @@ function Result({ test }: { test: HookTest }) {
         </span>
         <span>{duration(test.duration_ms ?? 0)}</span>
       </div>
-      {test.error && <p className={styles.error}>{test.error}</p>}
+      {/* Beside an exit code its own words say nothing more. */}
+      {test.error && test.exit_code === null && <p className={styles.error}>{test.error}</p>}
       {test.stdout === "" && test.stderr === "" && (
         <p className={styles.hint}>{t("hooks.nothing")}</p>
       )}
@@ -126,7 +127,10 @@ function Result({ test }: { test: HookTest }) {
         </dd>
       </dl>
       <details className={styles.environment}>
-        <summary>{t("hooks.environment")}</summary>
+        <summary>
+          <ChevronRight aria-hidden />
+          {t("hooks.environment")}
+        </summary>
         <Table
           caption={t("hooks.environment")}
           rows={variables}

@@ -97,6 +97,7 @@ function Rules({ saved }: { saved: readonly CopyFile[] }) {
           <Button
             size="sm"
             variant="ghost"
+            flush
             icon={<Plus />}
             onClick={() => setRules([...rules, { pattern: "" }])}
           >

@@ -49,9 +49,12 @@ function NameAndBranch({ project }: { project: Project }) {
           error={findingAt(update.error, "default_branch")}
           onChange={setBranch}
         />
-        <code className={styles.path} data-selectable>
-          {project.repo_path}
-        </code>
+        <div className={styles.fact}>
+          <span className={styles.label}>{t("projects.path")}</span>
+          <code className={styles.path} data-selectable>
+            {project.repo_path}
+          </code>
+        </div>
         {changed && (
           <div className={styles.buttons}>
             <Button type="submit" variant="primary" busy={update.isPending}>
@@ -71,7 +74,7 @@ function Remove({ project }: { project: Project }) {
   const remove = useOpMutation("project_delete", { onSuccess: () => navigate("home") });
   return (
     <div className={styles.head}>
-      <span className={styles.confirm}>
+      <span className={styles.fact}>
         {t("projectSettings.delete")}
         <span className={styles.hint}>{t("projectSettings.deleteHint")}</span>
       </span>

@@ -208,6 +208,7 @@ function LinesField({
           <Button
             size="sm"
             variant="ghost"
+            flush
             icon={<Plus />}
             onClick={() => setLines([...lines, ""])}
           >

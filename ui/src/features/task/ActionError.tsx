@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import { describeError } from "#ui/components/ErrorState.tsx";
 import { CopyButton } from "#ui/components/CopyButton.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
+import { Said } from "#ui/components/Said.tsx";
 import type { ApiError } from "#ui/api/error.ts";
 import styles from "./ActionError.module.css";
 
@@ -22,7 +23,9 @@ export function ActionError({
     <div className={styles.error} role="alert" data-selectable>
       <CircleAlert aria-hidden />
       <div className={styles.text}>
-        <p>{error.message}</p>
+        <p>
+          <Said text={error.message} />
+        </p>
         {error.hints.map((hint) => (
           <p key={hint} className={styles.hint}>
             {hint}

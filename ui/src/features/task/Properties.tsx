@@ -158,7 +158,7 @@ export function Properties({
         <PriorityChip task={task} action={action} />
         {task.diff_stat && task.diff_stat.files > 0 && (
           <span className={styles.fact}>
-            {t("diff.files", { count: task.diff_stat.files })}
+            <span className={styles.files}>{t("diff.files", { count: task.diff_stat.files })}</span>
             <DiffCount added={task.diff_stat.added} removed={task.diff_stat.removed} />
           </span>
         )}

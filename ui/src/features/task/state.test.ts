@@ -139,8 +139,8 @@ describe("numbers", () => {
     expect(money(1_382_400)).toBe("$1.38");
     expect(money(4_200)).toBe("$0.0042");
     expect(money(0)).toBe("$0.00");
-    expect(bytes(0)).toBe("0B");
-    expect(bytes(184_320_000)).toBe("184.3MB");
+    expect(bytes(0)).toBe("0 byte");
+    expect(bytes(184_320_000)).toBe("184.3 MB");
     expect(milliseconds(340.4)).toBe("340ms");
     expect(milliseconds(1_000)).toBeNull();
   });

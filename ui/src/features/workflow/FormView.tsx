@@ -63,7 +63,7 @@ function Roles() {
         <span className={styles.error}>{saidAt(findings, "roles")}</span>
       )}
       <div>
-        <Button size="sm" variant="ghost" icon={<Plus />} onClick={add}>
+        <Button size="sm" variant="ghost" flush icon={<Plus />} onClick={add}>
           {t("workflow.addRole")}
         </Button>
       </div>

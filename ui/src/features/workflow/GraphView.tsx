@@ -18,7 +18,7 @@ import {
   type ReactFlowInstance,
 } from "@xyflow/react";
 import { CircleAlert, Plus, X } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { kindOfState } from "#ui/app/stateKinds.ts";
 import { Button } from "#ui/components/Button.tsx";
@@ -125,6 +125,26 @@ function MoveLine({ data, selected, markerEnd }: EdgeProps<MoveEdge>) {
 
 type Flow = ReactFlowInstance<StateNode | BandNode, MoveEdge>;
 
+/** Fits again when the room changes, until the person has moved the picture. */
+function useRefit(flow: Flow | null) {
+  const frame = useRef<HTMLElement>(null);
+  const moved = useRef(false);
+  useEffect(() => {
+    const room = frame.current;
+    if (!flow || !room) return;
+    const observer = new ResizeObserver(() => {
+      if (!moved.current) void fit(flow);
+    });
+    observer.observe(room);
+    return () => observer.disconnect();
+  }, [flow]);
+  // Without an event it is not the person who moves it.
+  const onMoveStart = (event: MouseEvent | TouchEvent | null) => {
+    if (event) moved.current = true;
+  };
+  return { frame, onMoveStart };
+}
+
 /** All of it, if it can still be read then; else from its top. */
 async function fit(flow: Flow): Promise<void> {
   await flow.fitView({ padding: 0.05, maxZoom: 1, minZoom: 0.8 });
@@ -145,6 +165,8 @@ export default function GraphView() {
   const [chosen, setChosen] = useState<string | null>(null);
   const [adds, setAdds] = useState(false);
   const [connects, setConnects] = useState<NewMove | null>(null);
+  const [flow, setFlow] = useState<Flow | null>(null);
+  const { frame, onMoveStart } = useRefit(flow);
   const layout = layoutOf(workflow);
 
   const roleOf = (name: string) =>
@@ -245,7 +267,7 @@ export default function GraphView() {
     setConnects({ from: Number(source), to: Number(target) });
   };
   return (
-    <section className={styles.graph} aria-label={t("workflow.graph")}>
+    <section ref={frame} className={styles.graph} aria-label={t("workflow.graph")}>
       <ReactFlow<StateNode | BandNode, MoveEdge>
         nodes={[...bands, ...states]}
         edges={moves}
@@ -261,7 +283,8 @@ export default function GraphView() {
         deleteKeyCode={readOnly ? null : ["Delete", "Backspace"]}
         onBeforeDelete={async ({ edges }) => ({ nodes: [], edges })}
         connectionRadius={36}
-        onInit={(flow) => void fit(flow)}
+        onInit={setFlow}
+        onMoveStart={onMoveStart}
         minZoom={0.35}
         maxZoom={1.6}
         panOnScroll

@@ -189,7 +189,7 @@ export function StateHooks({ index, state }: { index: number; state: State }) {
       <div>
         <Menu
           trigger={
-            <Button size="sm" variant="ghost" icon={<Plus />}>
+            <Button size="sm" variant="ghost" flush icon={<Plus />}>
               {t("workflow.addHook")}
             </Button>
           }

@@ -116,7 +116,7 @@ export function Triggers({ index, state }: { index: number; state: State }) {
         ))}
       </ul>
       <div>
-        <Button size="sm" variant="ghost" icon={<Plus />} onClick={add}>
+        <Button size="sm" variant="ghost" flush icon={<Plus />} onClick={add}>
           {t("workflow.addTrigger")}
         </Button>
       </div>

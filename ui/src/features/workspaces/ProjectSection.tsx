@@ -1,4 +1,4 @@
-import { ChevronRight, Settings2 } from "lucide-react";
+import { ChevronRight, FolderCog } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { navigate } from "#ui/app/router.ts";
@@ -84,7 +84,7 @@ export function ProjectSection({ group }: { group: ProjectGroup }) {
         <IconButton
           size="sm"
           label={t("workspaces.settings", { name: project.name })}
-          icon={<Settings2 />}
+          icon={<FolderCog />}
           onClick={() => navigate("projectSettings", { project: project.id })}
         />
         {disk && <DiskMeter project={project} disk={disk} />}

@@ -18,12 +18,12 @@ describe("worktrees", () => {
     const { host, container } = open();
     const section = await website();
     const meter = within(section).getByRole("meter", { name: "Disk space of Website" });
-    expect(meter.getAttribute("aria-valuetext")).toBe("1.7GB of 1.5GB");
+    expect(meter.getAttribute("aria-valuetext")).toBe("1.7 GB of 1.5 GB");
     expect(within(section).getByRole("alert").textContent).toContain(
-      "The worktrees of Website take 1.7GB; you asked to be warned above 1.5GB.",
+      "The worktrees of Website take 1.7 GB; you asked to be warned above 1.5 GB.",
     );
     expect(section.textContent).toContain("1 not measured yet");
-    expect(section.textContent).toContain("2 finished worktrees kept for the next tasks, 420MB");
+    expect(section.textContent).toContain("2 finished worktrees kept for the next tasks, 420 MB");
     const rows = within(
       within(section).getByRole("list", { name: "Worktrees of Website" }),
     ).getAllByRole("listitem");
@@ -95,7 +95,7 @@ describe("folders without a task", () => {
     expect(inputsOf(host, "orphan_reclaim")).toEqual([]);
     await userEvent.click(within(dialog).getByRole("button", { name: "Back up and remove" }));
     await waitFor(() => expect(inputsOf(host, "orphan_reclaim")).toHaveLength(1));
-    expect(await screen.findByText(/96MB are free again/)).toBeTruthy();
+    expect(await screen.findByText(/96 MB are free again/)).toBeTruthy();
     await waitFor(() => expect(section.textContent).not.toContain("9-drop-the-old-parser"));
   });
 

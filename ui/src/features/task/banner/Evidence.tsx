@@ -48,7 +48,7 @@ export function EvidenceBlock({
         {output === "" ? t("task.noOutput") : <AnsiText text={output} />}
       </CodeBlock>
       {logId !== null && (
-        <Button size="sm" variant="ghost" onClick={() => setLog(logId)}>
+        <Button size="sm" variant="ghost" flush onClick={() => setLog(logId)}>
           {openLabel ?? t("task.wholeOutput")}
         </Button>
       )}

@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 import type { AnnotationType, ErrorAnnotation, Offer, Task, Workflow } from "#ui/api/generated.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
+import { Said } from "#ui/components/Said.tsx";
 import { isClearable, isPreflight, needOf, stateOf } from "../state.ts";
 import { useAction } from "../useAction.ts";
 import { EvidenceBlock, HookEvidence, saysNothing } from "./Evidence.tsx";
@@ -98,7 +99,7 @@ export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps)
           {...folds(proofOf(task, annotation))}
           actions={offers.length > 0 && <Offers offers={offers} action={action} onTake={take} />}
         >
-          {annotation.message}
+          <Said text={annotation.message} />
           {relativesOf(task, annotation)}
         </Banner>
       );

@@ -37,7 +37,7 @@ function PromptPreview({ taskId }: { taskId: string }) {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <Button size="sm" variant="ghost" icon={<FileText />} onClick={() => setOpen(true)}>
+      <Button size="sm" variant="ghost" flush icon={<FileText />} onClick={() => setOpen(true)}>
         {t("task.promptPreview")}
       </Button>
       <Dialog

@@ -2,7 +2,7 @@
  * A diff in colours, unified or side by side, highlighted off the main thread. The only file that
  * imports the viewer; a chunk of its own.
  */
-import { processFile } from "@pierre/diffs";
+import { processFile, registerCustomTheme, resolveTheme } from "@pierre/diffs";
 import {
   CodeView,
   WorkerPoolContextProvider,
@@ -25,8 +25,27 @@ export interface ColourDiffProps {
   readonly handle: Ref<DiffViewHandle>;
 }
 
-const theme = { dark: "pierre-dark", light: "pierre-light" } as const;
+/**
+ * The viewer's themes are made for a ground without colour: on an added or a removed line their
+ * comments are too faint to be read.
+ */
+function withReadableComments(name: string, from: "pierre-dark" | "pierre-light", color: string) {
+  const load = async () => {
+    const base = await resolveTheme(from, backend);
+    if (!base.zed) return { ...base, name };
+    const { style } = base.zed;
+    const syntax = { ...style.syntax, comment: { color }, "comment.doc": { color } };
+    return { ...base, name, zed: { ...base.zed, name, style: { ...style, syntax } } };
+  };
+  registerCustomTheme(name, load, "diffs");
+  return name;
+}
+
 const backend = "highlights";
+const theme = {
+  dark: withReadableComments("forge-dark", "pierre-dark", "#a8a8a8"),
+  light: withReadableComments("forge-light", "pierre-light", "#5c5c5c"),
+};
 const poolOptions = { workerFactory: () => new DiffWorker(), poolSize: 2 };
 const highlighterOptions = { theme, preferredHighlighter: backend } as const;
 const itemId = "file";

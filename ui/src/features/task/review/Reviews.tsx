@@ -94,7 +94,7 @@ function Check({ taskId, step }: { taskId: string; step: ReviewStep }) {
               <AnsiText text={tail} />
             </CodeBlock>
           )}
-          <Button size="sm" variant="ghost" onClick={() => setLog(step.log_id)}>
+          <Button size="sm" variant="ghost" flush onClick={() => setLog(step.log_id)}>
             {t("task.wholeOutput")}
           </Button>
         </div>

@@ -21,6 +21,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
+import { Said } from "#ui/components/Said.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { duration } from "#ui/components/time.ts";
@@ -73,7 +74,11 @@ function Step({ taskId, step }: { taskId: string; step: TransitionStep }) {
         ) : (
           <span className={styles.phase}>{words(step.phase)}</span>
         )}
-        {step.reason && <span className={styles.why}>{step.reason}</span>}
+        {step.reason && (
+          <span className={styles.why}>
+            <Said text={step.reason} />
+          </span>
+        )}
         <span className={styles.aside}>
           {logId !== null && (
             <Button
@@ -86,7 +91,9 @@ function Step({ taskId, step }: { taskId: string; step: TransitionStep }) {
               {t("timeline.output")}
             </Button>
           )}
+          {/* What took no time to speak of says nothing about it. */}
           {step.duration_ms !== null &&
+            step.duration_ms > 0 &&
             (milliseconds(step.duration_ms) ?? duration(step.duration_ms))}
         </span>
       </div>
@@ -171,7 +178,11 @@ function Move({
             trigger: words(move.trigger),
           })}
         </p>
-        {move.reason && <p className={styles.reason}>{move.reason}</p>}
+        {move.reason && (
+          <p className={styles.reason}>
+            <Said text={move.reason} />
+          </p>
+        )}
         <Steps taskId={task.id} steps={move.steps} />
       </div>
     </li>
