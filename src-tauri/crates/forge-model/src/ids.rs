@@ -46,4 +46,6 @@ id! {
     WorkspaceId,
     /// One in-app notification.
     NotificationId,
+    /// One lesson that was proposed.
+    LessonId,
 }

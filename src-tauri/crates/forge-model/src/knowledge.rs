@@ -3,9 +3,9 @@
 //! A lesson is a Markdown file that the project keeps under [`FOLDER`]. Only its title and first paragraph
 //! are shown; whoever needs more reads the file.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 
-use crate::contract;
+use crate::{contract, lesson::LessonDraft};
 
 /// Where a repository keeps its lessons.
 pub const FOLDER: &str = "docs/knowledge";
@@ -30,6 +30,67 @@ contract! {
         /// Its first paragraph.
         pub summary: String,
     }
+}
+
+/// The whole of a lesson's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// What it says.
+    pub lesson: LessonDraft,
+    /// The number of the task that taught it.
+    pub task: Option<u32>,
+}
+
+impl Document {
+    /// Its file: a front matter that every YAML reader takes, a heading, the text.
+    #[must_use]
+    pub fn render(&self) -> String {
+        // A JSON string, or a list of them, is YAML, too.
+        let title = serde_json::Value::from(self.lesson.title.as_str());
+        let mut text = format!("---\ntitle: {title}\n");
+        if !self.lesson.paths.is_empty() {
+            let _ = writeln!(text, "paths: {}", serde_json::Value::from(self.lesson.paths.clone()));
+        }
+        if let Some(task) = self.task {
+            let _ = writeln!(text, "task: {task}");
+        }
+        let _ = write!(text, "---\n# {}\n\n{}\n", self.lesson.title, self.lesson.body);
+        text
+    }
+
+    /// Reads a lesson's file, also one that somebody wrote by hand.
+    #[must_use]
+    pub fn read(path: &str, text: &str) -> Self {
+        let text = text.replace("\r\n", "\n");
+        let title = Lesson::of(path, &text).title;
+        let body = without_front_matter(&text);
+        let field = |name: &str| {
+            let matter = text.strip_suffix(body).unwrap_or_default();
+            let line = matter.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            line.map(|value| value.trim().to_owned())
+        };
+        let body = body.trim();
+        let body = match body.strip_prefix("# ").map(|rest| rest.split_once('\n').unwrap_or((rest, ""))) {
+            Some((heading, rest)) if heading.trim() == title => rest.trim(),
+            Some(_) | None => body,
+        };
+        Self {
+            task: field("task").and_then(|number| number.parse().ok()),
+            lesson: LessonDraft {
+                title,
+                body: body.to_owned(),
+                paths: field("paths").map(|list| paths_of(&list)).unwrap_or_default(),
+            },
+        }
+    }
+}
+
+/// A list in one line, as JSON or with bare words.
+fn paths_of(list: &str) -> Vec<String> {
+    serde_json::from_str(list).unwrap_or_else(|_| {
+        let words = list.trim_start_matches('[').trim_end_matches(']').split(',');
+        words.map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
+    })
 }
 
 impl Lesson {
@@ -111,6 +172,32 @@ mod tests {
         );
         let bare = Lesson::of("docs/knowledge/retry-with_care.md", "\n");
         assert_eq!((bare.title.as_str(), bare.summary.as_str()), ("retry with care", ""));
+    }
+
+    #[test]
+    fn a_file_says_what_was_proposed() {
+        let lesson = LessonDraft {
+            title: "Say \"no\": # twice".into(),
+            body: "First.\n\n# A heading\n\n---\nLast.".into(),
+            paths: vec!["src/a, b.rs".into(), "docs".into()],
+        };
+        let document = Document { lesson, task: Some(12) };
+        let text = document.render();
+        assert_eq!(
+            text,
+            "---\ntitle: \"Say \\\"no\\\": # twice\"\npaths: [\"src/a, b.rs\",\"docs\"]\ntask: 12\n---\n\
+             # Say \"no\": # twice\n\nFirst.\n\n# A heading\n\n---\nLast.\n"
+        );
+        assert_eq!(Document::read("docs/knowledge/x.md", &text), document);
+        assert_eq!(Document::read("docs/knowledge/x.md", &text.replace('\n', "\r\n")), document);
+        assert_eq!(Lesson::of("x.md", &text).summary, "First.");
+        let by_hand = "---\npaths: [src/a.rs, docs]\ntags: y\n---\nNo heading.\n\nMore.\n";
+        let read = Document::read("docs/knowledge/by-hand.md", by_hand);
+        assert_eq!(
+            (read.lesson.title.as_str(), read.lesson.body.as_str()),
+            ("by hand", "No heading.\n\nMore.")
+        );
+        assert_eq!((read.lesson.paths, read.task), (vec!["src/a.rs".to_owned(), "docs".to_owned()], None));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod hook;
 pub mod ids;
 pub mod imports;
 pub mod knowledge;
+pub mod lesson;
 pub mod log;
 pub mod notification;
 pub mod offer;

@@ -108,6 +108,8 @@ pub struct CoderPrompt<'a> {
     pub checks: &'a [String],
     /// The plan that was approved, Markdown.
     pub plan: Option<&'a str>,
+    /// Whether the project keeps what its agents propose to remember.
+    pub proposes_lessons: bool,
     /// What led to this run, oldest first.
     pub corrections: &'a [Correction],
 }
@@ -146,6 +148,9 @@ pub fn planner_prompt(input: PlannerPrompt<'_>) -> String {
 #[must_use]
 pub fn coder_prompt(input: CoderPrompt<'_>) -> String {
     let mut text = String::from(RULES);
+    if input.proposes_lessons {
+        text.push_str(LESSONS);
+    }
     write_task(&mut text, input.number, input.title, input.description);
     let _ = write!(
         text,
@@ -203,6 +208,27 @@ const RULES: &str = "\
 
 You work in a git worktree of your own. Forge commits what you leave, runs the checks, and merges.
 Do not merge, push, switch branches or leave this folder. Finish when the task is done.
+";
+
+/// The form of a proposal, in a fence of its own: an agent that repeats what it was told proposes nothing.
+const LESSONS: &str = "
+# What later tasks should know
+
+When you finish, say in your last message what somebody who works on this project later would not find
+out by reading the code: at most three lessons, none if there is nothing. A person reads them before they
+are kept. Each is a block like this one, with a title of at most 120 characters, the paths that it is about
+(or no such line), an empty line, and Markdown of at most 8 KiB:
+
+~~~~
+```forge-lesson
+title: The clock of the tests stands still
+paths: tests/support, src/clock.rs
+
+Tests that wait for time to pass hang. Move the clock by hand with `advance`.
+```
+~~~~
+
+A lesson with code in it is fenced with more backticks than that code.
 ";
 
 fn write_correction(text: &mut String, correction: &Correction) {
@@ -323,6 +349,7 @@ mod tests {
             checks: &[],
             corrections: &corrections,
             plan: None,
+            proposes_lessons: false,
         });
         insta::assert_snapshot!(prompt.split_once("# What happened so far").unwrap().1, @r"
 
@@ -351,6 +378,7 @@ mod tests {
             target: "main",
             checks: &["sh test.sh".into()],
             plan: None,
+            proposes_lessons: false,
             corrections: &corrections,
         }));
     }

@@ -68,28 +68,50 @@ contract! {
     }
 }
 
-/// The text that a log's verdict is read from: everything the agent said, in order. Pieces of one message
-/// join without a separator; messages and lines of output end with a newline.
+/// Puts together what an agent said, entry by entry, so that a long log need not be in memory.
+///
+/// Pieces of one message join without a separator; messages and lines of output end with a newline.
+#[derive(Debug, Default)]
+pub struct Speech {
+    /// Turn, identity and kind of the message that was heard last.
+    last: Option<(u32, String, EntryKind)>,
+    /// Whether the text so far needs a newline before another message.
+    is_open: bool,
+}
+
+impl Speech {
+    /// Gives what an entry adds to the text to `tell`, in order; nothing for entries that are no speech.
+    pub fn hear(&mut self, entry: &LogEntry, mut tell: impl FnMut(&str)) {
+        if !matches!(entry.kind, EntryKind::AssistantText | EntryKind::Stdout) {
+            return;
+        }
+        let Some(piece) = entry.body.get("text").and_then(Value::as_str) else { return };
+        let goes_on = self.last.as_ref().is_some_and(|(turn, id, kind)| {
+            *kind == EntryKind::AssistantText
+                && entry.kind == *kind
+                && !id.is_empty()
+                && (*turn, id) == (entry.turn, &entry.id)
+        });
+        if !goes_on && self.is_open {
+            tell("\n");
+            self.is_open = false;
+        }
+        if let Some(last) = piece.chars().next_back() {
+            tell(piece);
+            self.is_open = last != '\n';
+        }
+        if !goes_on {
+            self.last = Some((entry.turn, entry.id.clone(), entry.kind));
+        }
+    }
+}
+
+/// The text that a log's verdict is read from: everything the agent said, in order.
 #[must_use]
 pub fn spoken(entries: &[LogEntry]) -> String {
-    let mut text = String::new();
-    let mut message: Option<(&LogEntry, EntryKind)> = None;
+    let (mut text, mut speech) = (String::new(), Speech::default());
     for entry in entries {
-        if !matches!(entry.kind, EntryKind::AssistantText | EntryKind::Stdout) {
-            continue;
-        }
-        let Some(piece) = entry.body.get("text").and_then(Value::as_str) else { continue };
-        let goes_on = message.is_some_and(|(last, kind)| {
-            kind == EntryKind::AssistantText
-                && entry.kind == kind
-                && !last.id.is_empty()
-                && (last.turn, &last.id) == (entry.turn, &entry.id)
-        });
-        if !goes_on && !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(piece);
-        message = Some((entry, entry.kind));
+        speech.hear(entry, |piece| text.push_str(piece));
     }
     text
 }
@@ -145,7 +167,7 @@ fn indent(line: &str) -> usize {
 }
 
 /// A line that opens or closes a code fence: its character, how many, and whether nothing follows.
-fn fence_mark(line: &str) -> Option<(char, usize, bool)> {
+pub(crate) fn fence_mark(line: &str) -> Option<(char, usize, bool)> {
     if indent(line) > 3 {
         return None;
     }

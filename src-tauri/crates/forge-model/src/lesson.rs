@@ -1,0 +1,396 @@
+//! Lessons that an agent proposes: the form it is told to use, and reading them from what it said.
+//!
+//! A proposal is a code block whose fence says [`FENCE`], at the top level of the text: one inside another
+//! fence or a block quote is only talked about. It begins with a small header and goes on with Markdown.
+//! What is not in the form is refused with a reason and never mended. Nothing here is longer in memory than
+//! one lesson may be, however long the text is.
+
+use std::fmt::Write as _;
+
+use crate::{
+    contract,
+    ids::{ExecutionId, LessonId, TaskId},
+    log::LogEntry,
+    names,
+    time::Timestamp,
+    verdict::{Speech, fence_mark},
+    workflow::Finding,
+};
+
+/// What the fence of a proposal says.
+pub const FENCE: &str = "forge-lesson";
+/// How many lessons one run may propose.
+pub const MAX_LESSONS: usize = 3;
+/// The longest title, in characters.
+pub const MAX_TITLE: usize = 120;
+/// The longest body, in bytes.
+pub const MAX_BODY: usize = 8 * 1024;
+/// How many paths a lesson may name.
+pub const MAX_PATHS: usize = 20;
+/// The longest path, in bytes.
+const MAX_PATH: usize = 255;
+/// What of a block is kept; more than any that is in the form has.
+const MAX_BLOCK: usize = MAX_BODY + MAX_PATHS * (MAX_PATH + 2) + 4 * MAX_TITLE + 256;
+/// How much of a name stands in a sentence.
+const SHOWN_CHARS: usize = 60;
+/// How many refusals are told by name.
+const REFUSALS_TOLD: usize = 5;
+
+names! {
+    /// What became of a lesson.
+    pub enum LessonStatus {
+        /// It waits for a person.
+        Proposed = "proposed",
+        /// The repository keeps it.
+        Accepted = "accepted",
+        /// A person did not want it.
+        Dismissed = "dismissed",
+    }
+}
+
+contract! {
+    /// What a lesson says.
+    #[derive(Eq)]
+    pub struct LessonDraft {
+        /// What it is about, on one line.
+        pub title: String,
+        /// What was learned, Markdown.
+        pub body: String,
+        /// Files and folders that it is about, from the root of the repository.
+        pub paths: Vec<String>,
+    }
+
+    /// A lesson that the repository keeps, or one that was proposed.
+    pub struct LessonView {
+        /// Its identity as a proposal; null for a file that somebody wrote without Forge.
+        pub id: Option<LessonId>,
+        /// What became of it.
+        pub status: LessonStatus,
+        /// What it is about.
+        pub title: String,
+        /// What was learned, Markdown.
+        pub body: String,
+        /// Files and folders that it is about.
+        pub paths: Vec<String>,
+        /// Its file in the repository; null until it is accepted.
+        pub file: Option<String>,
+        /// The commit that brought it; null until it is accepted, and for a file that came without Forge.
+        pub commit: Option<String>,
+        /// The task whose agent proposed it, while the task is kept.
+        pub task_id: Option<TaskId>,
+        /// That task's number.
+        pub task_number: Option<u32>,
+        /// The run that proposed it, while it is kept.
+        pub execution_id: Option<ExecutionId>,
+        /// When it was proposed; null for a file that came without Forge.
+        pub created_at: Option<Timestamp>,
+        /// When a person decided.
+        pub decided_at: Option<Timestamp>,
+    }
+}
+
+impl LessonDraft {
+    /// The same without blanks around it and with plain line ends.
+    #[must_use]
+    pub fn tidied(self) -> Self {
+        let trimmed = |path: String| path.trim().trim_end_matches('/').to_owned();
+        Self {
+            title: self.title.trim().to_owned(),
+            body: self.body.replace("\r\n", "\n").trim().to_owned(),
+            paths: self.paths.into_iter().map(trimmed).collect(),
+        }
+    }
+
+    /// Everything that is wrong with it.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut found =
+            |path: &str, message: String| findings.push(Finding { path: path.to_owned(), message });
+        match self.title.chars().count() {
+            0 => found("title", "is missing".to_owned()),
+            1..=MAX_TITLE => {}
+            count => found("title", format!("has {count} characters, at most {MAX_TITLE} are allowed")),
+        }
+        if self.title.chars().any(char::is_control) {
+            found("title", "must be on one line".to_owned());
+        }
+        if self.body.is_empty() {
+            found("body", "is missing".to_owned());
+        } else if self.body.len() > MAX_BODY {
+            found("body", format!("has {} bytes, at most {MAX_BODY} are allowed", self.body.len()));
+        }
+        if self.body.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+            found("body", "contains control characters".to_owned());
+        }
+        if self.paths.len() > MAX_PATHS {
+            found("paths", format!("names {} paths, at most {MAX_PATHS} are allowed", self.paths.len()));
+        }
+        for (index, path) in self.paths.iter().enumerate() {
+            if let Some(why) = wrong_path(path) {
+                found(&format!("paths[{index}]"), format!("`{}` {why}", shown(path)));
+            }
+        }
+        findings
+    }
+}
+
+/// Why a path cannot be one of the repository.
+fn wrong_path(path: &str) -> Option<&'static str> {
+    let part = |wrong: &str| path.split('/').any(|part| part.eq_ignore_ascii_case(wrong));
+    if path.is_empty() {
+        Some("is empty")
+    } else if path.len() > MAX_PATH {
+        Some("is too long")
+    } else if path.starts_with(['/', '~']) || path.contains(['\\', ':']) {
+        Some("must be relative to the root of the repository, with `/`")
+    } else if part("..") {
+        Some("leads out of the repository")
+    } else if part(".git") {
+        Some("leads into git's own folder")
+    } else if part("") || part(".") {
+        Some("has an empty part")
+    } else if path.chars().any(char::is_control) {
+        Some("contains control characters")
+    } else {
+        None
+    }
+}
+
+/// A proposal that is not in the form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its title, else its place among the blocks.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What a text proposes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Proposals {
+    /// Those in the form, in order; the same thing said twice is there once.
+    pub lessons: Vec<LessonDraft>,
+    /// Those that are not.
+    pub refused: Vec<Refusal>,
+}
+
+/// The refusals in a sentence; nothing when there are none.
+#[must_use]
+pub fn told(refused: &[Refusal]) -> Option<String> {
+    let mut text = String::new();
+    for (index, refusal) in refused.iter().take(REFUSALS_TOLD).enumerate() {
+        let _ =
+            write!(text, "{}{}: {}", if index > 0 { "; " } else { "refused: " }, refusal.name, refusal.why);
+    }
+    if refused.len() > REFUSALS_TOLD {
+        let _ = write!(text, "; and {} more", refused.len() - REFUSALS_TOLD);
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// What a whole text proposes.
+#[must_use]
+pub fn proposals(text: &str) -> Proposals {
+    let mut reader = LessonReader::default();
+    reader.read(text);
+    reader.finish()
+}
+
+/// A code fence: its character and its length.
+type Fence = (char, usize);
+
+#[derive(Debug, Default)]
+enum Inside {
+    #[default]
+    Nothing,
+    /// A code block that is none of ours.
+    Code(Fence),
+    Lesson(Block),
+}
+
+/// A proposal whose end has not come yet.
+#[derive(Debug)]
+struct Block {
+    fence: usize,
+    /// A code block in the lesson.
+    nested: Option<Fence>,
+    text: String,
+    is_cut: bool,
+}
+
+/// Finds the proposals of one run, piece by piece.
+#[derive(Debug, Default)]
+pub struct LessonReader {
+    speech: Speech,
+    /// The line that has not ended yet, as far as it is kept.
+    line: String,
+    inside: Inside,
+    blocks: usize,
+    found: Proposals,
+}
+
+impl LessonReader {
+    /// Takes an entry of the run's log.
+    pub fn hear(&mut self, entry: &LogEntry) {
+        let mut speech = std::mem::take(&mut self.speech);
+        speech.hear(entry, |piece| self.read(piece));
+        self.speech = speech;
+    }
+
+    /// Takes the next piece of text.
+    pub fn read(&mut self, text: &str) {
+        for piece in text.split_inclusive('\n') {
+            let (content, ends) = piece.strip_suffix('\n').map_or((piece, false), |line| (line, true));
+            // One byte past what may be kept makes the whole too long, so the rest need not be.
+            let room = (MAX_BLOCK + 1).saturating_sub(self.line.len());
+            self.line.push_str(head(content, room));
+            if ends {
+                let line = std::mem::take(&mut self.line);
+                self.take_line(line.strip_suffix('\r').unwrap_or(&line));
+            }
+        }
+    }
+
+    /// What was proposed, now that the text is over.
+    #[must_use]
+    pub fn finish(mut self) -> Proposals {
+        if !self.line.is_empty() {
+            let line = std::mem::take(&mut self.line);
+            self.take_line(&line);
+        }
+        if let Inside::Lesson(block) = std::mem::take(&mut self.inside) {
+            self.refuse(&block, "its fence is not closed");
+        }
+        self.found
+    }
+
+    fn take_line(&mut self, line: &str) {
+        let fence = fence_mark(line);
+        self.inside = match (std::mem::take(&mut self.inside), fence) {
+            (Inside::Nothing, None) => Inside::Nothing,
+            (Inside::Nothing, Some((mark, count, _))) => self.opened(line, (mark, count)),
+            (Inside::Code((mark, count)), Some((other, length, true)))
+                if other == mark && length >= count =>
+            {
+                Inside::Nothing
+            }
+            (Inside::Code(fence), _) => Inside::Code(fence),
+            (Inside::Lesson(block), fence) => self.in_lesson(block, line, fence),
+        };
+    }
+
+    fn opened(&mut self, line: &str, fence: Fence) -> Inside {
+        if !is_lesson(line, fence) {
+            return Inside::Code(fence);
+        }
+        self.blocks += 1;
+        Inside::Lesson(Block { fence: fence.1, nested: None, text: String::new(), is_cut: false })
+    }
+
+    fn in_lesson(&mut self, mut block: Block, line: &str, fence: Option<(char, usize, bool)>) -> Inside {
+        if let Some((mark, count, bare)) = fence {
+            let closes_ours = bare && mark == '`' && count >= block.fence;
+            match block.nested {
+                Some((_, inner)) if closes_ours && block.fence > inner => return self.ended(&block),
+                Some((own, inner)) if bare && own == mark && count >= inner => block.nested = None,
+                Some(_) => {}
+                None if closes_ours => return self.ended(&block),
+                None if is_lesson(line, (mark, count)) => {
+                    self.refuse(&block, "its fence is not closed");
+                    return self.opened(line, (mark, count));
+                }
+                None => block.nested = Some((mark, count)),
+            }
+        }
+        if block.text.len() + line.len() < MAX_BLOCK {
+            block.text.push_str(line);
+            block.text.push('\n');
+        } else {
+            block.is_cut = true;
+        }
+        Inside::Lesson(block)
+    }
+
+    fn ended(&mut self, block: &Block) -> Inside {
+        if block.is_cut {
+            self.refuse(block, &format!("it is longer than {MAX_BODY} bytes"));
+            return Inside::Nothing;
+        }
+        match draft(&block.text) {
+            Err(why) => self.refuse(block, &why),
+            Ok(draft) if self.found.lessons.contains(&draft) => {}
+            Ok(_) if self.found.lessons.len() == MAX_LESSONS => {
+                self.refuse(block, &format!("at most {MAX_LESSONS} lessons are taken from one run"));
+            }
+            Ok(draft) => self.found.lessons.push(draft),
+        }
+        Inside::Nothing
+    }
+
+    fn refuse(&mut self, block: &Block, why: &str) {
+        let title = block.text.lines().find_map(|line| line.strip_prefix("title:")).map(str::trim);
+        let name = match title {
+            Some(title) if !title.is_empty() => format!("\"{}\"", shown(title)),
+            Some(_) | None => format!("lesson {}", self.blocks),
+        };
+        self.found.refused.push(Refusal { name, why: why.to_owned() });
+    }
+}
+
+fn is_lesson(line: &str, (mark, count): Fence) -> bool {
+    let info = line.trim_start_matches(' ').get(count..).unwrap_or_default();
+    mark == '`' && info.trim() == FENCE
+}
+
+/// Reads a block: a header up to the first empty line (or between lines of `---`), then Markdown.
+fn draft(text: &str) -> Result<LessonDraft, String> {
+    let mut draft = LessonDraft { title: String::new(), body: String::new(), paths: Vec::new() };
+    let text = text.strip_prefix("---\n").unwrap_or(text);
+    let mut rest = text;
+    while let Some((line, after)) = rest.split_once('\n') {
+        rest = after;
+        if line.trim().is_empty() || line.trim() == "---" {
+            break;
+        }
+        match line.split_once(':').map(|(key, value)| (key.trim(), value.trim())) {
+            Some(("title", title)) => title.clone_into(&mut draft.title),
+            Some(("paths", paths)) => {
+                draft.paths =
+                    paths.split(',').filter(|path| !path.trim().is_empty()).map(str::to_owned).collect();
+            }
+            Some((key, _)) if key.chars().all(char::is_alphanumeric) => {
+                return Err(format!("its header knows `title` and `paths`, not `{}`", shown(key)));
+            }
+            Some(_) | None => {
+                return Err("its header is followed by an empty line, then the text".to_owned());
+            }
+        }
+    }
+    rest.clone_into(&mut draft.body);
+    let draft = draft.tidied();
+    let findings = draft.findings();
+    if findings.is_empty() {
+        return Ok(draft);
+    }
+    let each = findings.iter().map(|finding| format!("{} {}", finding.path, finding.message));
+    Err(each.collect::<Vec<_>>().join(", "))
+}
+
+/// The first `room` bytes, or a little less where a character would be cut.
+fn head(text: &str, room: usize) -> &str {
+    let cut = (0..=room.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text.get(..cut).unwrap_or_default()
+}
+
+fn shown(text: &str) -> String {
+    let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut shown: String = plain.clone().take(SHOWN_CHARS).collect();
+    if plain.count() > SHOWN_CHARS {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests;
