@@ -201,7 +201,7 @@ impl Repo {
     }
 
     /// The tree of a commit with some entries replaced.
-    async fn tree_with(&self, commit: &str, index_lines: &[u8]) -> Result<String, GitError> {
+    pub(crate) async fn tree_with(&self, commit: &str, index_lines: &[u8]) -> Result<String, GitError> {
         let index = PrivateIndex::empty(self.common_dir());
         let with = |command: GitCommand| index.with(command);
         with(self.bare(Kind::Write)).args(["read-tree", commit]).ok().await?;

@@ -113,6 +113,12 @@ pub enum GitError {
         /// The path.
         path: PathBuf,
     },
+    /// Something that is no folder is in the place of one.
+    #[error("make the folder {}: something else is there", .path.display())]
+    NotAFolder {
+        /// The path, from the root of the repository.
+        path: PathBuf,
+    },
     /// The directory must not be removed.
     #[error("remove {}: {reason}", .path.display())]
     NotOurWorktree {

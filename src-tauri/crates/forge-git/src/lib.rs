@@ -8,6 +8,7 @@
 //! and swap; every answer of git is read from its machine formats (`-z`), never from its messages.
 //! Absent on purpose: knowledge of tasks, of the database and of when something should happen.
 
+mod added;
 mod adopt;
 mod backup;
 mod bytes;
