@@ -4,6 +4,7 @@ pub mod agents;
 pub mod dependencies;
 pub mod events;
 pub mod executions;
+pub mod lessons;
 pub mod limits;
 pub mod merges;
 pub mod notifications;
