@@ -25,8 +25,8 @@ impl Repo {
             if name == path {
                 return Ok(None);
             }
-            // Adding the file would take away what is there instead of the folder.
-            if !facts.contains(" tree ") {
+            // Adding the file would take away what is there instead of a folder. Files beside it are listed, too.
+            if wanted.contains(&name) && !facts.contains(" tree ") {
                 return Err(GitError::NotAFolder { path: name.into() });
             }
         }
@@ -65,6 +65,9 @@ mod tests {
         assert_eq!(repo.file_at(&made, FILE, 100).await.unwrap().unwrap(), b"# One\n");
         let again = repo.commit_new_file(&made, FILE, "# Two\n", "x", None).await.unwrap();
         assert_eq!(again, None, "what is there is not replaced");
+        let beside = "docs/knowledge/b.md";
+        let second = repo.commit_new_file(&made, beside, "# Two\n", "x", None).await.unwrap().unwrap();
+        assert_eq!(repo.files_under(&second, "docs").await.unwrap(), [beside, FILE]);
         // It lands beside the change that is not committed.
         assert_eq!(repo.land("main", &made, &before, "lesson").await.unwrap(), Landing::Landed);
         assert_eq!(
