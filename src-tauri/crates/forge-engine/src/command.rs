@@ -4,6 +4,7 @@
 pub(crate) mod agents;
 pub(crate) mod decide;
 pub(crate) mod hooks;
+pub(crate) mod knowledge;
 pub(crate) mod moves;
 pub(crate) mod orphans;
 pub(crate) mod places;

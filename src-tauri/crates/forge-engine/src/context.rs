@@ -3,11 +3,12 @@
 use std::{path::PathBuf, sync::Arc};
 
 use forge_git::Repo;
+use forge_model::hook::LifecycleHook;
 use forge_model::ids::ProjectId;
 use forge_model::project::Project;
 use forge_model::review::ReviewConfig;
 use forge_model::settings::{MergeConfig, ProjectSettings, parse_settings};
-use forge_model::workflow::{Workflow, parse};
+use forge_model::workflow::{Action, Workflow, parse};
 use forge_store::table::{projects, projects::ProjectRow, tasks::TaskRow};
 use sqlx::SqliteConnection;
 
@@ -44,6 +45,23 @@ impl ProjectContext {
     /// The branch a task is merged into.
     pub(crate) fn target_branch(&self, task: &TaskRow) -> String {
         self.merge_config(task).target_branch.unwrap_or_else(|| self.project.default_branch.clone())
+    }
+
+    /// The branch that tasks are merged into unless they say otherwise.
+    pub(crate) fn usual_target(&self) -> String {
+        let target = self.settings.merge_config.target_branch.as_ref();
+        target.unwrap_or(&self.project.default_branch).clone()
+    }
+
+    /// Whether what agents propose to remember is kept.
+    pub(crate) fn captures_knowledge(&self) -> bool {
+        let by_workflow = self.workflow.states.iter().flat_map(|state| &state.hooks.on_enter);
+        let by_hook = self.settings.lifecycle_hooks.on_task_done.iter();
+        by_workflow.into_iter().any(|hook| hook.action == Action::KnowledgeCapture)
+            || by_hook.into_iter().any(|hook| {
+                matches!(hook, LifecycleHook::Plugin(plugin)
+                    if plugin.enabled && plugin.name == Action::KnowledgeCapture)
+            })
     }
 
     /// The role whose holder does the work: that of the work state.

@@ -32,6 +32,9 @@ pub enum ConflictCode {
     ParentWorkspaceRequired,
     NotAnOrphan,
     TaskOpen,
+    LessonDecided,
+    TargetCheckoutDirty,
+    TargetUnstable,
     Stopping,
 }
 
@@ -62,6 +65,9 @@ impl ConflictCode {
             Self::ParentWorkspaceRequired => "PARENT_WORKSPACE_REQUIRED",
             Self::NotAnOrphan => "not_an_orphan",
             Self::TaskOpen => "task_open",
+            Self::LessonDecided => "lesson_decided",
+            Self::TargetCheckoutDirty => "target_checkout_dirty",
+            Self::TargetUnstable => "target_unstable",
             Self::Stopping => "stopping",
         }
     }

@@ -46,6 +46,7 @@ pub use command::{
     agents::NewAgent,
     decide::Decision,
     hooks::HookTestRequest,
+    knowledge::{LessonEdit, LessonPage},
     moves::{ClaimRequest, IfLocked, MoveRequest, Place, Settle},
     projects::NewProject,
     recover::ActionRequest,

@@ -153,6 +153,7 @@ impl Engine {
             target: &context.target_branch(task),
             checks: &checks,
             plan,
+            proposes_lessons: context.captures_knowledge(),
             corrections,
         }))
     }

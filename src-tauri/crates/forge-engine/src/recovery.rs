@@ -60,6 +60,7 @@ impl Engine {
         self.trim_all_pools().await?;
         self.keep_backups_tidy();
         self.log_orphans();
+        self.settle_lessons();
         Ok(())
     }
 

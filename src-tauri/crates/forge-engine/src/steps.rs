@@ -12,8 +12,8 @@ mod dispatch;
 mod finish;
 mod follow_up;
 pub(crate) mod hook;
-mod knowledge;
-mod merge;
+pub(crate) mod knowledge;
+pub(crate) mod merge;
 mod prepare;
 mod relatives;
 mod turns;
@@ -33,7 +33,8 @@ use forge_model::workflow::{Action, OnFailure};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
 use forge_store::table::{
-    slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions, transitions::TransitionRow, workspaces,
+    lessons::LessonRow, slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions,
+    transitions::TransitionRow, workspaces,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -65,6 +66,8 @@ pub(crate) enum End {
     Interrupted,
     /// A lifecycle hook ran, or had nothing to do.
     Hook(Box<HookRun>),
+    /// It ended so, and these lessons are kept with its end.
+    Taught(Vec<LessonRow>, Box<End>),
 }
 
 impl End {
@@ -322,6 +325,13 @@ impl Engine {
         end: End,
         effects: &mut Vec<Effect>,
     ) -> Result<bool> {
+        let end = match end {
+            End::Taught(lessons, end) => {
+                self.keep_lessons(tx, context, &lessons).await?;
+                *end
+            }
+            end => end,
+        };
         let waited = task.waiting.is_some();
         let mut done = |outcome: StepOutcome, reason: Option<String>| {
             step.status = StepStatus::Done;
@@ -353,6 +363,7 @@ impl Engine {
                 return self.follow_policy(tx, context, task, step, trouble, effects).await;
             }
             End::Hook(run) => return self.record_hook(tx, context, task, step, *run, effects).await,
+            End::Taught(..) => {}
             End::Go(mv) => {
                 done(StepOutcome::Cascade, Some(format!("to {}", mv.to)));
                 steps::update(tx, step).await?;

@@ -140,7 +140,8 @@ impl Engine {
             | End::Failed(_)
             | End::Wait(_)
             | End::Interrupted
-            | End::Hook(_) => Ok(()),
+            | End::Hook(_)
+            | End::Taught(..) => Ok(()),
         }
     }
 }

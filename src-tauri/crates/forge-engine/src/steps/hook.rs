@@ -17,7 +17,9 @@ use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, LifecycleEvent, State, StateKind};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::Tx;
-use forge_store::table::{executions, roles, steps, steps::StepRow, tasks::TaskRow, workspaces};
+use forge_store::table::{
+    executions, lessons::LessonRow, roles, steps, steps::StepRow, tasks::TaskRow, workspaces,
+};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -103,9 +105,9 @@ impl Engine {
                 Ok(End::Hook(Box::new(run)))
             }
             LifecycleHook::Plugin(plugin) => {
-                let run = self.run_hook_plugin(s, &step, &plugin, blank).await?;
+                let (run, lessons) = self.run_hook_plugin(s, &step, &plugin, blank).await?;
                 close_with_record(&dir, &log_id, &run).await?;
-                Ok(End::Hook(Box::new(run)))
+                Ok(End::Taught(lessons, Box::new(End::Hook(Box::new(run)))))
             }
         }
     }
@@ -197,7 +199,7 @@ impl Engine {
         step: &HookStep,
         plugin: &PluginHook,
         blank: HookRun,
-    ) -> Result<HookRun> {
+    ) -> Result<(HookRun, Vec<LessonRow>)> {
         let begun = self.now();
         let end = match reason_to_skip(s, step, plugin) {
             Some(reason) => End::skipped(reason),
@@ -206,19 +208,23 @@ impl Engine {
                 Err(error) => End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string())),
             },
         };
+        let (lessons, end) = match end {
+            End::Taught(lessons, end) => (lessons, *end),
+            end => (Vec::new(), end),
+        };
         let (status, error, said) = match end {
             End::Ok(remark) => (HookStatus::Ok, None, remark.unwrap_or_default()),
             End::Skipped(reason) => (HookStatus::Skipped, Some(reason), String::new()),
             End::Failed(trouble) | End::Block(trouble) => {
                 (HookStatus::Failed, Some(trouble.message), String::new())
             }
-            End::Go(_) | End::Wait(_) | End::Interrupted | End::Hook(_) => {
+            End::Go(_) | End::Wait(_) | End::Interrupted | End::Hook(_) | End::Taught(..) => {
                 let reason = format!("{} has nothing to do at {}", plugin.name, step.event);
                 (HookStatus::Skipped, Some(reason), String::new())
             }
         };
         let duration_ms = u64::try_from(self.now().since(begun)).unwrap_or_default();
-        Ok(HookRun { status, error, stdout: said, duration_ms, ..blank })
+        Ok((HookRun { status, error, stdout: said, duration_ms, ..blank }, lessons))
     }
 
     /// Runs the code of a workflow action. Each may be run again after a kill.

@@ -1,27 +1,43 @@
 //! What a project has learned: Markdown files that its target branch keeps, told to the agent whose task
-//! they fit.
+//! they fit; and what the agents of a finished task propose to add to them.
 
-use forge_model::knowledge::{FOLDER, Lesson, fitting};
+use std::{ops::ControlFlow, path::Path};
+
+use forge_agents::{LogError, LogReader};
+use forge_git::Repo;
+use forge_model::event::EventType;
+use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
+use forge_model::knowledge::{Document, FOLDER, Lesson, fitting};
+use forge_model::lesson::{LessonDraft, LessonReader, LessonStatus, Proposals, told};
+use forge_model::log::LogEntry;
 use forge_model::transition::StepStatus;
 use forge_model::workflow::Action;
-use forge_store::table::steps;
+use forge_store::Tx;
+use forge_store::table::{executions, lessons, lessons::LessonRow, steps};
+use serde_json::json;
 
 use super::{End, Stepping, dispatch::corrupt_step};
-use crate::{Engine, error::Result, transition::Carry};
+use crate::{Engine, EngineError, context::ProjectContext, error::Result, transition::Carry};
 
 /// A file longer than this is no lesson.
-const MAX_FILE_BYTES: u64 = 64 * 1024;
+pub(crate) const MAX_FILE_BYTES: u64 = 64 * 1024;
 /// How many files are looked at.
 const MAX_FILES: usize = 500;
+/// How many entries of a log are read at once.
+const ENTRIES: usize = 500;
+/// A text that a log keeps apart and that is longer than this is somebody's dump, not a message.
+const MAX_TEXT_BYTES: u64 = 4 * 1024 * 1024;
 
 impl Engine {
     /// Gives the agent that is about to be started what fits its task.
     pub(super) async fn inject_knowledge(&self, s: &Stepping) -> Result<End> {
-        let all = self.lessons(s).await?;
+        let repo = self.repo(&s.context).await?;
+        let all = kept_lessons(&repo, &s.context.target_branch(&s.task)).await?;
         if all.is_empty() {
             return Ok(End::skipped(format!("the target branch keeps no lessons under {FOLDER}")));
         }
         let known = all.len();
+        let all = all.into_iter().map(|(path, text)| Lesson::of(&path, &text)).collect();
         let lessons = fitting(all, &s.task.title, &s.task.description);
         if lessons.is_empty() {
             return Ok(End::skipped(format!("none of the {known} lessons fits the task")));
@@ -43,27 +59,174 @@ impl Engine {
         Ok(End::Ok(Some(told)))
     }
 
-    /// Keeps what the finished task taught.
-    pub(super) async fn capture_knowledge(&self, _: &Stepping) -> Result<End> {
-        Ok(End::skipped("no lesson was proposed"))
-    }
-
-    /// Every lesson as the target branch has it now.
-    async fn lessons(&self, s: &Stepping) -> Result<Vec<Lesson>> {
-        let repo = self.repo(&s.context).await?;
-        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
-        let Some(commit) = repo.resolve(&target).await? else { return Ok(Vec::new()) };
-        let mut lessons = Vec::new();
-        for path in repo.files_under(&commit, FOLDER).await?.into_iter().take(MAX_FILES) {
-            if !path.ends_with(".md") {
-                continue;
-            }
-            match repo.file_at(&commit, &path, MAX_FILE_BYTES).await {
-                Ok(Some(text)) => lessons.push(Lesson::of(&path, &String::from_utf8_lossy(&text))),
-                Ok(None) | Err(forge_git::GitError::TooLarge { .. }) => {}
-                Err(error) => return Err(error.into()),
+    /// Finds what the task's runs propose to remember; it is kept with the step's end. What the project was
+    /// told before is not proposed again, so that the step may be run as often as a kill or a person wants.
+    pub(super) async fn capture_knowledge(&self, s: &Stepping) -> Result<End> {
+        let runs = {
+            let mut conn = self.store().read().await?;
+            executions::list(&mut conn, &s.task.id).await?
+        };
+        let (mut said, mut refused) = (Vec::new(), Vec::new());
+        for run in runs.into_iter().map(|row| row.execution) {
+            if run.role == ExecutionRole::Coder && run.status == ExecutionStatus::Finished {
+                let found = self.proposals_of(s, &run).await?;
+                refused.extend(found.refused);
+                said.extend(found.lessons.into_iter().map(|draft| (draft, run.clone())));
             }
         }
-        Ok(lessons)
+        refused.dedup();
+        let refusals = told(&refused);
+        let (known, rows) = self.new_lessons(s, said).await?;
+        let more = refusals.map(|refusals| format!("; {refusals}")).unwrap_or_default();
+        self.point("lessons.found");
+        Ok(match (rows.len(), known) {
+            (0, 0) if more.is_empty() => End::skipped("no lesson was proposed"),
+            (0, 0) => End::skipped(format!("no lesson was kept{more}")),
+            (0, _) => End::skipped(format!("nothing new was proposed{more}")),
+            (1, _) => End::Taught(rows, Box::new(End::Ok(Some(format!("1 lesson proposed{more}"))))),
+            (n, _) => End::Taught(rows, Box::new(End::Ok(Some(format!("{n} lessons proposed{more}"))))),
+        })
+    }
+
+    /// What of it nobody proposed and the branch does not keep yet; and how much of it is known.
+    async fn new_lessons(
+        &self,
+        s: &Stepping,
+        said: Vec<(LessonDraft, Execution)>,
+    ) -> Result<(usize, Vec<LessonRow>)> {
+        if said.is_empty() {
+            return Ok((0, Vec::new()));
+        }
+        let repo = self.repo(&s.context).await?;
+        let kept = kept_lessons(&repo, &s.context.target_branch(&s.task)).await?;
+        let kept: Vec<LessonDraft> =
+            kept.iter().map(|(path, text)| Document::read(path, text).lesson).collect();
+        let same = |a: &LessonDraft, b: &LessonDraft| a.title == b.title && a.body == b.body;
+        let (mut known, mut rows): (usize, Vec<LessonRow>) = (0, Vec::new());
+        let mut conn = self.store().read().await?;
+        for (draft, run) in said {
+            if kept.iter().chain(rows.iter().map(|row| &row.draft)).any(|other| same(other, &draft))
+                || lessons::is_known(&mut conn, &s.task.project_id, &draft).await?
+            {
+                known += 1;
+                continue;
+            }
+            rows.push(LessonRow {
+                id: self.new_id(),
+                project_id: s.task.project_id.clone(),
+                task_id: Some(s.task.id.clone()),
+                task_number: Some(s.task.number),
+                execution_id: Some(run.id),
+                draft,
+                status: LessonStatus::Proposed,
+                landing: None,
+                created_at: self.now(),
+                decided_at: None,
+            });
+        }
+        Ok((known, rows))
+    }
+
+    /// Reads a run's log, a page at a time.
+    async fn proposals_of(&self, s: &Stepping, run: &Execution) -> Result<Proposals> {
+        let dir = self.log_dir(&s.task.project_id, &s.task.id);
+        let log = run.log_id.clone();
+        let read = tokio::task::spawn_blocking(move || {
+            let (mut reader, mut after) = (LessonReader::default(), 0);
+            while let ControlFlow::Continue(last) = hear_page(&mut reader, &dir, &log, after)? {
+                after = last;
+            }
+            Ok::<_, LogError>(reader.finish())
+        });
+        let read = read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))?;
+        Ok(read?)
+    }
+
+    /// Keeps proposals, in the transaction that ends the step which found them.
+    pub(crate) async fn keep_lessons(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        rows: &[LessonRow],
+    ) -> Result<()> {
+        let mut new = 0;
+        for row in rows {
+            new += usize::from(lessons::propose(tx, row).await?);
+        }
+        if new > 0 {
+            self.knowledge_changed(tx, context, "proposed").await?;
+        }
+        Ok(())
+    }
+
+    /// Tells that what the project knows, or was told, changed.
+    pub(crate) async fn knowledge_changed(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        what: &str,
+    ) -> Result<()> {
+        let project = &context.project.id;
+        let facts = json!({ "change": "knowledge", "knowledge": what });
+        tx.emit(EventType::ProjectChanged, self.now(), Some(project), None, project.as_str(), &facts).await?;
+        Ok(())
+    }
+}
+
+/// Takes the next page of a log; where the one after it begins, if there may be one.
+fn hear_page(
+    reader: &mut LessonReader,
+    dir: &Path,
+    log: &str,
+    after: u64,
+) -> Result<ControlFlow<(), u64>, LogError> {
+    let page = match LogReader::page(dir, log, Some(after), None, ENTRIES) {
+        // A run that said nothing may have left no log.
+        Err(LogError::NotFound(_)) => return Ok(ControlFlow::Break(())),
+        page => page?,
+    };
+    for mut entry in page.entries {
+        if let Some(length) = entry.body.get("text_bytes").and_then(serde_json::Value::as_u64) {
+            entry.body = json!({ "text": text_apart(dir, log, &entry, length)? });
+        }
+        reader.hear(&entry);
+    }
+    let more = page.last_seq > after && page.last_seq < page.total;
+    Ok(if more { ControlFlow::Continue(page.last_seq) } else { ControlFlow::Break(()) })
+}
+
+/// A text that the log keeps apart; of one that is too long, its beginning.
+fn text_apart(dir: &Path, log: &str, entry: &LogEntry, length: u64) -> Result<String, LogError> {
+    if length <= MAX_TEXT_BYTES {
+        return LogReader::blob(dir, log, entry.seq);
+    }
+    Ok(entry.body.get("text_head").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned())
+}
+
+/// Every lesson's file as a branch has it now, with its text.
+async fn kept_lessons(repo: &Repo, target: &str) -> Result<Vec<(String, String)>> {
+    let Some(commit) = repo.resolve(&format!("refs/heads/{target}")).await? else { return Ok(Vec::new()) };
+    let mut lessons = Vec::new();
+    for path in lesson_files(repo, &commit).await?.into_iter().take(MAX_FILES) {
+        if let Some(text) = lesson_text(repo, &commit, &path).await? {
+            lessons.push((path, text));
+        }
+    }
+    Ok(lessons)
+}
+
+/// The paths of a commit's lessons, in order.
+pub(crate) async fn lesson_files(repo: &Repo, commit: &str) -> Result<Vec<String>> {
+    let mut files = repo.files_under(commit, FOLDER).await?;
+    files.retain(|path| path.ends_with(".md"));
+    Ok(files)
+}
+
+/// The text of one; none when it is too long to be one.
+pub(crate) async fn lesson_text(repo: &Repo, commit: &str, path: &str) -> Result<Option<String>> {
+    match repo.file_at(commit, path, MAX_FILE_BYTES).await {
+        Ok(text) => Ok(text.map(|text| String::from_utf8_lossy(&text).into_owned())),
+        Err(forge_git::GitError::TooLarge { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }

@@ -23,12 +23,21 @@ use super::{End, Stepping};
 use crate::{Engine, context::task_branch, engine::locked, error::Result, transition::Trouble};
 
 /// How often a merge is computed anew because its target moved meanwhile.
-const ATTEMPTS: u32 = 5;
+pub(crate) const ATTEMPTS: u32 = 5;
 
 type Queues = Mutex<HashMap<(PathBuf, String), Arc<tokio::sync::Mutex<()>>>>;
 
 /// One queue per repository and target.
 static QUEUES: LazyLock<Queues> = LazyLock::new(Queues::default);
+
+/// Waits until nobody else computes what a branch is moved to.
+pub(crate) async fn turn_at(repo: &Repo, target: &str) -> tokio::sync::OwnedMutexGuard<()> {
+    let queue = {
+        let mut queues = locked(&QUEUES);
+        Arc::clone(queues.entry((repo.common_dir().to_owned(), target.to_owned())).or_default())
+    };
+    queue.lock_owned().await
+}
 
 impl Engine {
     pub(super) async fn run_merge(&self, s: &Stepping) -> Result<End> {
@@ -37,11 +46,7 @@ impl Engine {
         let Some(source) = self.merge_source(s, &repo).await? else {
             return self.nothing(s, self.intent(s, &target, "").await?, "the task has no branch").await;
         };
-        let queue = {
-            let mut queues = locked(&QUEUES);
-            Arc::clone(queues.entry((repo.common_dir().to_owned(), target.clone())).or_default())
-        };
-        let _turn = queue.lock().await;
+        let _turn = turn_at(&repo, &target).await;
         self.unwatch(&s.task.id);
         let mut merge = self.intent(s, &target, &source).await?;
         if self.already_landed(&repo, &merge).await? {
