@@ -85,7 +85,13 @@ impl From<EngineError> for ApiError {
                 Self::new(409, "not_offered", message).details(json!({ "offers": offers }))
             }
             EngineError::Conflict { code, details, .. } => {
-                Self::new(409, code.as_str(), message).details(details)
+                let refused = Self::new(409, code.as_str(), message).details(details);
+                match code {
+                    ConflictCode::TargetCheckoutDirty => {
+                        refused.hint("Commit, move or undo them there, then try again. Nothing has changed.")
+                    }
+                    _ => refused,
+                }
             }
             EngineError::Escape { field, source } => Self::new(400, "path_escape", message)
                 .details(json!({ "findings": [{ "path": field, "message": source.to_string() }] })),
@@ -106,9 +112,10 @@ impl ApiError {
         match error {
             G::IndexLocked { .. } => Self::new(409, "git_locked", message)
                 .hint("Wait until the other program is done, or remove a lock that was left behind."),
-            G::BranchCheckedOut { .. } | G::NotOurWorktree { .. } | G::PathOccupied { .. } => {
-                Self::new(409, ConflictCode::InUse.as_str(), message)
-            }
+            G::BranchCheckedOut { .. }
+            | G::NotOurWorktree { .. }
+            | G::PathOccupied { .. }
+            | G::NotAFolder { .. } => Self::new(409, ConflictCode::InUse.as_str(), message),
             G::PathEscape(_) => Self::new(400, "path_escape", message),
             G::NotARepository { .. } | G::NoCommit { .. } => Self::new(409, "repository_missing", message)
                 .hint("Was the repository moved? Remove the project and add it again."),

@@ -6,7 +6,8 @@ use crate::{
     Method::{Delete, Get, Patch, Post, Put},
     Operation,
     ops::{
-        agents, executions, hooks, notifications, projects, reviews, system, tasks, workflows, workspaces,
+        agents, executions, hooks, knowledge, notifications, projects, reviews, system, tasks, workflows,
+        workspaces,
     },
 };
 
@@ -42,6 +43,11 @@ fn table() -> Vec<Operation> {
         Operation::new("project_imports", Get, "/projects/{project_id}/imports", "Settings that other tools' files in the repository ask for.", workspaces::imports).provides(&["projects"]),
         Operation::new("project_backups", Get, "/projects/{project_id}/backups", "What was kept before worktrees went, of all tasks.", workspaces::project_backups).provides(&["workspaces"]),
         Operation::new("project_board", Get, "/projects/{project_id}/board", "How many tasks are in each column.", projects::board).provides(&["board:{project_id}"]),
+
+        Operation::new("knowledge_list", Get, "/projects/{project_id}/knowledge", "What a project has learned: lessons that wait for a person, then those that the branch keeps.", knowledge::list).provides(&["knowledge:{project_id}"]),
+        Operation::new("knowledge_propose", Post, "/projects/{project_id}/knowledge", "Proposes a lesson.", knowledge::propose).created(),
+        Operation::new("knowledge_accept", Post, "/projects/{project_id}/knowledge/{lesson_id}/accept", "Adds a lesson to the repository.", knowledge::accept),
+        Operation::new("knowledge_dismiss", Post, "/projects/{project_id}/knowledge/{lesson_id}/dismiss", "Leaves a proposed lesson out.", knowledge::dismiss),
 
         Operation::new("agent_list", Get, "/agents", "All agent profiles, by name.", agents::list).provides(&["agents"]),
         Operation::new("agent_create", Post, "/agents", "Adds an agent profile.", agents::create).created(),

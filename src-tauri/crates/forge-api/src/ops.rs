@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod executions;
 pub mod hooks;
+pub mod knowledge;
 pub mod notifications;
 pub mod projects;
 pub mod reviews;

@@ -21,6 +21,12 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
         // Another workflow has other columns.
         tags.push(format!("board:{project}"));
     }
+    if let Some(project) = &event.project_id
+        && matches!(event.kind, E::ProjectChanged | E::MergeSucceeded)
+    {
+        // A merge may bring lessons, too.
+        tags.push(format!("knowledge:{project}"));
+    }
     let more: &[&str] = match event.kind {
         E::AgentChanged => &["agents"],
         E::ProjectChanged => &["projects", "attention", "workspaces"],

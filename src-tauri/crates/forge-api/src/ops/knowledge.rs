@@ -1,0 +1,85 @@
+//! What a project has learned, and what its agents propose to add.
+
+use forge_engine::LessonEdit;
+use forge_model::actor::Via;
+use forge_model::ids::{LessonId, ProjectId};
+use forge_model::lesson::{LessonDraft, LessonStatus, LessonView};
+
+use super::{Page, input, limit};
+use crate::{Api, ApiError};
+
+input! {
+    /// Which lessons of a project.
+    pub struct ListKnowledge {
+        /// The project.
+        pub project_id: ProjectId,
+        /// Those of one status; proposed ones and those that the branch keeps when absent.
+        #[serde(default)]
+        pub status: Option<LessonStatus>,
+        /// Where the page begins: `next_cursor` of the one before.
+        #[serde(default)]
+        pub cursor: Option<String>,
+        /// At most this many, 1 to 200; 50 when absent.
+        #[serde(default)]
+        pub limit: Option<u32>,
+    }
+
+    /// A lesson to propose.
+    pub struct ProposeLesson {
+        /// The project.
+        pub project_id: ProjectId,
+        /// What it is about, 1 to 120 characters.
+        pub title: String,
+        /// What was learned, Markdown of at most 8 KiB.
+        pub body: String,
+        /// Files and folders that it is about.
+        #[serde(default)]
+        pub paths: Option<Vec<String>>,
+    }
+
+    /// A lesson to keep, as it was proposed or edited.
+    pub struct AcceptLesson {
+        /// The project.
+        pub project_id: ProjectId,
+        /// The lesson.
+        pub lesson_id: LessonId,
+        /// Another title.
+        #[serde(default)]
+        pub title: Option<String>,
+        /// Another text.
+        #[serde(default)]
+        pub body: Option<String>,
+        /// Other paths.
+        #[serde(default)]
+        pub paths: Option<Vec<String>>,
+    }
+
+    /// A lesson.
+    pub struct LessonPath {
+        /// The project.
+        pub project_id: ProjectId,
+        /// The lesson.
+        pub lesson_id: LessonId,
+    }
+}
+
+pub(crate) async fn list(api: Api, _: Via, asked: ListKnowledge) -> Result<Page<LessonView>, ApiError> {
+    let limit = limit(asked.limit)?;
+    let page = api.engine().lessons(&asked.project_id, asked.status, asked.cursor.as_deref(), limit).await?;
+    Ok(Page { items: page.items, next_cursor: page.next_cursor })
+}
+
+pub(crate) async fn propose(api: Api, _: Via, new: ProposeLesson) -> Result<LessonView, ApiError> {
+    let ProposeLesson { project_id, title, body, paths } = new;
+    let draft = LessonDraft { title, body, paths: paths.unwrap_or_default() };
+    Ok(api.engine().propose_lesson(&project_id, draft).await?)
+}
+
+pub(crate) async fn accept(api: Api, _: Via, accept: AcceptLesson) -> Result<LessonView, ApiError> {
+    let AcceptLesson { project_id, lesson_id, title, body, paths } = accept;
+    Ok(api.engine().accept_lesson(&project_id, &lesson_id, LessonEdit { title, body, paths }).await?)
+}
+
+pub(crate) async fn dismiss(api: Api, _: Via, path: LessonPath) -> Result<LessonView, ApiError> {
+    Ok(api.engine().dismiss_lesson(&path.project_id, &path.lesson_id).await?)
+}
