@@ -8,6 +8,7 @@ mod cli;
 mod events;
 mod forge;
 mod hooks;
+mod knowledge;
 mod life;
 mod offers;
 mod refusals;

@@ -4,6 +4,7 @@
 mod given_up;
 mod hooks;
 mod kills;
+mod lessons;
 mod places;
 mod story;
 mod turns;

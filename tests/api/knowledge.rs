@@ -1,0 +1,340 @@
+//! Lessons over HTTP: proposed by a plain command that prints them, found when the task is done, accepted
+//! into the repository by a person, told to the agent of the next task.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, ensure};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::forge::{PATIENCE, Sandbox, Server, refused, text};
+
+const SAID: &str = "\
+I am done.
+```forge-lesson
+title: The login token expires
+paths: src/login.rs
+
+Renew the login token after an hour.
+```
+```forge-lesson
+title: Out of bounds
+paths: ../../etc
+
+Never mind.
+```
+Bye.
+";
+const OUTCOME: &str =
+    "1 lesson proposed; refused: \"Out of bounds\": paths[0] `../../etc` leads out of the repository";
+
+/// How a project asks for lessons.
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    Action,
+    Plugin,
+}
+
+struct Stage {
+    sandbox: Sandbox,
+    server: Server,
+    project: String,
+    agent: String,
+}
+
+impl Stage {
+    /// A project that keeps lessons, and a command that prints what a file says and changes one.
+    async fn new(by: By) -> Result<Self> {
+        let sandbox = Sandbox::new()?;
+        let server = sandbox.serve()?;
+        let plugin = json!({ "type": "plugin", "name": "knowledge-capture" });
+        let done = if by == By::Plugin { json!([plugin]) } else { json!([]) };
+        let inject = json!([{ "type": "plugin", "name": "knowledge-inject" }]);
+        let settings = json!({
+            "auto_approve": true, "lifecycle_hooks": { "before_work": inject, "on_task_done": done },
+        });
+        let (project, _) = server.project(&sandbox, settings).await?;
+        if by == By::Action {
+            let path = format!("/projects/{project}/workflow");
+            let mut workflow = server.get(&path).await?["workflow"].take();
+            let states = workflow["states"].as_array_mut().context("no states")?;
+            let done = states.iter_mut().find(|state| state["name"] == "done").context("no done")?;
+            let actions = done["hooks"]["on_enter"].as_array_mut().context("no actions")?;
+            actions.insert(0, json!({ "action": "knowledge-capture" }));
+            let put = server.request(Method::PUT, &path).json(&json!({ "workflow": workflow }));
+            crate::forge::good(put.send().await?).await?;
+        }
+        let stage = Self { sandbox, server, project, agent: String::new() };
+        stage.says(SAID)?;
+        let command = format!("cat '{}'; echo x >> work.txt", stage.words().display());
+        let config = json!({ "command": "sh", "args": ["-c", command] });
+        let new = json!({ "name": "Plain", "adapter": "shell", "config": config });
+        let agent = text(&stage.server.post("/agents", new).await?, "id");
+        Ok(Self { agent, ..stage })
+    }
+
+    fn words(&self) -> PathBuf {
+        self.sandbox.dir.path().join("words.txt")
+    }
+
+    /// What the agents that are started from now on print.
+    fn says(&self, words: &str) -> Result<()> {
+        Ok(std::fs::write(self.words(), words)?)
+    }
+
+    async fn claimed(&self, title: &str) -> Result<Value> {
+        let new = json!({ "title": title, "roles": { "coder": self.agent } });
+        let task = self.server.task(&self.project, new).await?;
+        let claim = json!({ "agent_id": self.agent, "version": task["version"] });
+        self.server.post(&format!("/tasks/{}/claim", text(&task, "id")), claim).await?;
+        Ok(task)
+    }
+
+    async fn done(&self, title: &str) -> Result<Value> {
+        let task = self.claimed(title).await?;
+        let over = |task: &Value| task["status"] == "done" && task["workspace"]["status"] == "cleaned";
+        self.server.until(&task, over).await
+    }
+
+    /// The steps of a task's last move: name, outcome and reason in order.
+    async fn steps(&self, task: &Value) -> Result<Vec<(String, String, String)>> {
+        let moves = self.server.get(&format!("/tasks/{}/transitions", text(task, "id"))).await?;
+        let last = moves["items"].as_array().and_then(|all| all.last()).context("no moves")?.clone();
+        let steps = last["steps"].as_array().cloned().unwrap_or_default();
+        Ok(steps
+            .iter()
+            .map(|step| (text(step, "action"), text(step, "outcome"), text(step, "reason")))
+            .collect())
+    }
+
+    fn path(&self, more: &str) -> String {
+        format!("/projects/{}/knowledge{more}", self.project)
+    }
+
+    async fn list(&self, query: &str) -> Result<Vec<Value>> {
+        let page = self.server.get(&self.path(query)).await?;
+        Ok(page["items"].as_array().context("no items")?.clone())
+    }
+
+    async fn proposed(&self) -> Result<Value> {
+        let all = self.list("?status=proposed").await?;
+        ensure!(all.len() == 1, "{all:#?}");
+        Ok(all[0].clone())
+    }
+
+    async fn accept(&self, lesson: &Value, body: Value) -> Result<Value> {
+        self.server.post(&self.path(&format!("/{}/accept", text(lesson, "id"))), body).await
+    }
+
+    fn git(&self, args: &[&str]) -> Result<String> {
+        Ok(self.sandbox.repo.git(args)?.trim_end().to_owned())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_finished_task_proposes_by_action_and_by_plugin() -> Result<()> {
+    for by in [By::Action, By::Plugin] {
+        let stage = Stage::new(by).await?;
+        let task = stage.done("Mend the login").await?;
+        let name = if by == By::Action { "knowledge-capture" } else { "on_task_done[0]" };
+        let steps = stage.steps(&task).await?;
+        let at = steps.iter().position(|(step, ..)| step == name).context("it did not run")?;
+        assert_eq!(steps[at], (name.to_owned(), "ok".to_owned(), OUTCOME.to_owned()));
+        let cleaned =
+            steps.iter().position(|(step, ..)| step == "schedule_workspace_cleanup" || step == "cleanup");
+        assert!(cleaned.is_none_or(|cleaned| at < cleaned), "{steps:?}");
+
+        let lesson = stage.proposed().await?;
+        let wanted = json!({
+            "status": "proposed", "title": "The login token expires", "paths": ["src/login.rs"],
+            "body": "Renew the login token after an hour.", "file": null, "commit": null,
+            "task_id": task["id"], "task_number": task["number"], "decided_at": null,
+        });
+        for (key, value) in wanted.as_object().context("an object")? {
+            assert_eq!(&lesson[key], value, "{key} of {lesson:#}");
+        }
+        assert!(lesson["execution_id"].is_string() && lesson["created_at"].is_string(), "{lesson:#}");
+
+        // The same is not said twice, whoever says it and whatever became of it.
+        let again = stage.done("Mend it again").await?;
+        let steps = stage.steps(&again).await?;
+        let (_, outcome, reason) = steps.iter().find(|(step, ..)| step == name).context("no step")?;
+        assert_eq!(outcome, "skipped");
+        assert!(reason.starts_with("nothing new was proposed; refused: \"Out of bounds\""), "{reason}");
+        assert_eq!(stage.proposed().await?["id"], lesson["id"]);
+        stage.says("no lesson\n")?;
+        let silent = stage.done("Say nothing").await?;
+        let steps = stage.steps(&silent).await?;
+        assert!(steps.contains(&(
+            name.to_owned(),
+            "skipped".to_owned(),
+            "no lesson was proposed".to_owned()
+        )));
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_accepted_lesson_is_a_commit_and_the_next_agent_reads_it() -> Result<()> {
+    let stage = Stage::new(By::Plugin).await?;
+    let task = stage.done("Mend the login").await?;
+    let lesson = stage.proposed().await?;
+    // The user is elsewhere: nothing of the checkout moves.
+    stage.git(&["switch", "-q", "-c", "elsewhere"])?;
+    std::fs::write(stage.sandbox.repo.path().join("README.md"), "# By hand\n")?;
+    let (head, main) = (stage.git(&["rev-parse", "HEAD"])?, stage.git(&["rev-parse", "main"])?);
+    let accepted = stage.accept(&lesson, json!({})).await?;
+    let file = "docs/knowledge/the-login-token-expires.md";
+    assert_eq!((text(&accepted, "status"), text(&accepted, "file")), ("accepted".into(), file.into()));
+    assert_eq!(accepted["commit"], stage.git(&["rev-parse", "main"])?.as_str());
+    assert_eq!(stage.git(&["rev-parse", "HEAD"])?, head);
+    assert_eq!(stage.git(&["status", "--porcelain"])?, " M README.md");
+    assert!(!stage.sandbox.repo.path().join(file).exists());
+    let number = &task["number"];
+    assert_eq!(
+        stage.git(&["show", "--format=%s|%P", "--name-status", "main"])?,
+        format!("Lesson: The login token expires (#{number})|{main}\n\nA\t{file}")
+    );
+    assert_eq!(
+        stage.git(&["show", &format!("main:{file}")])?,
+        format!(
+            "---\ntitle: \"The login token expires\"\npaths: [\"src/login.rs\"]\ntask: {number}\n---\n\
+             # The login token expires\n\nRenew the login token after an hour."
+        )
+    );
+    // Once more changes nothing; what is kept cannot be dismissed.
+    assert_eq!(stage.accept(&lesson, json!({ "title": "Other" })).await?, accepted);
+    let dismiss = stage.path(&format!("/{}/dismiss", text(&lesson, "id")));
+    let (status, body) = refused(stage.server.request(Method::POST, &dismiss).json(&json!({}))).await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "lesson_decided"), "{body:#}");
+    assert!(stage.list("?status=proposed").await?.is_empty());
+    assert_eq!(stage.list("").await?, std::slice::from_ref(&accepted));
+    assert_eq!(stage.list("?status=accepted").await?, [accepted]);
+
+    // The next task's agent is told, and how to propose, too.
+    let next = stage.done("Renew the login token").await?;
+    let prompt = stage.server.get(&format!("/tasks/{}/prompt-preview", text(&next, "id"))).await?;
+    let prompt = text(&prompt, "text");
+    let told = format!("## The login token expires (`{file}`)\n\nRenew the login token after an hour.\n");
+    assert!(prompt.contains(&told) && prompt.contains("```forge-lesson"), "{prompt}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_that_keeps_none_does_not_ask_for_lessons() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let off = json!([{ "type": "plugin", "name": "knowledge-capture", "enabled": false }]);
+    let (project, _) =
+        server.project(&sandbox, json!({ "lifecycle_hooks": { "on_task_done": off } })).await?;
+    let task = server.task(&project, json!({})).await?;
+    let prompt = server.get(&format!("/tasks/{}/prompt-preview", text(&task, "id"))).await?;
+    assert!(!text(&prompt, "text").contains("forge-lesson"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkout_moves_along_and_what_is_in_the_way_is_named() -> Result<()> {
+    let stage = Stage::new(By::Plugin).await?;
+    stage.done("Mend the login").await?;
+    let lesson = stage.proposed().await?;
+    let root = stage.sandbox.repo.path().to_owned();
+    let file = "docs/knowledge/tokens.md";
+    std::fs::create_dir_all(root.join("docs/knowledge"))?;
+    std::fs::write(root.join(file), "mine\n")?;
+    let main = stage.git(&["rev-parse", "main"])?;
+    let edit = json!({ "title": "Tokens", "body": "They expire.\r\n", "paths": [] });
+    let accept = stage.path(&format!("/{}/accept", text(&lesson, "id")));
+    let (status, body) = refused(stage.server.request(Method::POST, &accept).json(&edit)).await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "target_checkout_dirty"), "{body:#}");
+    assert_eq!(body["details"]["files"], json!([file]));
+    assert!(body["hints"][0].as_str().is_some_and(|hint| hint.contains("Commit, move")), "{body:#}");
+    assert_eq!(stage.git(&["rev-parse", "main"])?, main);
+    assert_eq!(std::fs::read_to_string(root.join(file))?, "mine\n");
+    assert_eq!(stage.proposed().await?, lesson, "it still waits");
+
+    // Committed, the name is taken; the lesson gets another, and the checkout moves along.
+    stage.git(&["add", file])?;
+    stage.git(&["commit", "-qm", "mine"])?;
+    std::fs::write(root.join("README.md"), "# By hand\n")?;
+    let accepted = stage.accept(&lesson, edit).await?;
+    assert_eq!(text(&accepted, "file"), "docs/knowledge/tokens-2.md");
+    assert_eq!((text(&accepted, "title"), text(&accepted, "body")), ("Tokens".into(), "They expire.".into()));
+    let kept = std::fs::read_to_string(root.join("docs/knowledge/tokens-2.md"))?;
+    assert!(
+        kept.starts_with("---\ntitle: \"Tokens\"\ntask: ") && kept.ends_with("# Tokens\n\nThey expire.\n")
+    );
+    assert_eq!(stage.git(&["status", "--porcelain"])?, " M README.md");
+    assert_eq!(stage.git(&["rev-parse", "HEAD"])?, stage.git(&["rev-parse", "main"])?);
+
+    // What somebody wrote by hand is a lesson, too.
+    let all = stage.list("").await?;
+    let shown: Vec<(String, Value)> = all.iter().map(|one| (text(one, "file"), one["id"].clone())).collect();
+    assert_eq!(
+        shown,
+        [("docs/knowledge/tokens-2.md".to_owned(), lesson["id"].clone()), (file.to_owned(), Value::Null)]
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lessons_are_proposed_by_hand_dismissed_and_read_in_pages() -> Result<()> {
+    let stage = Stage::new(By::Plugin).await?;
+    let mut ids = Vec::new();
+    for title in ["One", "Two", "Three"] {
+        let new = json!({ "title": title, "body": "x" });
+        ids.push(stage.server.post(&stage.path(""), new).await?);
+    }
+    let post = |path: &str, body: &Value| stage.server.request(Method::POST, path).json(body);
+    let (status, body) = refused(post(&stage.path(""), &json!({ "title": "One", "body": " x " }))).await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "name_taken"), "{body:#}");
+    let wrong = json!({ "title": "", "body": "x", "paths": ["ok", "/x"] });
+    let (status, body) = refused(post(&stage.path(""), &wrong)).await?;
+    let paths: Vec<String> =
+        body["details"]["findings"].as_array().into_iter().flatten().map(|one| text(one, "path")).collect();
+    assert_eq!((status, paths), (400, vec!["title".to_owned(), "paths[1]".to_owned()]), "{body:#}");
+    let (status, _) = refused(post(&stage.path("/nobody/accept"), &json!({}))).await?;
+    assert_eq!(status, 404);
+    let (status, _) = refused(stage.server.request(Method::GET, &stage.path("?cursor=x"))).await?;
+    assert_eq!(status, 400);
+
+    let dismiss = stage.path(&format!("/{}/dismiss", text(&ids[1], "id")));
+    for _ in 0..2 {
+        assert_eq!(text(&stage.server.post(&dismiss, json!({})).await?, "status"), "dismissed");
+    }
+    assert_eq!(stage.list("?status=dismissed").await?.len(), 1);
+    stage.accept(&ids[0], json!({})).await?;
+    // Second thoughts: two files and a proposal, a page each.
+    stage.accept(&ids[1], json!({ "paths": ["src/"] })).await?;
+    let (mut titles, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = stage.server.get(&stage.path(&format!("?limit=1{cursor}"))).await?;
+        let items = page["items"].as_array().context("no items")?;
+        ensure!(items.len() <= 1, "{page:#}");
+        titles.extend(items.iter().map(|item| text(item, "title")));
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(titles, ["Three", "One", "Two"]);
+    assert_eq!(stage.list("?status=accepted").await?[1]["paths"], json!(["src"]));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_is_told_that_there_is_something_to_decide() -> Result<()> {
+    let stage = Stage::new(By::Plugin).await?;
+    let mut events = stage.server.request(Method::GET, "/events").header("Last-Event-ID", "0").send().await?;
+    stage.done("Mend the login").await?;
+    let told = async {
+        let mut all = String::new();
+        while let Some(chunk) = events.chunk().await? {
+            all.push_str(&String::from_utf8_lossy(&chunk));
+            if all.contains(r#""knowledge":"proposed""#) {
+                return Ok::<_, anyhow::Error>(true);
+            }
+        }
+        Ok(false)
+    };
+    assert!(tokio::time::timeout(PATIENCE, told).await??, "nobody was told");
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! A kill around finding lessons and around accepting one: each is there once, whatever was cut short.
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::{Repository, fault};
+use forge_tests::serve::{Serve, Served};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const SAID: &str =
+    "```forge-lesson\ntitle: Tokens\n\nThey expire.\n```\n```forge-lesson\ntitle: Dates\n\nIn UTC.\n```\n";
+const FILE: &str = "docs/knowledge/tokens.md";
+
+struct Given {
+    dir: TempDir,
+    repo: Repository,
+    server: Served,
+    project: String,
+    task: String,
+}
+
+fn id(value: &Value) -> Result<String> {
+    Ok(value["id"].as_str().with_context(|| format!("no id in {value}"))?.to_owned())
+}
+
+impl Given {
+    /// A project that keeps lessons, and a task of a command that prints two.
+    async fn up(point: Option<&str>, by_plugin: bool) -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
+        let words = dir.path().join("words.txt");
+        std::fs::write(&words, SAID)?;
+        let env = point.map(|point| (fault::FAULT_VARIABLE.to_owned(), format!("{point}#1")));
+        let data = dir.path().join("data");
+        let server = Serve { program: "forge-faulty", data, env: env.into_iter().collect() }.start()?;
+        let command = format!("cat '{}'; echo x > work.txt", words.display());
+        let config = json!({ "command": "sh", "args": ["-c", command] });
+        let agent = json!({ "name": "Plain", "adapter": "shell", "config": config });
+        let agent = id(&server.post("/agents", agent).await?)?;
+        let plugin = json!([{ "type": "plugin", "name": "knowledge-capture" }]);
+        let settings = json!({
+            "auto_approve": true, "lifecycle_hooks": { "on_task_done": if by_plugin { plugin } else { json!([]) } },
+        });
+        let mut workflow = forge_model_default()?;
+        if !by_plugin {
+            let states = workflow["states"].as_array_mut().context("no states")?;
+            let done = states.iter_mut().find(|state| state["name"] == "done").context("no done")?;
+            let actions = done["hooks"]["on_enter"].as_array_mut().context("no actions")?;
+            actions.insert(0, json!({ "action": "knowledge-capture" }));
+        }
+        let new = json!({
+            "name": "sample", "repo_path": repo.path(), "settings": settings, "workflow": workflow,
+        });
+        let project = id(&server.post("/projects", new).await?)?;
+        let new = json!({ "title": "Teach", "roles": { "coder": agent } });
+        let task = server.post(&format!("/projects/{project}/tasks"), new).await?;
+        let claim = json!({ "agent_id": agent, "version": task["version"] });
+        // The server may be killed while it answers.
+        let _ = server.post(&format!("/tasks/{}/claim", id(&task)?), claim).await;
+        Ok(Self { dir, repo, server, project, task: id(&task)? })
+    }
+
+    async fn killed_and_back(&mut self) -> Result<()> {
+        for _ in 0..1500 {
+            if self.server.is_gone()? {
+                let data = self.dir.path().join("data");
+                self.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
+                return Ok(());
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        anyhow::bail!("the boundary was never passed")
+    }
+
+    async fn to_the_end(&self) -> Result<()> {
+        let over = |task: &Value| task["status"] == "done" && task["workspace"]["status"] == "cleaned";
+        self.server.wait(&self.task, "done", over).await.map(drop)
+    }
+
+    async fn lessons(&self, status: &str) -> Result<Vec<Value>> {
+        let page = self.server.get(&format!("/projects/{}/knowledge?status={status}", self.project)).await?;
+        Ok(page["items"].as_array().context("no items")?.clone())
+    }
+
+    async fn accept(&self, title: &str) -> Result<Value> {
+        let all = [self.lessons("proposed").await?, self.lessons("accepted").await?].concat();
+        let lesson = all.iter().find(|one| one["title"] == title).context("no such lesson")?;
+        let path = format!("/projects/{}/knowledge/{}/accept", self.project, id(lesson)?);
+        self.server.post(&path, json!({})).await
+    }
+}
+
+fn forge_model_default() -> Result<Value> {
+    let presets = forge_model::workflow::presets();
+    let default = presets.iter().find(|preset| preset.name == "default").context("no default")?;
+    Ok(serde_json::to_value(default.workflow())?)
+}
+
+async fn proposes_once(point: &str, by_plugin: bool) -> Result<()> {
+    let mut given = Given::up(Some(point), by_plugin).await?;
+    given.killed_and_back().await?;
+    given.to_the_end().await?;
+    let mut titles: Vec<Value> =
+        given.lessons("proposed").await?.iter().map(|one| one["title"].clone()).collect();
+    titles.sort_by_key(Value::to_string);
+    ensure!(titles == ["Dates", "Tokens"], "{titles:?}");
+    let moves = given.server.get(&format!("/tasks/{}/transitions", given.task)).await?;
+    let said = moves.to_string().matches("2 lessons proposed").count();
+    ensure!(said == 1, "told {said} times: {moves:#}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_lesson_is_proposed_once_wherever_the_kill_was() -> Result<()> {
+    let mut cases = Vec::new();
+    for (by_plugin, name) in [(0, "knowledge-capture"), (1, "on_task_done[0]")] {
+        for point in ["step.begin:", "lessons.found", "step.ran:", "step.end:"] {
+            let name = if point.ends_with(':') { name } else { "" };
+            cases.push((format!("{point}{name}"), by_plugin));
+        }
+    }
+    crate::kills::all_survived(cases, |point, by_plugin| async move {
+        proposes_once(&point, by_plugin == 1).await
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_accepted_lesson_lands_once_wherever_the_kill_was() -> Result<()> {
+    for (point, landed) in [("lesson.intended", false), ("lesson.landed", true)] {
+        let mut given = Given::up(Some(point), true).await?;
+        given.to_the_end().await?;
+        ensure!(given.accept("Tokens").await.is_err(), "{point} was not passed");
+        given.killed_and_back().await?;
+        if landed {
+            // Settled at start, without anybody's word.
+            for _ in 0..1500 {
+                if given.lessons("accepted").await?.iter().any(|one| one["id"].is_string()) {
+                    break;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+            ensure!(given.lessons("proposed").await?.len() == 1, "it is proposed and kept");
+        } else {
+            ensure!(given.repo.show("main", FILE).is_none() && given.lessons("proposed").await?.len() == 2);
+        }
+        let accepted = given.accept("Tokens").await?;
+        ensure!(accepted["file"] == FILE, "{accepted:#}");
+        let subjects = given.repo.git(&["log", "--format=%s", "main"])?;
+        let times = subjects.lines().filter(|line| line.starts_with("Lesson: Tokens")).count();
+        ensure!(times == 1, "{point}: landed {times} times:\n{subjects}");
+        ensure!(given.lessons("accepted").await?.len() == 1 && given.lessons("proposed").await?.len() == 1);
+        ensure!(given.repo.path().join(FILE).is_file(), "the checkout did not move along");
+    }
+    Ok(())
+}
