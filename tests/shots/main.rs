@@ -1,7 +1,8 @@
 //! Pictures of every screen of the built window: light and dark, narrow and wide, empty, ordinary, extreme.
 //!
-//! `forge-shots FOLDER` writes one PNG a scene, theme and size. They are for eyes: nothing is compared.
+//! `forge-shots FOLDER [NAME,..]` writes one PNG a scene, theme and size; only those whose name has a part in the list. They are for eyes: nothing is compared.
 
+mod plans;
 mod scenes;
 mod spaces;
 mod stage;
@@ -34,7 +35,7 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<usize> {
     let mut args = std::env::args_os().skip(1);
-    let folder: PathBuf = args.next().context("usage: forge-shots FOLDER [SCENE]")?.into();
+    let folder: PathBuf = args.next().context("usage: forge-shots FOLDER [NAME,..]")?.into();
     let only = args.next().and_then(|name| name.into_string().ok());
     std::fs::create_dir_all(&folder)?;
     let home = tempfile::tempdir()?;
@@ -42,7 +43,9 @@ async fn run() -> Result<usize> {
     let window = Window::open_on(display, home).await?;
     window.page.find("main").await?;
     let mut taken = Taken::default();
-    let wanted = |scene: &Scene| only.as_ref().is_none_or(|only| scene.name.contains(only.as_str()));
+    let wanted = |scene: &Scene| {
+        only.as_ref().is_none_or(|only| only.split(',').any(|part| scene.name.contains(part)))
+    };
     for scene in scenes::empty().iter().filter(|scene| wanted(scene)) {
         taken.note(scene, take(&window, &folder, scene).await);
     }
@@ -52,6 +55,10 @@ async fn run() -> Result<usize> {
     }
     let spaces = spaces::stage(&window).await?;
     for scene in spaces::scenes(&spaces).iter().filter(|scene| wanted(scene)) {
+        taken.note(scene, take(&window, &folder, scene).await);
+    }
+    let plans = plans::stage(&window).await?;
+    for scene in plans::scenes(&plans).iter().filter(|scene| wanted(scene)) {
         taken.note(scene, take(&window, &folder, scene).await);
     }
     let extreme = stage::extreme(&window).await?;

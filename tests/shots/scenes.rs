@@ -88,12 +88,32 @@ const TEST_HOOK: [&str; 3] = [
     [...document.querySelectorAll('button')].find((each) => each.textContent.trim() === 'Test').click();",
     "[...document.querySelectorAll('button')].find((each) => each.textContent.includes('Run test')).click()",
 ];
+/// Opens what hangs under a button of the board's bar.
+macro_rules! open_named {
+    ($name:literal) => {
+        [concat!(
+            "[...document.querySelectorAll('header button, main button')].find((each) => each.textContent.includes('",
+            $name,
+            "') || each.getAttribute('aria-label')?.includes('",
+            $name,
+            "')).click()"
+        )]
+    };
+}
+const FAILING_TOAST: [&str; 1] = [
+    "[...document.querySelectorAll('main button')].findLast((each) => each.textContent === 'danger').click()",
+];
+
 /// Before there is a project.
 pub fn empty() -> Vec<Scene> {
     vec![
         Scene::at("empty-board", "#/"),
         Scene::at("empty-attention", "#/attention"),
         Scene::at("empty-agents", "#/agents"),
+        Scene::at("empty-workspaces", "#/workspaces"),
+        Scene::at("empty-add-project", "#/").acting(&open_named!("Add repository")),
+        Scene::at("empty-new-agent", "#/agents").acting(&open_named!("Add your first agent")),
+        Scene::at("toast", "#/gallery").acting(&FAILING_TOAST),
         Scene::at("settings", "#/settings"),
         Scene::at("gallery", "#/gallery"),
         Scene::at("unknown-address", "#/nowhere"),
@@ -111,6 +131,9 @@ pub fn ordinary(demo: &Ordinary) -> Vec<Scene> {
         Scene::at("board-palette", board.clone()).pressing(&[&["\u{E009}", "k"]]),
         Scene::at("board-new-task", board.clone()).pressing(&[&["c"]]),
         Scene::at("board-keys", board.clone()).pressing(&[&["?"]]),
+        Scene::at("board-filter", board.clone()).acting(&open_named!("Filter")),
+        Scene::at("board-display", board.clone()).acting(&open_named!("Display")),
+        Scene::at("board-notifications", board.clone()).acting(&open_named!("otifications")),
         Scene::at("attention", "#/attention"),
         Scene::at("agents", "#/agents"),
         Scene::at("project-settings", format!("#/settings/project/{}", demo.project)),
@@ -121,6 +144,10 @@ pub fn ordinary(demo: &Ordinary) -> Vec<Scene> {
         Scene::at("hooks-test", process("hooks")).acting(&TEST_HOOK),
         Scene::at("hooks", process("hooks")),
         Scene::at("project-setup", process("setup")),
+        Scene::at("project-checks", process("checks")),
+        Scene::at("project-merging", process("merge")),
+        Scene::at("project-automation", process("automation")),
+        Scene::at("project-notifications", process("notifications")),
         Scene::at("task-missing", page(9_999)),
         Scene::at("panel-blocked", panel(demo.blocked)),
         Scene::at("panel-awaiting", panel(demo.awaiting)),

@@ -84,7 +84,6 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
               <Button
                 key={name}
                 size="sm"
-                variant="ghost"
                 onClick={() => set({ name: form.name || name, command, mode: "line" })}
               >
                 {name}

@@ -1,6 +1,7 @@
 import { Inbox, TriangleAlert, Webhook } from "lucide-react";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
+import { asksForPlan } from "#ui/app/plan.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { formatRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
@@ -57,7 +58,10 @@ function Row({ task, project }: { task: Task; project: string }) {
   const evidence = evidenceHead(task);
   // A hook that stopped the work before an agent began is no failure of the agent's.
   const preflight = trouble?.type.startsWith("before_work_hook") ?? false;
-  const happened = trouble?.message ?? waiting?.message ?? t("attention.awaitsReview");
+  const happened =
+    trouble?.message ??
+    waiting?.message ??
+    t(asksForPlan(state) ? "attention.awaitsPlan" : "attention.awaitsReview");
   return (
     <li className={styles.row}>
       <StateGlyph

@@ -25,7 +25,7 @@ const said = () => screen.getByText(/place|Moved|Put|taken up/, { selector: "[ro
 
 it("shows each task in the column of its state, and what holds it", async () => {
   await openBoard();
-  expect(within(column("Blocked")).getByText("The review failed too often")).toBeTruthy();
+  expect(within(column("Blocked")).getByText("Review failed too often")).toBeTruthy();
   expect(within(column("Review")).getByText("Awaits you")).toBeTruthy();
   expect(within(column("In progress")).getByText(/Waits for Codex local/)).toBeTruthy();
   expect(screen.queryByRole("region", { name: /^Cancelled,/ })).toBeNull();

@@ -8,6 +8,7 @@ import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Popover } from "#ui/components/Popover.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
+import { Said } from "#ui/components/Said.tsx";
 import { StateGlyph, type StateKind } from "#ui/components/StateGlyph.tsx";
 import { overlays, showOverlay, useOverlay } from "#ui/store/overlays.ts";
 import styles from "./NotificationBell.module.css";
@@ -34,7 +35,9 @@ function Row({ notification, onOpen }: { notification: Notification; onOpen: () 
           <span className={styles.title} data-unread={!notification.read || undefined}>
             {notification.title}
           </span>
-          <span className={styles.body}>{notification.body}</span>
+          <span className={styles.body}>
+            <Said text={notification.body} />
+          </span>
           <span className={styles.meta}>
             #{notification.task_number} · <RelativeTime at={notification.created_at} />
           </span>

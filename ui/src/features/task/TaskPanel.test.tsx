@@ -111,7 +111,7 @@ describe("banner", () => {
       { task: someTask(blocked) },
       { task_action: () => ({ task: someTask(), review: null }) },
     );
-    const banner = await screen.findByRole("alert", { name: "The review failed too often" });
+    const banner = await screen.findByRole("alert", { name: "Review failed too often" });
     expect(banner.textContent).toContain("npm test");
     expect(banner.textContent).toContain("exit 1");
     expect(banner.textContent).toContain("2 failed");

@@ -3,6 +3,7 @@ import { Bot, FolderGit2, GitMerge, ListTree, Unlink, Webhook } from "lucide-rea
 import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { AnnotationType, ErrorAnnotation, Offer, Task, Workflow } from "#ui/api/generated.ts";
+import { asksForPlan } from "#ui/app/plan.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Said } from "#ui/components/Said.tsx";
@@ -105,7 +106,9 @@ export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps)
       );
     }
     case "review": {
-      const gate = stateOf(workflow, task.status)?.gate_config;
+      const state = stateOf(workflow, task.status);
+      const gate = state?.gate_config;
+      const isPlan = asksForPlan(state);
       const decide = async (offer: Offer, field: string | null): Promise<boolean> => {
         const op = offer.verb === "approve" ? "review_approve" : "review_reject";
         const done = await action.run(op, {
@@ -132,10 +135,10 @@ export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps)
       return (
         <Banner
           tone="warning"
-          title={t("review.awaits")}
+          title={t(isPlan ? "review.awaitsPlan" : "review.awaits")}
           actions={<Offers offers={choices} action={action} onTake={decide} />}
         >
-          {t("review.awaitsText")}
+          {t(isPlan ? "review.awaitsPlanText" : "review.awaitsText")}
         </Banner>
       );
     }

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import type { Task } from "#ui/api/generated.ts";
+import { asksForPlan } from "#ui/app/plan.ts";
 import { useStates } from "#ui/app/useStates.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
@@ -18,8 +19,7 @@ export function Plan({ task }: { task: Task }) {
   const { t } = useTranslation();
   const platform = usePlatform();
   const state = useStates(task.project_id).get(task.status);
-  const asked =
-    state?.hooks?.before_exit?.some(({ action }) => action === "require_plan_complete") ?? false;
+  const asked = asksForPlan(state);
   const plan = useOp("task_plan", { task_id: task.id }, { enabled: task.workspace !== null });
   const [draft, setDraft] = useState<string | null>(null);
   const save = useOpMutation("task_plan_put", { onSuccess: () => setDraft(null) });
