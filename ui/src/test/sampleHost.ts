@@ -32,6 +32,7 @@ import {
   sampleWorkspaceView,
 } from "./sample.ts";
 import { sampleHookOutput, sampleMoves, sampleTroubles } from "./sampleTroubles.ts";
+import { createSampleKnowledge } from "./sampleKnowledge.ts";
 import { createSampleProcess } from "./sampleProcess.ts";
 import { at, tasksOf, titles } from "./sampleTasks.ts";
 
@@ -311,6 +312,11 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       columns: boardColumns(of(project(project_id).id)),
     }),
     ...process.answers,
+    ...createSampleKnowledge({
+      full: sample === null,
+      refuse,
+      changed: (...tags) => host.commit({ tags }),
+    }),
     project_settings_get: ({ project_id }: { project_id: string }) => settings(project_id),
     project_settings_update: ({ project_id, ...patch }: { project_id: string }) => {
       const mine: Record<string, unknown> = { ...own[project_id] };

@@ -1,7 +1,7 @@
 import { SquareKanban } from "lucide-react";
 import { Suspense, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import { HooksEditor, WorkflowEditor } from "#ui/app/projectParts.tsx";
+import { HooksEditor, KnowledgeSection, WorkflowEditor } from "#ui/app/projectParts.tsx";
 import { navigate, setQuery, useRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
@@ -35,6 +35,7 @@ const tabs = [
   "merge",
   "setup",
   "automation",
+  "knowledge",
   "notifications",
 ] as const;
 type TabId = (typeof tabs)[number];
@@ -229,6 +230,8 @@ export default function ProjectSettingsScreen() {
         return settled(found, <Setup projectId={found.id} />);
       case "automation":
         return settled(found, <Automation />);
+      case "knowledge":
+        return <Lazily part={<KnowledgeSection projectId={found.id} />} />;
       case "notifications":
         return settled(found, <Notices />);
     }

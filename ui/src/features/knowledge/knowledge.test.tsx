@@ -1,0 +1,113 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it } from "vitest";
+// Loaded before the tests: as chunks they may take longer than a test has.
+import "#ui/features/projects/ProjectSettingsScreen.tsx";
+import "#ui/components/MarkdownBody.tsx";
+import "./KnowledgeSection.tsx";
+import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { createSampleHost } from "#ui/test/sampleHost.ts";
+
+const open = (sample: string | null = null) => {
+  const host = createSampleHost(sample, 20);
+  return { host, ...openApp(host, "#/settings/project/p1?tab=knowledge") };
+};
+const proposed = () => screen.findByRole("list", { name: "Proposed lessons" });
+const clock = () => screen.findByRole("listitem", { name: "The clock of the tests stands still" });
+const colours = () => screen.findByRole("listitem", { name: "Colours come from tokens alone" });
+const press = async (name: string) => userEvent.click(await screen.findByRole("button", { name }));
+
+describe("lessons", () => {
+  it("are shown with where they come from", async () => {
+    const { container } = open();
+    const item = await clock();
+    expect(within(item).getByRole("link", { name: "Task #3" }).getAttribute("href")).toBe(
+      "#/task/p1/3",
+    );
+    expect(item.textContent).toContain("tests/support");
+    await waitFor(() => expect(item.textContent).toContain("Move the clock by hand:"));
+    const kept = await screen.findByRole("list", { name: "Kept in the repository" });
+    const rows = within(kept).getAllByRole("listitem");
+    expect(rows.map((row) => within(row).getByText(/^docs\/knowledge\//).textContent)).toEqual([
+      "docs/knowledge/dates-are-stored-as-utc.md",
+      "docs/knowledge/release.md",
+    ]);
+    expect(await violationsIn(container)).toEqual([]);
+  });
+
+  it("are accepted as they are", async () => {
+    const { host } = open();
+    await press("Accept: The clock of the tests stands still");
+    await screen.findByText("The lesson was added to the repository");
+    expect(inputsOf(host, "knowledge_accept")).toEqual([{ project_id: "p1", lesson_id: "l1" }]);
+    const kept = await screen.findByRole("list", { name: "Kept in the repository" });
+    await within(kept).findByText("docs/knowledge/the-clock-of-the-tests-stands-still.md");
+    expect(within(await proposed()).getAllByRole("listitem")).toHaveLength(1);
+  });
+
+  it("are edited first, by the keyboard alone", async () => {
+    const { host, container } = open();
+    const edit = await screen.findByRole("button", {
+      name: "Edit: The clock of the tests stands still",
+    });
+    edit.focus();
+    await userEvent.keyboard("{Enter}");
+    const title = await screen.findByRole("textbox", { name: "Title" });
+    expect(document.activeElement).toBe(title);
+    expect(await violationsIn(container)).toEqual([]);
+    await userEvent.clear(title);
+    await userEvent.keyboard("{Enter}");
+    // What is wrong is said at its field, and nowhere else.
+    await waitFor(() => expect(title.getAttribute("aria-invalid")).toBe("true"));
+    expect(screen.queryByRole("alert")).toBeNull();
+    await userEvent.type(title, "Move the clock");
+    const paths = screen.getByRole("textbox", { name: "Paths it is about" });
+    await userEvent.clear(paths);
+    await userEvent.type(paths, "src/clock.ts{Enter}docs");
+    await userEvent.type(title, "{Enter}");
+    await screen.findByText("The lesson was added to the repository");
+    expect(inputsOf(host, "knowledge_accept").at(-1)).toMatchObject({
+      lesson_id: "l1",
+      title: "Move the clock",
+      paths: ["src/clock.ts", "docs"],
+    });
+  });
+
+  it("are left as they were when editing is given up", async () => {
+    const { host } = open();
+    await press("Edit: The clock of the tests stands still");
+    await userEvent.type(await screen.findByRole("textbox", { name: "Title" }), " at night");
+    await userEvent.keyboard("{Escape}");
+    await waitFor(() => expect(screen.queryByRole("textbox", { name: "Title" })).toBeNull());
+    expect((await clock()).textContent).not.toContain("at night");
+    expect(inputsOf(host, "knowledge_accept")).toEqual([]);
+  });
+
+  it("name what is in the way, and can be tried again", async () => {
+    open();
+    const accept = "Accept: Colours come from tokens alone";
+    await press(accept);
+    const alert = await within(await colours()).findByRole("alert");
+    expect(alert.textContent).toContain("docs/knowledge/colours-come-from-tokens-alone.md");
+    expect(alert.textContent).toContain("Commit, move or undo them there, then try again.");
+    await press(accept);
+    await screen.findByText("The lesson was added to the repository");
+  });
+
+  it("are dismissed", async () => {
+    const { host } = open();
+    await press("Dismiss: Colours come from tokens alone");
+    await waitFor(async () =>
+      expect(within(await proposed()).getAllByRole("listitem")).toHaveLength(1),
+    );
+    expect(inputsOf(host, "knowledge_dismiss")).toEqual([{ project_id: "p1", lesson_id: "l2" }]);
+  });
+});
+
+it("says how lessons come to be where nobody asks for them", async () => {
+  open("new");
+  await screen.findByText("Agents are not asked for lessons");
+  expect(screen.getByText("The repository keeps no lesson yet.")).toBeTruthy();
+  await press("Open hooks");
+  await waitFor(() => expect(location.hash).toContain("tab=hooks"));
+});
