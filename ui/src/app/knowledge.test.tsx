@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 // Loaded before the tests: as chunks they may take longer than a test has.
 import "#ui/features/projects/ProjectSettingsScreen.tsx";
 import "#ui/components/MarkdownBody.tsx";
-import "./KnowledgeSection.tsx";
+import "#ui/features/knowledge/KnowledgeSection.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 
