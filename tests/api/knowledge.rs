@@ -303,7 +303,11 @@ async fn lessons_are_proposed_by_hand_dismissed_and_read_in_pages() -> Result<()
         assert_eq!(text(&stage.server.post(&dismiss, json!({})).await?, "status"), "dismissed");
     }
     assert_eq!(stage.list("?status=dismissed").await?.len(), 1);
-    stage.accept(&ids[0], json!({})).await?;
+    let accepted = stage.accept(&ids[0], json!({ "title": "日本語" })).await?;
+    assert_eq!(
+        (text(&accepted, "file"), text(&accepted, "title")),
+        ("docs/knowledge/lesson.md".into(), "日本語".into())
+    );
     // Second thoughts: two files and a proposal, a page each.
     stage.accept(&ids[1], json!({ "paths": ["src/"] })).await?;
     let (mut titles, mut cursor) = (Vec::new(), String::new());
@@ -315,7 +319,7 @@ async fn lessons_are_proposed_by_hand_dismissed_and_read_in_pages() -> Result<()
         let Some(next) = page["next_cursor"].as_str() else { break };
         cursor = format!("&cursor={next}");
     }
-    assert_eq!(titles, ["Three", "One", "Two"]);
+    assert_eq!(titles, ["Three", "日本語", "Two"]);
     assert_eq!(stage.list("?status=accepted").await?[1]["paths"], json!(["src"]));
     Ok(())
 }

@@ -242,7 +242,9 @@ impl Engine {
         // Names that differ in case alone are one file on some disks.
         let taken: Vec<String> =
             lesson_files(repo, &tip).await?.iter().map(|file| file.to_lowercase()).collect();
-        let name = slug(&document.lesson.title, SLUG_BYTES);
+        let title = &document.lesson.title;
+        let is_plain = title.chars().any(|c| c.is_ascii_alphanumeric());
+        let name = slug(if is_plain { title } else { "lesson" }, SLUG_BYTES);
         for number in 1..=NAMES {
             let number = if number == 1 { String::new() } else { format!("-{number}") };
             let file = format!("{FOLDER}/{name}{number}.md");
