@@ -111,10 +111,29 @@ impl Board {
 
     /// Refuses every commit that holds a file of this name.
     pub fn forbid_to_commit(&self, file: &str) -> Result<()> {
-        let hook = self.sandbox.repo.path().join(".git/hooks/pre-commit");
-        std::fs::create_dir_all(hook.parent().context("no folder")?)?;
         let line = format!("git diff --cached --name-only | grep -q {file}");
-        std::fs::write(&hook, format!("#!/bin/sh\nif {line}; then echo never; exit 1; fi\n"))?;
+        self.git_hook("pre-commit", &format!("if {line}; then echo never; exit 1; fi"))
+    }
+
+    /// A hook of the user's in the repository.
+    pub fn git_hook(&self, name: &str, line: &str) -> Result<()> {
+        let hook = self.sandbox.repo.path().join(".git/hooks").join(name);
+        std::fs::create_dir_all(hook.parent().context("no folder")?)?;
+        std::fs::write(&hook, format!("#!/bin/sh\n{line}\n"))?;
         Ok(std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))?)
     }
+
+    /// The default workflow as `change` leaves its states.
+    pub fn workflow(change: impl FnOnce(&mut Vec<Value>)) -> Result<Value> {
+        let mut workflow: Value = serde_json::from_str(forge_model::workflow::default_workflow_json())?;
+        change(workflow["states"].as_array_mut().context("no states")?);
+        Ok(workflow)
+    }
+}
+
+/// A state of a definition by its name.
+pub fn state<'a>(states: &'a mut [Value], name: &str) -> &'a mut Value {
+    let place = states.iter().position(|state| state["name"] == name);
+    // There is nothing beyond the end: the test ends here when no state has the name.
+    &mut states[place.unwrap_or(usize::MAX)]
 }

@@ -1,239 +1,273 @@
-//! The ways out: for every trouble that can be brought about, each thing that is offered is accepted and leads
-//! where it says, and what is not offered is refused with what is.
+//! The ways out, a file per kind of trouble: for every trouble that can be brought about, each thing that is
+//! offered is accepted, done, and leads where it says; what is not offered is refused with what is.
 
-use anyhow::{Context as _, Result, ensure};
-use forge_model::offer::Verb;
+mod agents;
+mod flow;
+mod merges;
+mod places;
+mod reviews;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use forge_model::{offer::Verb, task::AnnotationType};
+use forge_testkit::{Repository, program};
 use serde_json::{Value, json};
 
 use crate::{
-    board::{Board, is, with},
+    board::{Board, with},
     forge::text,
 };
 
-/// How a task gets into trouble.
-struct Trouble {
-    kind: &'static str,
-    settings: Value,
-    lines: Vec<String>,
-    task: Value,
-    /// Where it stands then.
-    state: &'static str,
-    /// Where a retry leads.
-    retried: &'static str,
+/// What is offered against a trouble besides `hold` and `cancel`; none for those that nothing brings about yet.
+const fn ways_out(kind: AnnotationType) -> Option<&'static [&'static str]> {
+    use AnnotationType as T;
+    Some(match kind {
+        T::ReviewBudgetExhausted => &["send_back", "reset_budget", "approve", "restart"],
+        T::CiFailedAfterMergeFix => &["send_back", "retry", "restart"],
+        T::ExecutorFailed => &["retry", "resume_session", "restart"],
+        T::ExecutorUnavailable => &["retry", "restart"],
+        T::EnvironmentNotReady => &["retry", "restart", "reset_workspace"],
+        T::CommitRefused | T::GuardRejected => &["resume_session", "retry", "restart"],
+        T::TargetUnstable | T::MergeError => &["retry", "send_back"],
+        T::WorkspaceResetRequired => &["reset_workspace"],
+        T::WorkspaceError => &["retry", "reset_workspace"],
+        T::BeforeWorkHookFailed | T::BeforeWorkHookTimeout => &["retry_hook", "skip_hook_once", "restart"],
+        T::SubtaskPaused => &["retry", "resume_session", "restart"],
+        T::DependencyCancelled | T::Manual => &["restart"],
+        T::CascadeLimit | T::RecoveryRequired => &["retry", "send_back", "restart"],
+        T::MergeConflict => &["retry", "send_back", "restart"],
+        T::ReviewerUnusable => return None,
+    })
 }
 
-fn trouble(kind: &'static str, line: &str) -> Trouble {
-    Trouble {
-        kind,
-        settings: json!({}),
-        lines: vec![line.to_owned()],
-        task: json!({}),
-        state: "blocked",
-        retried: "in_progress",
+/// A kind of trouble, and where the ways out of it lead.
+struct Trouble {
+    kind: AnnotationType,
+    /// Where the task stands then.
+    state: &'static str,
+    /// Where a retry leads first.
+    retried: &'static str,
+    /// Where the task ends up once the cause is gone, one of these.
+    ends: &'static [&'static str],
+}
+
+const fn trouble(kind: AnnotationType) -> Trouble {
+    Trouble { kind, state: "blocked", retried: "in_progress", ends: &["done"] }
+}
+
+impl Trouble {
+    fn ended(&self, task: &Value) -> bool {
+        self.ends.iter().any(|state| task["status"] == *state)
     }
 }
 
+/// A project whose troubles end as soon as a file is there.
+struct Stage {
+    board: Board,
+    /// It is the `forge` program itself, so that it can be an agent's program, too.
+    mended: PathBuf,
+    /// What else is done when the trouble is mended (true) or made again (false).
+    also: Option<Also>,
+}
+
+type Also = fn(&Repository, bool) -> Result<()>;
+
+impl Stage {
+    async fn new() -> Result<Self> {
+        let board = Board::new(json!({})).await?;
+        board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 8 })).await?;
+        let mended = board.sandbox.dir.path().join("mended");
+        Ok(Self { board, mended, also: None })
+    }
+
+    /// A shell line that succeeds once the trouble is mended.
+    fn is_mended(&self) -> String {
+        format!("test -e '{}'", self.mended.display())
+    }
+
+    fn mend(&self) -> Result<()> {
+        self.also.map_or(Ok(()), |also| also(&self.board.sandbox.repo, true))?;
+        Ok(std::os::unix::fs::symlink(program("forge")?, &self.mended)?)
+    }
+
+    fn spoil(&self) -> Result<()> {
+        self.also.map_or(Ok(()), |also| also(&self.board.sandbox.repo, false))?;
+        match std::fs::remove_file(&self.mended) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// A task for the agent with this description, started.
+    async fn started(&self, project: &str, description: &str, more: Value) -> Result<Value> {
+        let new =
+            json!({ "title": "Trouble", "description": description, "roles": { "coder": self.board.agent } });
+        let task = self.board.server.task(project, with(new, &more)).await?;
+        self.board.claim(&task).await?;
+        Ok(task)
+    }
+
+    async fn in_trouble(&self, task: &Value, trouble: &Trouble) -> Result<Value> {
+        let there = |task: &Value| {
+            task["error_annotation"]["type"] == trouble.kind.as_str() && task["status"] == trouble.state
+        };
+        let ended = |task: &Value| task["status"] == "done" || task["status"] == "blocked";
+        let now = self.board.server.until(task, |task| there(task) || ended(task)).await?;
+        ensure!(there(&now), "{}: {now:#}", trouble.kind);
+        Ok(now)
+    }
+
+    /// Brings the trouble about once per way out, and takes it.
+    async fn every_way_out(&self, trouble: &Trouble, bring: impl AsyncFn() -> Result<Value>) -> Result<()> {
+        let offered = ways_out(trouble.kind).context("nothing brings it about")?;
+        let all: Vec<&str> = offered.iter().copied().chain(["hold", "cancel"]).collect();
+        for verb in &all {
+            self.spoil()?;
+            let task = self.in_trouble(&bring().await?, trouble).await?;
+            ensure!(verbs(&task) == all, "{}: {:#}", trouble.kind, task["offers"]);
+            if verb == &all[0] {
+                self.refuses_the_others(&task, &all).await?;
+            }
+            self.mend()?;
+            self.take(&task, verb, trouble).await.with_context(|| format!("{} {verb}", trouble.kind))?;
+        }
+        Ok(())
+    }
+
+    async fn refuses_the_others(&self, task: &Value, offered: &[&str]) -> Result<()> {
+        for verb in Verb::ALL.iter().map(|verb| verb.as_str()).filter(|verb| !offered.contains(verb)) {
+            let said = json!({ "reason": "r", "message": "m" });
+            let (status, body) = self.board.refused(task, &format!("actions/{verb}"), said).await?;
+            ensure!((status, text(&body, "code").as_str()) == (409, "not_offered"), "{verb}: {body:#}");
+            ensure!(body["details"]["offers"] == task["offers"], "{verb}: {body:#}");
+        }
+        ensure!(self.board.get(task).await? == *task, "nothing of it changed the task");
+        Ok(())
+    }
+
+    /// Takes an offer, looks where it leads at once and where the task ends up.
+    async fn take(&self, task: &Value, verb: &str, trouble: &Trouble) -> Result<()> {
+        let board = &self.board;
+        let before = board.history(task).await?.len();
+        let reason = format!("because of {verb}");
+        let said = json!({ "reason": reason, "message": reason });
+        board.act(task, &format!("actions/{verb}?wait=none"), said).await?;
+        let now = board.get(task).await?;
+        if verb == "hold" {
+            ensure!(now["held"] == true && verbs(&now).contains(&"release".to_owned()), "{now:#}");
+            ensure!(now["error_annotation"] == task["error_annotation"], "{now:#}");
+            board.act(task, "actions/release", json!({})).await?;
+            let now = board.get(task).await?;
+            ensure!(now["held"] == false && now["offers"] == task["offers"], "{now:#}");
+            return Ok(());
+        }
+        if verb == "reset_workspace" {
+            return self.was_reset(task, &now, trouble).await;
+        }
+        let hook = verb.contains("hook");
+        if !hook {
+            let history = board.history(task).await?;
+            let led = history.get(before).with_context(|| format!("no move follows {verb}"))?;
+            let to = match verb {
+                "retry" | "reset_budget" => trouble.retried,
+                "resume_session" | "send_back" => "in_progress",
+                "approve" => "merging",
+                "restart" => "todo",
+                "cancel" => "cancelled",
+                other => bail!("{other} has no case"),
+            };
+            ensure!(led["to"] == to && text(led, "actor") == "user:api", "{verb} led to {led:#}");
+            ensure!(led["rejection"] == false, "no budget is spent: {led:#}");
+        }
+        match verb {
+            "cancel" => return ensure_that(now["status"] == "cancelled" && now["offers"] == json!([]), &now),
+            "restart" => self.started_over(task, &now).await?,
+            "reset_budget" => ensure_that(now["budgets"]["review"]["used"] == 0, &now)?,
+            _ => {}
+        }
+        let end = board.server.until(task, |task| trouble.ended(task)).await?;
+        ensure_that(end["status"] == "blocked" || end["error_annotation"].is_null(), &end)?;
+        match verb {
+            "send_back" | "resume_session" => self.agent_was_told(task, &reason).await,
+            "approve" => {
+                let reviews = board.items(&format!("/tasks/{}/reviews", text(task, "id"))).await?;
+                let last = reviews.last().context("no review")?;
+                ensure_that(last["decided_by"] == "user:api" && last["reason"] == reason.as_str(), last)
+            }
+            "skip_hook_once" => {
+                let history = board.history(task).await?.iter().map(Value::to_string).collect::<String>();
+                ensure!(history.contains(&reason), "the timeline tells why");
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A task that was started over is as new but for its worktree, and can be claimed.
+    async fn started_over(&self, before: &Value, now: &Value) -> Result<()> {
+        ensure_that(now["status"] == "todo" && now["error_annotation"].is_null(), now)?;
+        ensure_that(now["review_passed_at"].is_null(), now)?;
+        let budgets = now["budgets"].as_object().context("no budgets")?;
+        ensure_that(budgets.values().all(|budget| budget["used"] == 0), now)?;
+        ensure_that(now["workspace"]["path"] == before["workspace"]["path"], now)?;
+        self.board.claim(now).await?;
+        Ok(())
+    }
+
+    /// A reset leaves a fresh worktree and the task with a person; the old branch is kept.
+    async fn was_reset(&self, before: &Value, now: &Value, trouble: &Trouble) -> Result<()> {
+        let repo = &self.board.sandbox.repo;
+        let target = now["merge_config"]["target_branch"].as_str().unwrap_or("main");
+        ensure_that(
+            now["status"] == "blocked"
+                && now["error_annotation"]["type"] == "manual"
+                && now["review_passed_at"].is_null(),
+            now,
+        )?;
+        ensure_that(verbs(now) == ["restart", "hold", "cancel"], now)?;
+        let tree = PathBuf::from(text(&now["workspace"], "path"));
+        ensure!(tree.is_dir(), "{now:#}");
+        ensure_that(now["workspace"]["base_commit"] == repo.git(&["rev-parse", target])?.as_str(), now)?;
+        if before["workspace"].is_object() {
+            let prefix = format!("refs/forge/backup/{}/", text(now, "id"));
+            let kept = repo.git(&["for-each-ref", "--format=%(objectname)", &prefix])?;
+            let base = text(&before["workspace"], "base_commit");
+            ensure!(kept.lines().any(|kept| kept == base), "the old branch was not kept: {kept}");
+        }
+        self.board.act(now, "actions/restart?wait=none", json!({})).await?;
+        let now = self.board.get(now).await?;
+        self.started_over(&now, &now).await?;
+        self.board.server.until(&now, |task| trouble.ended(task)).await?;
+        Ok(())
+    }
+
+    async fn agent_was_told(&self, task: &Value, message: &str) -> Result<()> {
+        for run in self.board.runs(task).await? {
+            let path = format!("/tasks/{}/logs/{}", text(task, "id"), text(&run, "log_id"));
+            if self.board.server.get(&path).await?.to_string().contains(message) {
+                return Ok(());
+            }
+        }
+        bail!("no run of the agent was told {message}")
+    }
+}
+
+fn ensure_that(holds: bool, what: &Value) -> Result<()> {
+    ensure!(holds, "{what:#}");
+    Ok(())
+}
+
+fn verbs(task: &Value) -> Vec<String> {
+    task["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect()
+}
+
+/// A task's own limits.
 fn limits(limits: &Value) -> Value {
     json!({ "task_state_config": { "retry_budgets": limits } })
 }
 
-fn troubles(board: &Board) -> Vec<Trouble> {
-    let edit = "append a <<< \"x\\n\"";
-    let repo = board.sandbox.repo.path().display();
-    let markers = "run printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' >m";
-    let conflict = format!("run cd '{repo}' && echo main >>c && git add c && git commit -qm main");
-    vec![
-        Trouble {
-            settings: json!({ "review_config": { "ci_steps": ["false"] } }),
-            task: limits(&json!({ "review": 0 })),
-            retried: "review",
-            ..trouble("review_budget_exhausted", edit)
-        },
-        trouble("executor_failed", "error auth who are you"),
-        Trouble { settings: json!({ "setup": ["false"] }), ..trouble("environment_not_ready", edit) },
-        Trouble {
-            task: limits(&json!({ "execution": 0 })),
-            ..trouble("commit_refused", "edit no.txt <<< \"no\"")
-        },
-        Trouble { task: limits(&json!({ "execution": 0 })), ..trouble("guard_rejected", markers) },
-        Trouble {
-            task: limits(&json!({ "merge_fix": 0 })),
-            lines: vec![conflict, "append c <<< \"task\\n\"".to_owned()],
-            state: "merge_failed",
-            ..trouble("merge_conflict", "")
-        },
-    ]
-}
-
-async fn bring_about(board: &Board, project: &str, trouble: &Trouble) -> Result<Value> {
-    let lines: Vec<&str> = trouble.lines.iter().map(String::as_str).collect();
-    let new = json!({ "title": trouble.kind, "description": crate::forge::script(&lines), "roles": { "coder": board.agent } });
-    let task = board.server.task(project, with(new, &trouble.task)).await?;
-    board.claim(&task).await?;
-    in_trouble(board, &task, trouble.kind, trouble.state).await
-}
-
-async fn in_trouble(board: &Board, task: &Value, kind: &str, state: &str) -> Result<Value> {
-    let there = |task: &Value| task["error_annotation"]["type"] == kind && task["status"] == state;
-    let now = board.server.until(task, |task| there(task) || task["status"] == "done").await?;
-    ensure!(there(&now), "{kind}: {now:#}");
-    Ok(now)
-}
-
-fn offered(task: &Value) -> Vec<String> {
-    task["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect()
-}
-
-/// Takes an offer and looks where it led.
-async fn take(board: &Board, task: &Value, verb: &str, retried: &str) -> Result<()> {
-    let before = board.history(task).await?.len();
-    let said = json!({ "reason": "because", "message": "mend it" });
-    board.act(task, &format!("actions/{verb}?wait=none"), said).await?;
-    let now = board.get(task).await?;
-    if verb == "hold" || verb == "release" {
-        ensure!(now["held"] == (verb == "hold"), "{now:#}");
-        return Ok(());
-    }
-    let history = board.history(task).await?;
-    let led = history.get(before).with_context(|| format!("no move follows {verb}"))?;
-    let to = match verb {
-        "retry" | "reset_budget" => retried,
-        "resume_session" | "send_back" => "in_progress",
-        "approve" => "merging",
-        "restart" => "todo",
-        "cancel" => "cancelled",
-        other => anyhow::bail!("{other} has no case"),
-    };
-    ensure!(led["to"] == to && text(led, "actor") == "user:api", "{verb} led to {led:#}");
-    if verb == "restart" {
-        ensure!(now["status"] == "todo" && now["error_annotation"].is_null(), "{now:#}");
-        ensure!(now["budgets"]["review"]["used"] == 0 && now["budgets"]["merge_fix"]["used"] == 0, "{now:#}");
-    }
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn every_offer_is_accepted_and_nothing_else() -> Result<()> {
-    let board = Board::new(json!({})).await?;
-    board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 8 })).await?;
-    board.forbid_to_commit("no.txt")?;
-    for trouble in troubles(&board) {
-        let project = board.project(trouble.kind, trouble.settings.clone(), json!({})).await?;
-        let first = bring_about(&board, &project, &trouble).await?;
-        let verbs = offered(&first);
-        for verb in Verb::ALL.iter().map(|verb| verb.as_str()).filter(|verb| !verbs.iter().any(|v| v == verb))
-        {
-            let (status, body) = board
-                .refused(&first, &format!("actions/{verb}"), json!({ "reason": "r", "message": "m" }))
-                .await?;
-            assert_eq!(
-                (status, text(&body, "code").as_str()),
-                (409, "not_offered"),
-                "{} {verb}",
-                trouble.kind
-            );
-            assert_eq!(body["details"]["offers"], first["offers"]);
-        }
-        let mut given = Some(first);
-        for verb in verbs.iter().filter(|verb| *verb != "reset_workspace") {
-            let task = match given.take() {
-                Some(task) => task,
-                None => bring_about(&board, &project, &trouble).await?,
-            };
-            take(&board, &task, verb, trouble.retried)
-                .await
-                .with_context(|| format!("{} {verb}", trouble.kind))?;
-            if verb == "hold" {
-                take(&board, &task, "release", trouble.retried).await?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Manual blocks, cancelled prerequisites, and an agent whose program is missing.
-#[tokio::test(flavor = "multi_thread")]
-async fn troubles_that_others_bring_about() -> Result<()> {
-    let board = Board::new(json!({})).await?;
-    for verb in ["restart", "cancel"] {
-        let task = board.task(&[], json!({})).await?;
-        board.move_to(&task, "blocked").await?;
-        let task = in_trouble(&board, &task, "manual", "blocked").await?;
-        assert_eq!(offered(&task), ["restart", "hold", "cancel"]);
-        take(&board, &task, verb, "").await?;
-        let first = board.task(&[], json!({})).await?;
-        let task = board.task(&[], json!({ "depends_on": [first["id"]] })).await?;
-        board.act(&first, "actions/cancel", json!({})).await?;
-        let task = in_trouble(&board, &task, "dependency_cancelled", "blocked").await?;
-        assert_eq!(offered(&task), ["restart", "hold", "cancel"]);
-        take(&board, &task, verb, "").await?;
-    }
-    let config = json!({ "command": "/no/such/program", "args": ["x"] });
-    let nobody = board
-        .server
-        .post("/agents", json!({ "name": "nobody", "adapter": "shell", "config": config }))
-        .await?;
-    for verb in ["retry", "restart", "cancel"] {
-        let task = board.task(&[], json!({ "roles": { "coder": nobody["id"] } })).await?;
-        board.act(&task, "claim", json!({ "agent_id": nobody["id"] })).await?;
-        let task = in_trouble(&board, &task, "executor_unavailable", "blocked").await?;
-        take(&board, &task, verb, "in_progress").await?;
-    }
-    Ok(())
-}
-
-/// A worktree and a branch that are gone, and what a reset gives.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_lost_worktree_is_reset_by_a_person() -> Result<()> {
-    let board = Board::new(json!({ "auto_approve": false })).await?;
-    let task = board.task(&["append a <<< \"x\\n\""], json!({})).await?;
-    board.claim(&task).await?;
-    let waiting = board.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
-    let path = text(&waiting["workspace"], "path");
-    std::fs::remove_dir_all(&path)?;
-    board.sandbox.repo.git(&["worktree", "prune"])?;
-    board.sandbox.repo.git(&["branch", "-D", &text(&waiting["workspace"], "branch")])?;
-    board
-        .server
-        .post(&format!("/tasks/{}/review/reject?wait=none", text(&task, "id")), json!({ "reason": "again" }))
-        .await?;
-    let lost = in_trouble(&board, &task, "workspace_reset_required", "blocked").await?;
-    assert_eq!(offered(&lost), ["reset_workspace", "hold", "cancel"]);
-    board.act(&task, "actions/reset_workspace?wait=none", json!({})).await?;
-    let reset = in_trouble(&board, &task, "manual", "blocked").await?;
-    assert!(std::path::Path::new(&text(&reset["workspace"], "path")).is_dir());
-    take(&board, &reset, "restart", "").await
-}
-
-/// Nothing leads out of the merge, nobody is asked: the watchdog gives the task to a person.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_task_that_nobody_acts_on_goes_to_a_person() -> Result<()> {
-    let board = Board::new(json!({})).await?;
-    let mut workflow: Value = serde_json::from_str(forge_model::workflow::default_workflow_json())?;
-    for state in workflow["states"].as_array_mut().context("no states")? {
-        if state["name"] == "merging" {
-            state["hooks"]["after_enter"] = json!([]);
-        }
-    }
-    let project = board.project("dead end", json!({}), json!({ "workflow": workflow })).await?;
-    let trouble = Trouble { retried: "merging", ..trouble("recovery_required", "append d <<< \"x\\n\"") };
-    let mut verbs: Vec<String> = vec!["retry".to_owned()];
-    let mut seen = false;
-    while let Some(verb) = verbs.pop() {
-        let task = bring_about(&board, &project, &trouble).await?;
-        assert_eq!(task["error_annotation"]["from_state"], "merging");
-        if !std::mem::replace(&mut seen, true) {
-            assert_eq!(offered(&task), ["retry", "send_back", "restart", "hold", "cancel"]);
-            verbs = vec!["send_back".to_owned(), "restart".to_owned()];
-        }
-        take(&board, &task, &verb, trouble.retried).await?;
-    }
-    // People in the middle of their work are not disturbed.
-    let quiet = board.project("quiet", json!({ "auto_approve": false }), json!({})).await?;
-    let mine = board.server.task(&quiet, json!({ "title": "Mine" })).await?;
-    board.move_to(&mine, "in_progress").await?;
-    board.move_to(&mine, "review").await?;
-    board.server.until(&mine, |task| task["review"]["status"] == "awaiting_human").await?;
-    assert!(is("review")(&board.get(&mine).await?));
-    Ok(())
+/// What the agent does at first, and what from another run on.
+fn attempts(first: &str, number: u32, then: &str) -> String {
+    format!("```forge-script\n{first}\n```\n```forge-script attempt={number}\n{then}\n```")
 }

@@ -1,0 +1,61 @@
+//! Merges that conflict, that git refuses, and whose target does not stand still.
+
+use anyhow::Result;
+use forge_model::task::AnnotationType;
+use serde_json::json;
+
+use super::{Stage, Trouble, attempts, limits, trouble};
+use crate::forge::script;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn merge_conflict() -> Result<()> {
+    let stage = Stage::new().await?;
+    let repo = stage.board.sandbox.repo.path().display().to_string();
+    let first = format!(
+        "run cd '{repo}' && echo $FORGE_TASK_ID >>c && git add c && git commit -qm main\nedit c <<< \"task\\n\""
+    );
+    let told = attempts(&first, 2, "run git rebase -q --strategy-option=ours main\nappend d <<< \"x\\n\"");
+    let spent = limits(&json!({ "merge_fix": 0 }));
+    let case = Trouble { state: "merge_failed", ..trouble(AnnotationType::MergeConflict) };
+    stage.every_way_out(&case, async || stage.started(&stage.board.project, &told, spent.clone()).await).await
+}
+
+/// A merge driver of the user's that moves the target each time it is asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn target_unstable() -> Result<()> {
+    let stage = Stage::new().await?;
+    let repo = &stage.board.sandbox.repo;
+    let path = repo.path().display().to_string();
+    repo.write(".gitattributes", "c merge=mover\n")?;
+    repo.write("c", "first\n")?;
+    repo.commit("a file with a driver of its own")?;
+    let moves = format!(
+        "env -u GIT_DIR -u GIT_INDEX_FILE -u GIT_WORK_TREE git -C '{path}' commit -q --allow-empty -m moved"
+    );
+    let driver = format!("{} || {moves}; git merge-file --union %A %O %B", stage.is_mended());
+    repo.git(&["config", "merge.mover.driver", &driver])?;
+    let first = format!(
+        "run cd '{path}' && echo $FORGE_TASK_ID >>c && git add c && git commit -qm main\nappend c <<< \"task\\n\""
+    );
+    let told = attempts(&first, 2, "append d <<< \"x\\n\"");
+    let case = Trouble { retried: "merging", ..trouble(AnnotationType::TargetUnstable) };
+    stage.every_way_out(&case, async || stage.started(&stage.board.project, &told, json!({})).await).await
+}
+
+/// A hook of the user's that refuses to move the target.
+#[tokio::test(flavor = "multi_thread")]
+async fn merge_error() -> Result<()> {
+    let stage = Stage::new().await?;
+    stage.board.sandbox.repo.git(&["branch", "release"])?;
+    let line = format!(
+        "refs=$(cat); [ \"$1\" != prepared ] || {} || ! echo \"$refs\" | grep -q refs/heads/release",
+        stage.is_mended()
+    );
+    stage.board.git_hook("reference-transaction", &line)?;
+    let told = script(&["append a <<< \"x\\n\""]);
+    let target = json!({ "merge_config": { "target_branch": "release" } });
+    let case = Trouble { retried: "merging", ..trouble(AnnotationType::MergeError) };
+    stage
+        .every_way_out(&case, async || stage.started(&stage.board.project, &told, target.clone()).await)
+        .await
+}

@@ -1,0 +1,36 @@
+//! Checks that fail: with the budget spent, and after a conflict was mended.
+
+use anyhow::Result;
+use forge_model::task::AnnotationType;
+use serde_json::json;
+
+use super::{Stage, Trouble, attempts, limits, trouble};
+use crate::forge::script;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn review_budget_exhausted() -> Result<()> {
+    let stage = Stage::new().await?;
+    let settings = json!({ "review_config": { "ci_steps": [stage.is_mended()] } });
+    let project = stage.board.project("checked", settings, json!({})).await?;
+    let told = script(&["append a <<< \"x\\n\""]);
+    let spent = limits(&json!({ "review": 0 }));
+    let case = Trouble { retried: "review", ..trouble(AnnotationType::ReviewBudgetExhausted) };
+    stage.every_way_out(&case, async || stage.started(&project, &told, spent.clone()).await).await
+}
+
+/// The first review passes, the merge conflicts, the agent resolves it, and then the checks fail.
+#[tokio::test(flavor = "multi_thread")]
+async fn ci_failed_after_merge_fix() -> Result<()> {
+    let stage = Stage::new().await?;
+    let check = format!("{} || ! grep -q fixed c", stage.is_mended());
+    let project =
+        stage.board.project("fixed", json!({ "review_config": { "ci_steps": [check] } }), json!({})).await?;
+    let repo = stage.board.sandbox.repo.path().display().to_string();
+    let first = format!(
+        "run cd '{repo}' && echo main $FORGE_TASK_ID >c && git add c && git commit -qm main\nedit c <<< \"task\\n\""
+    );
+    let fix = "run git rebase -q --strategy-option=ours main\nrun echo fixed $$ >c";
+    let told = attempts(&first, 2, fix);
+    let case = Trouble { retried: "review", ..trouble(AnnotationType::CiFailedAfterMergeFix) };
+    stage.every_way_out(&case, async || stage.started(&project, &told, json!({})).await).await
+}
