@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Sandbox, Server, good, refused, script, text};
+use crate::forge::{PATIENCE, Sandbox, Server, good, refused, script, text};
 
 pub struct Board {
     pub sandbox: Sandbox,
@@ -107,6 +107,24 @@ impl Board {
 
     pub async fn runs(&self, task: &Value) -> Result<Vec<Value>> {
         self.items(&format!("/tasks/{}/executions", text(task, "id"))).await
+    }
+
+    /// The first events of a kind since the beginning, this many.
+    pub async fn events(&self, kind: &str, count: usize) -> Result<Vec<Value>> {
+        let asked = self.server.request(Method::GET, "/events").header("Last-Event-ID", "0");
+        let mut response = asked.send().await?;
+        let mut all = String::new();
+        loop {
+            let data = all.lines().filter_map(|line| line.strip_prefix("data:"));
+            let events = data.filter_map(|data| serde_json::from_str::<Value>(data.trim()).ok());
+            let found: Vec<Value> = events.filter(|event| event["type"] == kind).collect();
+            if found.len() >= count {
+                return Ok(found);
+            }
+            let next = tokio::time::timeout(PATIENCE, response.chunk()).await;
+            let chunk = next.with_context(|| format!("{count} {kind}, not {found:#?}"))??;
+            all.push_str(&String::from_utf8_lossy(&chunk.context("the events end")?));
+        }
     }
 
     /// Refuses every commit that holds a file of this name.

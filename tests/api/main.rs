@@ -7,6 +7,8 @@ mod budgets;
 mod cli;
 mod events;
 mod forge;
+mod guards;
+mod hold;
 mod hooks;
 mod knowledge;
 mod life;

@@ -7,5 +7,7 @@ mod creation;
 mod guard;
 mod locks;
 mod orphans;
+mod policies;
 mod recovery;
+mod repositories;
 mod slots;

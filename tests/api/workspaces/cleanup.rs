@@ -135,17 +135,54 @@ async fn a_read_only_tree_goes_too() -> Result<()> {
     bench.act(&task, "cancel", json!({})).await?;
     bench.server.until(&task, |task| task["workspace"]["status"] == "scheduled").await?;
     bench.post(&task, "/workspace/remove", json!({})).await?;
-    let folder = tree(&task).parent().unwrap().to_owned();
+    nothing_is_left(&task).await
+}
+
+/// Files of another user, as a container leaves them, and folders that nobody may write to.
+#[tokio::test(flavor = "multi_thread")]
+async fn foreign_files_go_too_and_what_they_hold_is_kept() -> Result<()> {
+    let bench = Bench::new(json!({})).await?;
+    let task = bench.by_hand("Foreign").await?;
+    let locked = tree(&task).join("locked");
+    let foreign = tree(&task).join("foreign");
+    for folder in [&locked, &foreign] {
+        std::fs::create_dir(folder)?;
+        std::fs::write(folder.join("file"), "made by others\n")?;
+    }
+    if nix::unistd::geteuid().is_root() {
+        for path in [foreign.join("file"), foreign.clone()] {
+            std::os::unix::fs::chown(&path, Some(65534), Some(65534))?;
+        }
+    }
+    std::fs::set_permissions(foreign.join("file"), std::fs::Permissions::from_mode(0o444))?;
+    for folder in [&locked, &foreign] {
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o555))?;
+    }
+    bench.act(&task, "cancel", json!({})).await?;
+    bench.server.until(&task, |task| task["workspace"]["status"] == "scheduled").await?;
+    let gone = bench.post(&task, "/workspace/remove", json!({})).await?;
+    assert_eq!((gone["status"].as_str(), &gone["error"]), (Some("cleaned"), &Value::Null));
+    assert!(!tree(&task).exists());
+    let commit = text(&bench.backups(&task).await?[0], "commit");
+    for file in ["locked/file", "foreign/file"] {
+        assert_eq!(bench.sandbox.repo.show(&commit, file).as_deref(), Some("made by others"), "{file}");
+    }
+    assert_eq!(bench.worktrees()?, Vec::<String>::new());
+    nothing_is_left(&task).await
+}
+
+/// Until nothing waits to be deleted where a worktree was.
+async fn nothing_is_left(task: &Value) -> Result<()> {
+    let folder = tree(task).with_file_name("");
     let deadline = std::time::Instant::now() + crate::forge::PATIENCE;
     loop {
         let left: Vec<_> = std::fs::read_dir(&folder)?.flatten().map(|entry| entry.file_name()).collect();
         if !left.iter().any(|name| name.to_string_lossy().starts_with(".trash")) {
-            break;
+            return Ok(());
         }
         assert!(std::time::Instant::now() < deadline, "{left:?}");
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -56,6 +56,8 @@ async fn set_up_is_seen_while_it_runs_and_can_be_stopped_and_repeated() -> Resul
             && let Some(id) = step["log_id"].as_str()
             && bench.log(&task, id).await?.contains("streaming")
         {
+            // What it says now, not what it said before the log was read.
+            let step = bench.step(&task, "prepare_workspace").await?;
             assert_eq!(step["status"], "running");
             assert!(
                 step["reason"].as_str().is_some_and(|reason| reason.starts_with("setup 2 of 2")),

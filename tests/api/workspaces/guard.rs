@@ -93,3 +93,81 @@ async fn orphans_are_named_by_their_real_paths_inside_the_root() -> Result<()> {
     assert!(folder.join("tree").exists() && outside.join("mine").exists());
     Ok(())
 }
+
+/// A plan is a file of the task's folder: a link in its place leads nowhere, read or written.
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_are_neither_read_nor_written_through_links() -> Result<()> {
+    let bench = Bench::new(json!({})).await?;
+    let task = bench.by_hand("Guarded").await?;
+    let secret = bench.sandbox.dir.path().join("secret");
+    std::fs::write(&secret, "not yours")?;
+    let folder = tree(&task).parent().unwrap().to_owned();
+    for name in ["plan.md", "plan.md.next", "plan.next"] {
+        std::os::unix::fs::symlink(&secret, folder.join(name))?;
+    }
+    let route = format!("/tasks/{}/plan", text(&task, "id"));
+    let (status, body) = refused(bench.server.request(Method::GET, &route)).await?;
+    assert_eq!((status, body["code"].as_str()), (400, Some("path_escape")), "{body}");
+    assert!(!body.to_string().contains("not yours"));
+    let put = bench.server.request(Method::PUT, &route).json(&json!({ "text": "1. Mine." })).send().await?;
+    let plan = crate::forge::good(put).await?;
+    assert_eq!(plan["text"], "1. Mine.");
+    assert_eq!(std::fs::read_to_string(&secret)?, "not yours");
+    assert!(folder.join("plan.md").symlink_metadata()?.is_file(), "the link itself was replaced");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn patterns_of_files_to_copy_stay_in_the_repository() -> Result<()> {
+    let bench = Bench::new(json!({})).await?;
+    let route = format!("/projects/{}/settings", bench.project);
+    for pattern in ["../secret", "a/../../secret", "..", "a\u{0}b", "C:\\secret", "\\\\host\\share", " "] {
+        let body = json!({ "copy_files": [{ "pattern": pattern }] });
+        let (status, body) = refused(bench.server.request(Method::PATCH, &route).json(&body)).await?;
+        assert_eq!((status, body["code"].as_str()), (400, Some("invalid")), "{pattern:?}: {body}");
+        let field = text(&body["details"]["findings"][0], "path");
+        assert!(field.ends_with("copy_files[0].pattern"), "{pattern:?}: {body}");
+    }
+    Ok(())
+}
+
+/// A folder on the way is swapped for a link out, again and again, while files below it are asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() -> Result<()> {
+    let bench = Bench::new(json!({})).await?;
+    let task = bench.by_hand("Swapped").await?;
+    let outside = bench.sandbox.dir.path().join("outside");
+    std::fs::create_dir(&outside)?;
+    std::fs::write(outside.join("file"), "not yours")?;
+    let (here, aside) = (tree(&task).join("folder"), tree(&task).join("aside"));
+    std::fs::create_dir(&here)?;
+    std::fs::write(here.join("file"), "mine")?;
+    let over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (stop, target) = (std::sync::Arc::clone(&over), outside.clone());
+    let swapper = std::thread::spawn(move || -> std::io::Result<()> {
+        while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+            std::fs::rename(&here, &aside)?;
+            std::os::unix::fs::symlink(&target, &here)?;
+            std::fs::remove_file(&here)?;
+            std::fs::rename(&aside, &here)?;
+        }
+        Ok(())
+    });
+    let route = format!("/tasks/{}/diff/file", text(&task, "id"));
+    for _ in 0..200 {
+        let asked =
+            bench.server.request(Method::GET, &route).query(&[("path", "folder/file")]).send().await?;
+        let said = asked.text().await?;
+        assert!(!said.contains("not yours"), "{said}");
+    }
+    over.store(true, std::sync::atomic::Ordering::Relaxed);
+    swapper.join().unwrap()?;
+    // A file that is not there is none; one behind a link is refused though it is not there either.
+    std::os::unix::fs::symlink(&outside, tree(&task).join("out"))?;
+    let asked = bench.server.request(Method::GET, &route).query(&[("path", "out/new/file")]);
+    let (status, body) = refused(asked).await?;
+    assert_eq!((status, body["code"].as_str()), (400, Some("path_escape")), "{body}");
+    let asked = bench.server.request(Method::GET, &route).query(&[("path", "folder/new/file")]);
+    assert_ne!(refused(asked).await?.1["code"], "path_escape");
+    Ok(())
+}

@@ -2,23 +2,50 @@
 
 use std::path::Path;
 
+use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
-use forge_model::workflow::{Action, Audience, OnFailure, StateKind};
+use forge_model::workflow::{Action, Audience, Hook, OnFailure, StateKind};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::table::{dependencies, tasks, tasks::TaskRow, workspaces};
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 
 use crate::{
-    Engine, EngineError, context::ProjectContext, error::Result, plan::read_plan, subtasks::open_parts,
+    Engine, EngineError,
+    context::ProjectContext,
+    error::Result,
+    plan::read_plan,
+    subtasks::open_parts,
+    transition::{Carry, Move},
 };
 
 /// How far the time of a file may lie behind the clock: file systems take it from the kernel's last tick.
 const CLOCK_GRAIN_MS: i64 = 50;
 
+/// Where a guard sends a task that it does not let go where it was to.
+#[derive(Debug, Clone)]
+pub(crate) struct Aside {
+    to: String,
+    reason: String,
+}
+
+impl Aside {
+    /// The move that is made instead: the first cascade of the one that was refused.
+    pub(crate) fn instead_of(self, refused: &Move) -> Move {
+        let mut mv = refused.clone();
+        mv.to = self.to;
+        mv.trigger = "cascade".to_owned();
+        mv.actor = Actor::System { cause: Cause::Workflow };
+        mv.depth = refused.depth + 1;
+        mv.reason = Some(self.reason);
+        (mv.rejection, mv.position, mv.undo_until) = (false, None, None);
+        Move { carry: Carry::default(), annotation: None, ..mv }
+    }
+}
+
 impl Engine {
-    /// Asks the guards of the state that is about to be left.
+    /// Asks the guards of the state that is about to be left. One of them may send the task elsewhere.
     ///
     /// # Errors
     /// `GuardRejected` by the first one that refuses.
@@ -27,25 +54,26 @@ impl Engine {
         context: &ProjectContext,
         task: &TaskRow,
         audience: Audience,
-    ) -> Result<()> {
-        let Some(state) = context.workflow.state(&task.status) else { return Ok(()) };
-        for hook in &state.hooks.before_exit {
-            if hook.applies_to != Audience::All && hook.applies_to != audience {
-                continue;
-            }
+    ) -> Result<Option<Aside>> {
+        let Some(state) = context.workflow.state(&task.status) else { return Ok(None) };
+        for hook in state.hooks.before_exit.iter().filter(|hook| is_asked(hook, audience)) {
             let Some((reason, details)) = self.objection(context, task, hook.action).await? else { continue };
-            let logged = hook.on_failure == Some(OnFailure::Log);
-            let policy = if logged { "log" } else { "block" };
+            let policy = hook.on_failure.clone().unwrap_or(OnFailure::Block);
             let facts = json!({ "action": hook.action, "reason": reason, "policy": policy });
             let mut tx = self.store().write().await?;
             self.emit(&mut tx, EventType::TransitionGuardRejected, task, task.id.as_str(), &facts).await?;
             tx.commit().await?;
-            if logged {
-                continue;
+            match policy {
+                OnFailure::Log => {}
+                OnFailure::Block => {
+                    return Err(EngineError::GuardRejected { action: hook.action, reason, details });
+                }
+                OnFailure::Cascade(to) => {
+                    return Ok(Some(Aside { to, reason: format!("{}: {reason}", hook.action) }));
+                }
             }
-            return Err(EngineError::GuardRejected { action: hook.action, reason, details });
         }
-        Ok(())
+        Ok(None)
     }
 
     async fn objection(
@@ -152,6 +180,11 @@ impl Engine {
         let last = workspaces::last(&mut conn, &task.id).await?;
         Ok(last.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir()))
     }
+}
+
+/// Whether a guard answers to moves of this audience.
+pub(crate) fn is_asked(hook: &Hook, audience: Audience) -> bool {
+    hook.applies_to == Audience::All || hook.applies_to == audience
 }
 
 /// Whether a task reached a terminal state other than the cancellation.

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use forge_git::guard::{Entry, GuardError, Root};
 use forge_model::execution::ExecutionRole;
 use forge_model::ids::TaskId;
 use forge_model::prompt::{CoderPrompt, Correction, PlannerPrompt, coder_prompt, planner_prompt};
@@ -20,6 +21,8 @@ use crate::{
 const PLAN_FILE: &str = "plan.md";
 /// A plan longer than this is not read by anybody.
 const MAX_PLAN_BYTES: usize = 256 * 1024;
+/// A file larger than this is not taken for a plan.
+const MAX_PLAN_BYTES_READ: u64 = 16 * 1024 * 1024;
 /// How much of a plan a prompt carries.
 const PLAN_IN_PROMPT_BYTES: usize = 64 * 1024;
 
@@ -39,27 +42,44 @@ pub(crate) fn plan_file(workspace: &Workspace) -> PathBuf {
     task_folder(workspace).join(PLAN_FILE)
 }
 
-/// The plan, when there is one that says something.
+/// The plan, when there is one that says something. What leads out of the task's folder is no plan.
 pub(crate) async fn read_plan(workspace: &Workspace) -> Result<Option<String>> {
-    let path = plan_file(workspace);
-    let bytes = match tokio::fs::read(&path).await {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(EngineError::io(format!("read {}", path.display()))(error)),
+    let folder = task_folder(workspace);
+    let read = move || {
+        let file = Path::new(PLAN_FILE);
+        match Root::open(&folder)?.read(file, MAX_PLAN_BYTES_READ)? {
+            Some(Entry::File { content, .. }) => Ok(Some(content)),
+            Some(Entry::Link(_)) => Err(GuardError::Escape {
+                root: folder.clone(),
+                path: file.to_owned(),
+                why: "is a symbolic link",
+            }),
+            Some(Entry::Large { .. } | Entry::Directory | Entry::Special) | None => Ok(None),
+        }
+    };
+    let found = tokio::task::spawn_blocking(read).await;
+    let bytes = match found.map_err(|error| EngineError::io("read a plan")(std::io::Error::other(error)))? {
+        Ok(bytes) => bytes.unwrap_or_default(),
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(guarded(error)),
     };
     let text = String::from_utf8_lossy(bytes.get(..MAX_PLAN_BYTES).unwrap_or(&bytes)).into_owned();
     Ok((!text.trim().is_empty()).then_some(text))
 }
 
-/// Replaces the plan whole: a reader sees the old one or the new one.
+/// Replaces the plan whole: a reader sees the old one or the new one, and a link in its place is not followed.
 pub(crate) async fn write_plan(workspace: &Workspace, text: &str) -> Result<()> {
-    let path = plan_file(workspace);
-    let next = path.with_extension("md.next");
-    let write = async {
-        tokio::fs::write(&next, text).await?;
-        tokio::fs::rename(&next, &path).await
-    };
-    write.await.map_err(EngineError::io(format!("write {}", path.display())))
+    let (folder, text) = (task_folder(workspace), text.to_owned());
+    let write = move || Root::open(&folder)?.write(Path::new(PLAN_FILE), text.as_bytes(), false);
+    let written = tokio::task::spawn_blocking(write).await;
+    written.map_err(|error| EngineError::io("write a plan")(std::io::Error::other(error)))?.map_err(guarded)
+}
+
+fn guarded(error: GuardError) -> EngineError {
+    match error {
+        GuardError::Io { source, .. } => EngineError::io("open a plan")(source),
+        source @ GuardError::Escape { .. } => EngineError::Escape { field: "plan", source },
+    }
 }
 
 fn head(text: &str, most: usize) -> &str {
@@ -75,7 +95,7 @@ impl Engine {
     pub async fn plan(&self, id: &TaskId) -> Result<Plan> {
         let workspace = self.workspace(id).await?;
         let path = plan_file(&workspace);
-        let written_at = match tokio::fs::metadata(&path).await.and_then(|facts| facts.modified()) {
+        let written_at = match tokio::fs::symlink_metadata(&path).await.and_then(|facts| facts.modified()) {
             Ok(time) => {
                 let since = time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
                 Some(Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))

@@ -335,25 +335,27 @@ impl Engine {
         task: &TaskRow,
         target: &State,
     ) -> Result<bool> {
-        let refused = match self.ask_guards(context, task, Audience::AgentOnly).await {
-            Ok(()) => None,
+        let (mut aside, mut refused) = (None, None);
+        match self.ask_guards(context, task, Audience::AgentOnly).await {
+            Ok(sent) => aside = sent,
             Err(EngineError::GuardRejected { action, reason, details }) => {
                 let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
                 trouble.details = json!({ "action": action, "details": details });
-                Some(trouble)
+                refused = Some(trouble);
             }
             Err(other) => return Err(other),
-        };
+        }
         let mut tx = self.store().write().await?;
         let Some(mut now) = tasks::get(&mut tx, &task.id).await? else { return Ok(false) };
         if now.version != task.version {
             return Ok(false);
         }
-        let started = refused.is_none();
+        let started = refused.is_none() && aside.is_none();
         match refused {
             None => {
                 let actor = Actor::System { cause: Cause::Scheduler };
                 let mv = Move::by_engine(&target.name, "start", actor);
+                let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
                 self.apply(&mut tx, context, &mut now, mv).await?;
             }
             Some(trouble) => drop(self.block(&mut tx, context, &mut now, trouble, Cause::Scheduler).await?),

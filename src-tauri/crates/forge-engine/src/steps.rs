@@ -11,8 +11,10 @@ pub(crate) mod decide;
 mod dispatch;
 mod finish;
 mod follow_up;
+mod held;
 pub(crate) mod hook;
 pub(crate) mod knowledge;
+mod leaving;
 pub(crate) mod merge;
 mod prepare;
 mod relatives;
@@ -133,8 +135,9 @@ impl Engine {
                 Next::Run(stepping) => {
                     let name = name_of(&stepping.step);
                     self.point(&format!("step.begin:{name}"));
-                    let end = match self.run_step(&stepping, cancel).await {
-                        Ok(end) => end,
+                    let end = match self.ask_and_run(&stepping, cancel).await {
+                        Ok(Some(end)) => end,
+                        Ok(None) => continue,
                         Err(_) if cancel.is_cancelled() => End::Interrupted,
                         Err(error) => self.broken(&stepping, &error),
                     };
@@ -175,6 +178,12 @@ impl Engine {
             }
             let Some(mut task) = tasks::get(&mut tx, task_id).await? else { break Next::Nothing };
             let context = self.context(&mut tx, &task.project_id).await?;
+            if task.held
+                && let Some(end) = self.hold_back(&mut tx, &step, &mut effects).await?
+            {
+                self.record(&mut tx, &context, &mut task, &mut step, end, &mut effects).await?;
+                break Next::Nothing;
+            }
             let transition = match step.transition_seq {
                 Some(seq) => transitions::get(&mut tx, seq).await?,
                 None => transitions::last(&mut tx, task_id).await?,
@@ -185,7 +194,7 @@ impl Engine {
             step.started_at.get_or_insert(self.now());
             let mut stepping =
                 Stepping { step, task: task.clone(), context: Arc::clone(&context), transition };
-            if !is_instant(&stepping.step) {
+            if !is_instant(&stepping.step) || leaving::must_be_asked(&stepping) {
                 stepping.step.status = StepStatus::Running;
                 self.name_log(&mut tx, &mut stepping.step).await?;
                 steps::update(&mut tx, &stepping.step).await?;
@@ -256,6 +265,15 @@ impl Engine {
             | Action::ScheduleWorkspaceCleanup => {
                 Ok(End::skipped(format!("{action} is not an instant action")))
             }
+        }
+    }
+
+    /// Runs a step. None when it only asked whether its task may leave, and may be run now.
+    async fn ask_and_run(&self, s: &Stepping, cancel: &CancellationToken) -> Result<Option<End>> {
+        if leaving::must_be_asked(s) {
+            self.ask_to_leave(s).await
+        } else {
+            self.run_step(s, cancel).await.map(Some)
         }
     }
 

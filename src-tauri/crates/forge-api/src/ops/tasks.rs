@@ -372,7 +372,9 @@ pub(crate) async fn action(api: Api, via: Via, offer: TakeOffer) -> Result<TaskA
         message: offer.message,
     };
     api.engine().act_on(person(via), &offer.task_id, request).await?;
-    settled(&api, &offer.task_id, offer.wait).await
+    // Nothing follows from a hold; what goes on is not waited for.
+    let wait = if offer.verb == Verb::Hold { Some(Wait::None) } else { offer.wait };
+    settled(&api, &offer.task_id, wait).await
 }
 
 pub(crate) async fn assign(api: Api, _: Via, role: AssignRole) -> Result<Task, ApiError> {

@@ -44,6 +44,7 @@ impl Engine {
             return Err(EngineError::invalid("reason", "say what should change; it goes to the agent"));
         }
         let _hold = self.hold(id).await;
+        let mut aside = None;
         if decision == Decision::Approve {
             let (task, context) = {
                 let mut conn = self.store().read().await?;
@@ -51,14 +52,20 @@ impl Engine {
                 self.awaited_review(&mut conn, &task, gate).await?;
                 (task, context)
             };
-            self.ask_guards(&context, &task, Audience::UserOnly).await?;
+            aside = self.ask_guards(&context, &task, Audience::UserOnly).await?;
         }
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, id, None).await?;
         let review = self.awaited_review(&mut tx, &task, gate).await?;
-        match decision {
-            Decision::Approve => self.approve(&mut tx, &context, &mut task, review, actor, reason).await?,
-            Decision::Reject => {
+        match (decision, aside) {
+            (Decision::Approve, Some(aside)) => {
+                let mv = aside.instead_of(&Move::by_user(&task.status, "accept", actor));
+                self.apply(&mut tx, &context, &mut task, mv).await?;
+            }
+            (Decision::Approve, None) => {
+                self.approve(&mut tx, &context, &mut task, review, actor, reason).await?;
+            }
+            (Decision::Reject, _) => {
                 self.reject_by_hand(&mut tx, &context, &mut task, review, actor, reason.unwrap_or_default())
                     .await?;
             }

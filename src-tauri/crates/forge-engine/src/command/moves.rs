@@ -14,7 +14,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    guards::{named, open_prerequisites},
+    guards::{Aside, named, open_prerequisites},
     hooks::is_blocking,
     subtasks::is_ordered,
     transition::{Move, Trouble, column_states},
@@ -92,7 +92,7 @@ impl Engine {
         }
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
         self.refuse_locked(id, request.if_locked).await?;
-        self.ask_guards(&context, &task, Audience::UserOnly).await?;
+        let aside = self.ask_guards(&context, &task, Audience::UserOnly).await?;
         let _hold = self.hold(id).await;
         let turn = self.stop_turn_of(&task).await?;
         self.stop_run(id).await;
@@ -124,6 +124,7 @@ impl Engine {
         if let Some(reason) = mv.reason.clone().filter(|_| starts_agent) {
             mv.carry.corrections.push(forge_model::prompt::Correction::Message { text: reason });
         }
+        let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
         self.apply(&mut tx, &context, &mut task, mv).await?;
         if let Some(turn) = &turn {
             self.go_on_after(&mut tx, turn).await?;
@@ -231,6 +232,7 @@ impl Engine {
         let ClaimRequest { version, holder, queue, if_locked } = request;
         let conflict = EngineError::conflict;
         self.refuse_locked(id, if_locked).await?;
+        let aside = self.ask_guards_of_claim(id, version).await?;
         let _hold = self.hold(id).await;
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, id, version).await?;
@@ -281,10 +283,24 @@ impl Engine {
             roles::put(&mut tx, id, work, Some(&holder)).await?;
         }
         let mv = Move::by_user(&target.name, "claim", actor);
+        let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
         self.apply(&mut tx, &context, &mut task, mv).await?;
         tx.commit().await?;
         self.point("claim.committed");
         Ok(())
+    }
+
+    /// Asks the guards of the state that a claim would leave; what cannot be claimed is told by the claim itself.
+    async fn ask_guards_of_claim(&self, id: &TaskId, version: Option<u32>) -> Result<Option<Aside>> {
+        let (task, context) = {
+            let mut conn = self.store().read().await?;
+            self.load(&mut conn, id, version).await?
+        };
+        let leaves = context.workflow.claim_target(&task.status).is_some_and(|to| to.name != task.status);
+        if leaves && !is_ordered(&task) {
+            return self.ask_guards(&context, &task, Audience::UserOnly).await;
+        }
+        Ok(None)
     }
 
     /// Refuses a claim for another agent than the one that works on the task.
@@ -386,6 +402,9 @@ impl Engine {
         let mut tx = self.store().write().await?;
         let (mut task, _) = self.load(&mut tx, id, version).await?;
         task.held = held;
+        if !held && task.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::Held) {
+            task.waiting = None;
+        }
         tasks::update(&mut tx, &mut task, self.now()).await?;
         self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
         tx.commit().await?;

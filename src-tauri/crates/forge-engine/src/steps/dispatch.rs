@@ -64,10 +64,11 @@ impl Engine {
             return Ok(End::Ok(Some(format!("execution {} runs already", open.execution.id))));
         }
         if slots::holder(tx, &s.task.id).await?.is_none() {
-            return Ok(End::Failed(Trouble::new(
-                AnnotationType::RecoveryRequired,
-                "the task has no place of its agent",
-            )));
+            // It was on hold since it had one.
+            let place = self.take_place(tx, s, &agent).await?;
+            if !matches!(place, End::Ok(_)) {
+                return Ok(place);
+            }
         }
         let carry: Carry = s
             .step

@@ -115,8 +115,8 @@ impl Engine {
             tx.commit().await?;
             return Ok(End::Ok(Some("the state declares no accept".to_owned())));
         };
-        match self.ask_guards(&s.context, &s.task, Audience::AgentOnly).await {
-            Ok(()) => {}
+        let aside = match self.ask_guards(&s.context, &s.task, Audience::AgentOnly).await {
+            Ok(aside) => aside,
             Err(EngineError::GuardRejected { action, reason, details }) => {
                 let correction = Correction::GuardRefused { reason: reason.clone() };
                 let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
@@ -124,10 +124,11 @@ impl Engine {
                 return self.send_back_in_place(s, correction, "a guard refused", trouble).await;
             }
             Err(other) => return Err(other),
-        }
+        };
         let mut mv = Move::by_engine(&accept.to, "accept", Actor::Agent { id: execution.agent_id });
         mv.carry.note = unchanged.then(|| "no changes".to_owned());
         mv.reason = execution.summary;
+        let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
         Ok(End::go(mv))
     }
 

@@ -198,14 +198,14 @@ fn hook(dice: &mut Dice, phase: Phase, state: &State, targets: &[String]) -> Opt
     let fitting: Vec<Action> =
         Action::ALL.iter().copied().filter(|action| action.phases().contains(&phase)).collect();
     let action = dice.pick(&fitting).copied()?;
-    let entering = matches!(phase, Phase::BeforeEnter | Phase::OnEnter | Phase::AfterEnter);
-    let may_cascade = phase != Phase::BeforeExit && !state.is_terminal();
+    let stays = phase != Phase::OnExit;
+    let may_cascade = !state.is_terminal();
     let on_failure = match dice.below(4) {
         0 => Some(OnFailure::Log),
         1 if matches!(phase, Phase::BeforeExit | Phase::BeforeEnter) => Some(OnFailure::Block),
         2 if may_cascade => dice
             .pick(targets)
-            .filter(|target| !entering || **target != state.name)
+            .filter(|target| !stays || **target != state.name)
             .map(|target| OnFailure::Cascade(target.clone())),
         _ => None,
     };

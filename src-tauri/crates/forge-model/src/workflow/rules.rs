@@ -318,16 +318,13 @@ impl<'v> Rules<'v> {
             self.add(format!("{path}.on_failure"), "`block` is for before_exit and before_enter only");
         }
         let Some(cascade) = policy.get("cascade") else { return };
-        if phase == Phase::BeforeExit {
-            self.add(format!("{path}.on_failure"), "a guard can only block or log");
-        }
         if kind == Some(StateKind::Terminal) {
             self.add(format!("{path}.on_failure"), "a terminal state is not left by itself");
         }
         let Some(target) = cascade.as_str() else { return };
         let below = format!("{path}.on_failure.cascade");
-        let entering = matches!(phase, Phase::BeforeEnter | Phase::OnEnter | Phase::AfterEnter);
-        if entering && state == Some(target) {
+        // A guard keeps the task where it is, entering puts it there.
+        if phase != Phase::OnExit && state == Some(target) {
             self.add(below, format!("`{target}` is the state itself: it would be entered again and again"));
         } else {
             self.check_target(below, target);

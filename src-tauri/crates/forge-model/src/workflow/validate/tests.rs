@@ -215,9 +215,9 @@ fn every_rule_of_meaning() {
             "entered again and again",
         ),
         (
-            ("/states/1/hooks/before_exit/0/on_failure", json!({ "cascade": "backlog" })),
-            "states[1].hooks.before_exit[0].on_failure",
-            "can only block or log",
+            ("/states/1/hooks/before_exit/0/on_failure", json!({ "cascade": "todo" })),
+            "states[1].hooks.before_exit[0].on_failure.cascade",
+            "entered again and again",
         ),
         (
             ("/states/4/hooks/on_enter/0/params", json!({ "fast": 1 })),
@@ -286,7 +286,7 @@ fn findings_come_all_at_once() {
         ),
         (
             ("/states/1/hooks/before_exit/0/on_failure", json!({ "cascade": "x" })),
-            "states[1].hooks.before_exit[0].on_failure",
+            "states[1].hooks.before_exit[0].on_failure.cascade",
         ),
         (("/states/2/role", json!("nobody")), "states[2].role"),
         (("/states/2/hooks/on_enter/0/action", json!("dispatch")), "states[2].hooks.on_enter[0].action"),

@@ -1,0 +1,165 @@
+//! What keeps a task in its state: each guard refuses and lets go, asks whom it is meant for, and does about it
+//! what its policy says.
+
+mod engine;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    board::{Board, state},
+    forge::{good, text},
+};
+
+const POLICIES: [Policy; 4] = [Policy::Default, Policy::Block, Policy::Log, Policy::Cascade];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Policy {
+    Default,
+    Block,
+    Log,
+    Cascade,
+}
+
+/// The default workflow with these guards on the way out of a state.
+fn guarded(state_name: &str, guards: Value) -> Result<Value> {
+    Board::workflow(|states| state(states, state_name)["hooks"]["before_exit"] = guards)
+}
+
+fn guard(action: &str, audience: &str, policy: Policy) -> Value {
+    let mut guard = json!({ "action": action, "applies_to": audience });
+    match policy {
+        Policy::Default => {}
+        Policy::Block => guard["on_failure"] = "block".into(),
+        Policy::Log => guard["on_failure"] = "log".into(),
+        Policy::Cascade => guard["on_failure"] = json!({ "cascade": "backlog" }),
+    }
+    guard
+}
+
+async fn put_guard(board: &Board, state: &str, guard: Value) -> Result<()> {
+    let path = format!("/projects/{}/workflow", board.project);
+    let body = json!({ "workflow": guarded(state, json!([guard]))? });
+    good(board.server.request(Method::PUT, &path).json(&body).send().await?).await.map(drop)
+}
+
+/// A task that a person works on by hand.
+async fn by_hand(board: &Board) -> Result<Value> {
+    let task = board.server.task(&board.project, json!({ "title": "By hand" })).await?;
+    board.act(&task, "claim", json!({ "agent_id": "user" })).await?;
+    let ready = |task: &Value| task["workspace"]["status"] == "active" && task["entry_barrier"].is_null();
+    board.server.until(&task, ready).await
+}
+
+fn tree(task: &Value) -> PathBuf {
+    PathBuf::from(text(&task["workspace"], "path"))
+}
+
+/// Everything about one guard by a person's hand. `details` is what it says; `mend` makes it content.
+async fn asks_people(
+    board: &Board,
+    task: &Value,
+    action: &str,
+    details: Value,
+    mend: impl AsyncFn() -> Result<()>,
+) -> Result<()> {
+    for (audience, asked) in [("all", true), ("user_only", true), ("agent_only", false)] {
+        for policy in POLICIES {
+            put_guard(board, "in_progress", guard(action, audience, policy)).await?;
+            let what = format!("{action} {audience} {policy:?}");
+            let before = board.get(task).await?;
+            assert_eq!(before["status"], "in_progress", "{what}");
+            if asked && matches!(policy, Policy::Default | Policy::Block) {
+                let (status, body) = board.refused(task, "transition", json!({ "to": "review" })).await?;
+                assert_eq!((status, text(&body, "code").as_str()), (412, "guard_rejected"), "{what}: {body}");
+                assert_eq!(body["details"]["action"], action, "{what}");
+                assert!(body["details"]["reason"].as_str().is_some_and(|why| !why.is_empty()), "{what}");
+                assert_eq!(body["details"]["details"], details, "{what}");
+                assert_eq!(board.get(task).await?, before, "{what}: nothing changes");
+                continue;
+            }
+            let moved = board.act(task, "transition", json!({ "to": "review" })).await?;
+            let history = board.history(task).await?;
+            let last = history.last().context("no history")?;
+            if asked && policy == Policy::Cascade {
+                assert_eq!(moved["task"]["status"], "backlog", "{what}");
+                let how = (text(last, "trigger"), text(last, "actor"));
+                assert_eq!(how, ("cascade".to_owned(), "system:workflow".to_owned()), "{what}: {last:#}");
+                assert!(text(last, "reason").contains(action), "{what}: {last:#}");
+            } else {
+                assert_eq!(moved["task"]["status"], "review", "{what}");
+                assert_eq!(text(last, "actor"), "user:api", "{what}");
+            }
+            board.act(task, "transition", json!({ "to": "in_progress" })).await?;
+        }
+    }
+    let told = board.events("transition.guard_rejected", 8).await?;
+    let told: Vec<Value> = told.iter().map(|event| event["data"]["policy"].clone()).collect();
+    let once = [json!("block"), json!("block"), json!("log"), json!({ "cascade": "backlog" })];
+    assert_eq!(told, once.iter().chain(&once).cloned().collect::<Vec<_>>(), "{action}");
+    put_guard(board, "in_progress", guard(action, "all", Policy::Block)).await?;
+    mend().await?;
+    let moved = board.act(task, "transition", json!({ "to": "review" })).await?;
+    assert_eq!(moved["task"]["status"], "review", "{action} is content");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dependency_gate() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let first = board.task(&[], json!({})).await?;
+    let task = by_hand(&board).await?;
+    let path = format!("/tasks/{}/dependencies", text(&task, "id"));
+    board.server.post(&path, json!({ "depends_on": first["id"] })).await?;
+    let details = json!({ "open": [first["id"]] });
+    let mend = async || board.move_to(&first, "done").await.map(drop);
+    asks_people(&board, &task, "dependency_gate", details, mend).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn require_clean_worktree() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let task = by_hand(&board).await?;
+    std::fs::write(tree(&task).join("half.txt"), "half")?;
+    let mend = async || Ok(std::fs::remove_file(tree(&task).join("half.txt"))?);
+    asks_people(&board, &task, "require_clean_worktree", json!({ "files": ["half.txt"] }), mend).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn require_no_conflict_markers() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let task = by_hand(&board).await?;
+    let file = tree(&task).join("m");
+    std::fs::write(&file, "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")?;
+    let mend = async || Ok(std::fs::write(&file, "a\nb\n")?);
+    asks_people(&board, &task, "require_no_conflict_markers", json!({ "files": ["m"] }), mend).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn require_plan_complete() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let task = by_hand(&board).await?;
+    let mend = async || put_plan(&board, &task, "1. Do it.").await;
+    asks_people(&board, &task, "require_plan_complete", json!({ "written_at": null }), mend).await
+}
+
+async fn put_plan(board: &Board, task: &Value, plan: &str) -> Result<()> {
+    let path = format!("/tasks/{}/plan", text(task, "id"));
+    good(board.server.request(Method::PUT, &path).json(&json!({ "text": plan })).send().await?)
+        .await
+        .map(drop)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn subtask_sequence_complete() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let task = by_hand(&board).await?;
+    let new = json!({ "title": "Part", "parent_id": task["id"], "execution_mode": "ordered_turn" });
+    let part = board.server.task(&board.project, new).await?;
+    let details = json!({ "code": "SUBTASK_SEQUENCE_NOT_COMPLETE", "open": [part["id"]] });
+    let mend = async || board.move_to(&part, "done").await.map(drop);
+    asks_people(&board, &task, "subtask_sequence_complete", details, mend).await
+}

@@ -1,0 +1,199 @@
+//! Guards on moves that a person does not make by moving the card: by agents, the engine, a claim, an approval.
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use super::{Policy, guard, guarded, put_plan};
+use crate::{
+    board::{Board, is},
+    forge::{script, text},
+};
+
+const MARKERS: &str = "run printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' >m";
+const EDIT: &str = "append a <<< \"x\\n\"";
+
+/// A project with these guards on the way out of a state.
+async fn project(board: &Board, name: &str, state: &str, guards: Value) -> Result<String> {
+    board.project(name, json!({}), json!({ "workflow": guarded(state, guards)? })).await
+}
+
+async fn started(board: &Board, project: &str, description: &str, more: Value) -> Result<Value> {
+    let new = json!({ "title": "Guarded", "description": description, "roles": { "coder": board.agent } });
+    let task = board.server.task(project, crate::board::with(new, &more)).await?;
+    board.claim(&task).await?;
+    Ok(task)
+}
+
+fn awaits(task: &Value) -> bool {
+    task["review"]["status"] == "awaiting_human"
+}
+
+async fn was_told(board: &Board, task: &Value, run: &Value, what: &str) -> Result<bool> {
+    let path = format!("/tasks/{}/logs/{}", text(task, "id"), text(run, "log_id"));
+    Ok(board.server.get(&path).await?.to_string().contains(what))
+}
+
+/// The agent hears of it and tries again, which costs an execution; a guard for people is not asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_is_refused_gets_another_turn() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let mends = format!("```forge-script\n{MARKERS}\n```\n```forge-script attempt=2\nrun rm m\n{EDIT}\n```");
+    let action = "require_no_conflict_markers";
+    for (audience, runs) in [("all", 2), ("agent_only", 2), ("user_only", 1)] {
+        let guards = json!([guard(action, audience, Policy::Default)]);
+        let project = project(&board, audience, "in_progress", guards).await?;
+        let task = started(&board, &project, &mends, json!({})).await?;
+        let done = board.server.until(&task, is("done")).await?;
+        let all = board.runs(&task).await?;
+        assert_eq!(all.len(), runs, "{audience}");
+        if runs == 2 {
+            assert!(was_told(&board, &task, &all[1], "conflict markers").await?);
+            assert_eq!(board.moves(&task).await?[1], "in_progress>review", "{done:#}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_may_only_tell_or_send_an_agents_task_elsewhere() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let action = "require_plan_complete";
+    for (policy, end) in [(Policy::Log, "done"), (Policy::Cascade, "backlog")] {
+        let guards = json!([guard(action, "agent_only", policy)]);
+        let project = project(&board, end, "in_progress", guards).await?;
+        let task = started(&board, &project, &script(&[EDIT]), json!({})).await?;
+        board.server.until(&task, |task| task["status"] == end).await?;
+        assert_eq!(board.runs(&task).await?.len(), 1);
+        let last = board.history(&task).await?.last().cloned().context("no history")?;
+        assert_eq!(text(&last, "reason").contains(action), policy == Policy::Cascade, "{last:#}");
+    }
+    Ok(())
+}
+
+/// Each guard that only a person can make content: the turns are spent, then a person does, and it goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_agent_cannot_mend_goes_to_a_person() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    for action in ["require_plan_complete", "dependency_gate"] {
+        let guards = json!([guard(action, "agent_only", Policy::Block)]);
+        let project = project(&board, action, "in_progress", guards).await?;
+        let first = board.server.task(&project, json!({ "title": "First" })).await?;
+        let limit = json!({ "task_state_config": { "retry_budgets": { "execution": 1 } } });
+        let new =
+            json!({ "title": "Guarded", "description": script(&[EDIT]), "roles": { "coder": board.agent } });
+        let task = board.server.task(&project, crate::board::with(new, &limit)).await?;
+        if action == "dependency_gate" {
+            let path = format!("/tasks/{}/dependencies", text(&task, "id"));
+            board.server.post(&path, json!({ "depends_on": first["id"] })).await?;
+        }
+        // By hand, which overrides what a claim asks.
+        board.move_to(&task, "in_progress").await?;
+        let blocked = board.server.until(&task, is("blocked")).await?;
+        let annotation = &blocked["error_annotation"];
+        assert_eq!(annotation["type"], "guard_rejected");
+        assert_eq!(annotation["details"]["action"], action);
+        assert_eq!(blocked["budgets"]["execution"], json!({ "used": 1, "limit": 1 }));
+        assert_eq!(board.runs(&task).await?.len(), 2);
+        match action {
+            "dependency_gate" => drop(board.move_to(&first, "done").await?),
+            _ => put_plan(&board, &task, "1. Do it.").await?,
+        }
+        board.act(&task, "actions/retry?wait=none", json!({})).await?;
+        board.server.until(&task, is("done")).await?;
+    }
+    Ok(())
+}
+
+/// A gate that passes by itself asks the guards on its way out, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gate_that_passes_asks_its_guards() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let action = "require_plan_complete";
+    let block = json!([guard(action, "agent_only", Policy::Block)]);
+    let gate = project(&board, "gate", "review", block.clone()).await?;
+    let limit = json!({ "task_state_config": { "retry_budgets": { "execution": 1 } } });
+    let task = started(&board, &gate, &script(&[EDIT]), limit).await?;
+    let blocked = board.server.until(&task, is("blocked")).await?;
+    assert_eq!(blocked["error_annotation"]["type"], "guard_rejected");
+    assert_eq!(blocked["error_annotation"]["from_state"], "review");
+    assert!(blocked["review_passed_at"].is_null(), "it did not pass");
+    let runs = board.runs(&task).await?;
+    assert_eq!(runs.len(), 2, "the agent got a turn for it");
+    assert!(was_told(&board, &task, &runs[1], "no plan has been written").await?);
+    assert_eq!(board.sandbox.repo.show("main", "a"), None);
+    put_plan(&board, &task, "1. Do it.").await?;
+    board.act(&task, "actions/retry?wait=none", json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+
+    let aside = json!([guard(action, "all", Policy::Cascade)]);
+    let aside = project(&board, "aside", "review", aside).await?;
+    let task = started(&board, &aside, &script(&[EDIT]), json!({})).await?;
+    board.server.until(&task, is("backlog")).await?;
+    assert_eq!(board.moves(&task).await?.last().map(String::as_str), Some("review>backlog"));
+
+    let told = project(&board, "told", "review", json!([guard(action, "all", Policy::Log)])).await?;
+    let task = started(&board, &told, &script(&[EDIT]), json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+
+    // What has been merged stays merged, whatever is to follow.
+    let merged = project(&board, "merged", "merging", block).await?;
+    let limit = json!({ "task_state_config": { "retry_budgets": { "execution": 0 } } });
+    let task = started(&board, &merged, &script(&["append b <<< \"x\\n\""]), limit).await?;
+    let blocked = board.server.until(&task, is("blocked")).await?;
+    assert_eq!(blocked["error_annotation"]["from_state"], "merging");
+    assert_eq!(board.sandbox.repo.show("main", "b").as_deref(), Some("x"));
+    Ok(())
+}
+
+/// A claim and an approval are a person's moves like any other.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_and_an_approval_ask_the_guards_for_people() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let action = "require_plan_complete";
+    for (policy, audience) in
+        [(Policy::Block, "user_only"), (Policy::Cascade, "all"), (Policy::Block, "agent_only")]
+    {
+        let name = format!("claims {policy:?} {audience}");
+        let claims = project(&board, &name, "todo", json!([guard(action, audience, policy)])).await?;
+        let new = json!({ "title": "Claimed", "description": script(&[EDIT]) });
+        let task = board.server.task(&claims, new).await?;
+        let claim = json!({ "agent_id": board.agent });
+        match (policy, audience) {
+            (Policy::Block, "user_only") => {
+                let (status, body) = board.refused(&task, "claim", claim).await?;
+                assert_eq!((status, text(&body, "code").as_str()), (412, "guard_rejected"));
+                assert_eq!(board.get(&task).await?, task, "nothing changes");
+            }
+            (Policy::Cascade, _) => {
+                board.act(&task, "claim", claim).await?;
+                assert_eq!(board.get(&task).await?["status"], "backlog");
+            }
+            _ => {
+                board.act(&task, "claim", claim).await?;
+                board.server.until(&task, is("done")).await?;
+            }
+        }
+    }
+    for policy in [Policy::Block, Policy::Cascade] {
+        let name = format!("approves {policy:?}");
+        let workflow = guarded("review", json!([guard(action, "user_only", policy)]))?;
+        let asked = json!({ "auto_approve": false });
+        let gate = board.project(&name, asked, json!({ "workflow": workflow })).await?;
+        let task = started(&board, &gate, &script(&["append g <<< \"x\\n\""]), json!({})).await?;
+        let waiting =
+            board.server.until(&task, |task| awaits(task) && task["entry_barrier"].is_null()).await?;
+        let path = format!("/tasks/{}/review/approve", text(&task, "id"));
+        if policy == Policy::Cascade {
+            board.server.post(&path, json!({})).await?;
+            assert_eq!(board.get(&task).await?["status"], "backlog");
+            continue;
+        }
+        let (status, body) = board.refuse(&path, json!({})).await?;
+        assert_eq!((status, text(&body, "code").as_str()), (412, "guard_rejected"));
+        assert_eq!(board.get(&task).await?, waiting, "nothing changes");
+        put_plan(&board, &task, "1. Do it.").await?;
+        board.server.post(&path, json!({})).await?;
+        board.server.until(&task, is("done")).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! A task on hold: what goes on goes on to its end, nothing new begins for it, and nobody waits for its place.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::{
+    board::{Board, is},
+    forge::{text, until_exists},
+};
+
+const EDIT: &str = "append a <<< \"x\\n\"";
+
+fn is_held(state: &'static str) -> impl Fn(&Value) -> bool {
+    move |task| task["status"] == state && task["waiting"]["reason"] == "held" && task["live"].is_null()
+}
+
+async fn hold(board: &Board, task: &Value) -> Result<()> {
+    let held = board.act(task, "actions/hold", json!({})).await?;
+    assert_eq!(held["task"]["held"], true);
+    Ok(())
+}
+
+async fn release(board: &Board, task: &Value) -> Result<()> {
+    let free = board.act(task, "actions/release", json!({})).await?;
+    assert_eq!(free["task"]["held"], false);
+    assert_ne!(free["task"]["waiting"]["reason"], "held");
+    Ok(())
+}
+
+/// Another task of the same agent, which has one place, runs from its start to its end.
+async fn nobody_waits_for_it(board: &Board) -> Result<()> {
+    let other = board.task(&["append other <<< \"x\\n\""], json!({ "title": "Other" })).await?;
+    board.claim(&other).await?;
+    board.server.until(&other, is("done")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_claimed_on_hold_starts_when_it_is_released() -> Result<()> {
+    let mut board = Board::new(json!({})).await?;
+    let task = board.task(&[EDIT], json!({})).await?;
+    hold(&board, &task).await?;
+    assert_eq!(board.get(&task).await?["status"], "todo");
+    board.claim(&task).await?;
+    board.server.until(&task, is_held("in_progress")).await?;
+    nobody_waits_for_it(&board).await?;
+    // It is remembered.
+    board.server.terminate().await?;
+    board.server = board.sandbox.serve()?;
+    let now = board.server.until(&task, is_held("in_progress")).await?;
+    assert!(now["workspace"].is_null() && board.runs(&task).await?.is_empty(), "{now:#}");
+    release(&board, &task).await?;
+    board.server.until(&task, is("done")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_agent_goes_on_and_no_check_follows() -> Result<()> {
+    let board = Board::new(json!({ "review_config": { "ci_steps": ["true"] } })).await?;
+    let go = board.sandbox.dir.path().join("go");
+    let task = board.task(&[EDIT, &format!("wait-for {}", go.display())], json!({})).await?;
+    board.claim(&task).await?;
+    let live = board.server.until(&task, |task| task["live"].is_object()).await?;
+    hold(&board, &task).await?;
+    let now = board.get(&task).await?;
+    assert_eq!(now["live"]["execution_id"], live["live"]["execution_id"], "it goes on");
+    std::fs::write(&go, "")?;
+    board.server.until(&task, is_held("review")).await?;
+    nobody_waits_for_it(&board).await?;
+    assert_eq!(board.runs(&task).await?[0]["status"], "finished");
+    let reviews = board.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
+    assert_eq!((reviews.len(), &reviews[0]["steps"]), (1, &json!([])), "no check was begun");
+    release(&board, &task).await?;
+    board.server.until(&task, is("done")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_crashes_on_hold_is_not_started_again() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let go = board.sandbox.dir.path().join("go");
+    let crash = format!(
+        "```forge-script\nwait-for {}\nfail 3\n```\n```forge-script attempt=2\n{EDIT}\n```",
+        go.display()
+    );
+    let task = board.task(&[], json!({ "description": crash })).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, |task| task["live"].is_object()).await?;
+    hold(&board, &task).await?;
+    std::fs::write(&go, "")?;
+    board.server.until(&task, is_held("in_progress")).await?;
+    assert_eq!(board.runs(&task).await?.len(), 1);
+    release(&board, &task).await?;
+    board.server.until(&task, is("done")).await?;
+    assert_eq!(board.runs(&task).await?.len(), 2);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_runs_goes_on_and_nothing_is_merged() -> Result<()> {
+    let probe = tempfile::tempdir()?;
+    let go = probe.path().join("go");
+    let board = Board::new(json!({ "review_config": { "ci_steps": [until_exists(&go)] } })).await?;
+    let task = board.task(&[EDIT], json!({})).await?;
+    board.claim(&task).await?;
+    board
+        .server
+        .until(&task, |task| task["status"] == "review" && task["workspace"]["lock"].is_object())
+        .await?;
+    hold(&board, &task).await?;
+    std::fs::write(&go, "")?;
+    board.server.until(&task, is_held("review")).await?;
+    let reviews = board.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
+    assert_eq!(reviews[0]["steps"][0]["exit_code"], 0, "the check that ran went on to its end");
+    assert_eq!(board.sandbox.repo.show("main", "a"), None);
+    release(&board, &task).await?;
+    board.server.until(&task, is("done")).await?;
+    assert_eq!(board.sandbox.repo.show("main", "a").as_deref(), Some("x"));
+    Ok(())
+}
+
+/// A person may decide meanwhile; what follows from it waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_on_hold_merges_when_it_is_released() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let task = board.task(&[EDIT], json!({})).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    hold(&board, &task).await?;
+    assert_eq!(board.get(&task).await?["review"]["status"], "awaiting_human");
+    let path = format!("/tasks/{}/review/approve", text(&task, "id"));
+    board.server.post(&path, json!({})).await?;
+    board.server.until(&task, is_held("merging")).await?;
+    assert_eq!(board.sandbox.repo.show("main", "a"), None);
+    release(&board, &task).await?;
+    board.server.until(&task, is("done")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_blocked_task_on_hold_is_tried_again_when_it_is_released() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let told = format!("```forge-script\nerror auth who\n```\n```forge-script attempt=2\n{EDIT}\n```");
+    let task = board.task(&[], json!({ "description": told })).await?;
+    board.claim(&task).await?;
+    let blocked = board.server.until(&task, is("blocked")).await?;
+    hold(&board, &task).await?;
+    let now = board.get(&task).await?;
+    assert_eq!(now["error_annotation"], blocked["error_annotation"], "it stays blocked");
+    board.act(&task, "actions/retry", json!({})).await?;
+    board.server.until(&task, is_held("in_progress")).await?;
+    assert_eq!(board.runs(&task).await?.len(), 1);
+    release(&board, &task).await?;
+    board.server.until(&task, is("done")).await?;
+    Ok(())
+}
+
+/// The wish comes while the worktree is set up: the agent is not started, and its place is free.
+#[tokio::test(flavor = "multi_thread")]
+async fn set_up_that_runs_goes_on_and_no_agent_follows() -> Result<()> {
+    let probe = tempfile::tempdir()?;
+    let go = probe.path().join("go");
+    let board = Board::new(json!({ "setup": [until_exists(&go)] })).await?;
+    let task = board.task(&[EDIT], json!({})).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, |task| task["workspace"]["lock"].is_object()).await?;
+    hold(&board, &task).await?;
+    std::fs::write(&go, "")?;
+    let held = board.server.until(&task, is_held("in_progress")).await?;
+    assert_eq!(held["workspace"]["status"], "active", "set-up went on to its end");
+    assert!(board.runs(&task).await?.is_empty());
+    nobody_waits_for_it(&board).await?;
+    release(&board, &task).await?;
+    board.server.until(&task, is("done")).await?;
+    Ok(())
+}

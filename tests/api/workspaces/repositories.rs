@@ -1,0 +1,198 @@
+//! Repositories with something of their own: each time a task goes from its creation to done, with git doing
+//! what the user's git does.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use forge_testkit::Repository;
+use serde_json::{Value, json};
+
+use super::bench::tree;
+use crate::{
+    board::{Board, is},
+    forge::text,
+};
+
+/// A file of a hundred and more bytes that LFS would keep elsewhere.
+const LARGE: &str = "a large file, which is kept elsewhere and stands in the tree as a pointer only\n";
+
+/// Does the lines in a worktree of its own and comes out merged.
+async fn to_done(board: &Board, lines: &[&str]) -> Result<Value> {
+    let task = board.task(lines, json!({})).await?;
+    board.claim(&task).await?;
+    let end = |task: &Value| task["status"] == "done" || !task["error_annotation"].is_null();
+    let done = board.server.until(&task, end).await?;
+    assert_eq!(done["status"], "done", "{done:#}");
+    board.server.until(&task, |task| task["workspace"]["status"] == "cleaned").await
+}
+
+fn script(folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
+    let file = folder.join(name);
+    std::fs::write(&file, format!("#!/bin/sh\n{text}\n"))?;
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755))?;
+    Ok(file)
+}
+
+/// A filter named as LFS names its own: what is committed is a pointer, what lies in the tree is the content.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_lfs() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let (dir, repo) = (board.sandbox.dir.path(), &board.sandbox.repo);
+    let store = dir.join("lfs-objects");
+    std::fs::create_dir(&store)?;
+    let store = store.display();
+    let clean = script(
+        dir,
+        "clean",
+        &format!(
+            "cat >'{store}/new.'$$; id=$(sha256sum <'{store}/new.'$$ | cut -c1-64); mv '{store}/new.'$$ '{store}/'$id; printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:%s\\nsize 1\\n' $id"
+        ),
+    )?;
+    let smudge = script(dir, "smudge", &format!("id=$(sed -n 's/^oid sha256://p'); cat '{store}/'$id"))?;
+    repo.git(&["config", "filter.lfs.clean", &format!("'{}'", clean.display())])?;
+    repo.git(&["config", "filter.lfs.smudge", &format!("'{}'", smudge.display())])?;
+    repo.git(&["config", "filter.lfs.required", "true"])?;
+    repo.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")?;
+    repo.write("first.bin", LARGE)?;
+    repo.commit("a large file")?;
+    assert!(repo.show("main", "first.bin").context("none")?.starts_with("version https://git-lfs"));
+    // The agent sees the content, not the pointer, and so do those who look at the checkout later.
+    to_done(
+        &board,
+        &["run grep -q 'kept elsewhere' first.bin", "run cp first.bin second.bin && echo more >>second.bin"],
+    )
+    .await?;
+    let pointer = repo.show("main", "second.bin").context("not merged")?;
+    assert!(pointer.starts_with("version https://git-lfs"), "{pointer}");
+    assert_eq!(std::fs::read_to_string(repo.path().join("second.bin"))?, format!("{LARGE}more\n"));
+    assert_eq!(repo.git(&["status", "--porcelain"])?, "");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_submodule() -> Result<()> {
+    let board =
+        Board::new(json!({ "setup": ["git -c protocol.file.allow=always submodule update --init --quiet"] }))
+            .await?;
+    let repo = &board.sandbox.repo;
+    let library = Repository::create(&board.sandbox.dir.path().join("library"), &[("lib.txt", "one\n")])?;
+    let from = library.path().display().to_string();
+    repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "lib"])?;
+    repo.commit("a library")?;
+    let pinned = repo.git(&["rev-parse", "main:lib"])?;
+    // One task changes its own files, one moves the library on.
+    to_done(&board, &["run cat lib/lib.txt >copy.txt"]).await?;
+    assert_eq!(repo.show("main", "copy.txt").as_deref(), Some("one"));
+    assert_eq!(repo.git(&["rev-parse", "main:lib"])?, pinned, "nobody moved it");
+    library.write("lib.txt", "two\n")?;
+    let next = library.commit("two")?;
+    to_done(
+        &board,
+        &[&format!(
+            "run cd lib && git -c protocol.file.allow=always fetch -q origin && git checkout -q {next}"
+        )],
+    )
+    .await?;
+    assert_eq!(repo.git(&["rev-parse", "main:lib"])?, next);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_sparse_checkout() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let repo = &board.sandbox.repo;
+    for folder in ["here", "there"] {
+        repo.write(&format!("{folder}/file.txt"), "x\n")?;
+    }
+    repo.commit("two folders")?;
+    repo.git(&["sparse-checkout", "set", "here"])?;
+    assert!(!repo.path().join("there").exists());
+    to_done(&board, &["append here/file.txt <<< \"y\\n\""]).await?;
+    assert_eq!(repo.show("main", "here/file.txt").as_deref(), Some("x\ny"));
+    assert_eq!(repo.show("main", "there/file.txt").as_deref(), Some("x"), "what is not checked out stays");
+    assert!(!repo.path().join("there").exists(), "the user's choice stands");
+    assert_eq!(repo.git(&["status", "--porcelain"])?, "");
+    Ok(())
+}
+
+/// Hooks that fail after the fact change nothing; one that refuses a commit is heard by the agent, who mends it.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_hooks_of_the_users_that_fail() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    for hook in ["post-checkout", "post-commit", "post-merge", "post-rewrite"] {
+        board.git_hook(hook, "echo I am broken >&2; exit 1")?;
+    }
+    board.forbid_to_commit("no.txt")?;
+    let told = "```forge-script\nedit no.txt <<< \"no\"\n```\n```forge-script attempt=2\nrun rm no.txt\nedit yes.txt <<< \"yes\"\n```";
+    let task = board.task(&[], json!({ "description": told })).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, is("done")).await?;
+    assert_eq!(board.runs(&task).await?.len(), 2);
+    assert_eq!(board.sandbox.repo.show("main", "yes.txt").as_deref(), Some("yes"));
+    assert_eq!(board.sandbox.repo.show("main", "no.txt"), None);
+    Ok(())
+}
+
+/// The longest name a file may have, names that are not ASCII, and names that git or a shell would read otherwise.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_names_of_all_kinds() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let long = "n".repeat(255);
+    let wide = "é".repeat(127);
+    let names = [
+        long.as_str(),
+        &wide,
+        "дерево/ファイル.txt",
+        "with space",
+        "-dash",
+        "tab\there",
+        "new\nline",
+        "quo\"te",
+        ":(top)x",
+        "*",
+    ];
+    let task = board.server.task(&board.project, json!({ "title": "Names" })).await?;
+    board.act(&task, "claim", json!({ "agent_id": "user" })).await?;
+    let task = board.server.until(&task, super::bench::is_ready).await?;
+    for name in names {
+        let file = tree(&task).join(name);
+        std::fs::create_dir_all(file.parent().context("no folder")?)?;
+        std::fs::write(file, "content\n")?;
+    }
+    let id = text(&task, "id");
+    let shown = async || -> Result<()> {
+        let diff = board.server.get(&format!("/tasks/{id}/diff")).await?;
+        let mut listed: Vec<String> =
+            diff["files"].as_array().into_iter().flatten().map(|file| text(file, "path")).collect();
+        listed.sort();
+        let mut wanted: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        wanted.sort();
+        assert_eq!(listed, wanted);
+        for name in names {
+            let asked = board.server.request(reqwest::Method::GET, &format!("/tasks/{id}/diff/file"));
+            let file = crate::forge::good(asked.query(&[("path", name)]).send().await?).await?;
+            assert!(file.to_string().contains("content"), "{name}: {file:#}");
+        }
+        Ok(())
+    };
+    shown().await?;
+    let git = std::process::Command::new("sh")
+        .args(["-c", "git add --all && git commit -qm names"])
+        .envs(forge_testkit::HERMETIC_GIT)
+        .current_dir(tree(&task))
+        .status()?;
+    assert!(git.success());
+    shown().await?;
+    board.move_to(&task, "review").await?;
+    board.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    board.server.post(&format!("/tasks/{id}/review/approve"), json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    for name in names {
+        // Not `show`, which takes a name for a file's first.
+        let merged = board.sandbox.repo.git(&["cat-file", "blob", &format!("main:{name}")])?;
+        assert_eq!(merged, "content", "{name}");
+        assert!(board.sandbox.repo.path().join(name).exists(), "{name}");
+    }
+    Ok(())
+}
