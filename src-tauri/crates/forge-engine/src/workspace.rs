@@ -90,6 +90,7 @@ impl Engine {
                 ));
             }
         };
+        forge_git::spread(&self.inner.config.workspace_root.join(project_folder(context)));
         // Looked up and taken in one go: nobody else gets the same ports.
         let mut tx = self.store().write().await?;
         let port_base = self.free_port_base(&mut tx).await?;

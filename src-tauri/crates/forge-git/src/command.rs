@@ -6,6 +6,7 @@
 //! remove its lock files, and is killed when it does not.
 
 use std::ffi::{OsStr, OsString};
+use std::io::PipeWriter;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::Stdio;
@@ -104,6 +105,7 @@ pub(crate) struct GitCommand {
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     input: Option<Vec<u8>>,
+    output: Option<PipeWriter>,
     timeout: Duration,
     cap: usize,
     turns: Vec<Turn>,
@@ -120,6 +122,7 @@ impl GitCommand {
             args: Vec::new(),
             env: Vec::new(),
             input: None,
+            output: None,
             timeout: if kind == Kind::User { LONG } else { ORDINARY },
             cap: STDOUT_CAP,
             turns: Vec::new(),
@@ -172,6 +175,12 @@ impl GitCommand {
 
     pub(crate) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = Some(input.into());
+        self
+    }
+
+    /// Has its output go into a pipe that somebody else reads, instead of being kept.
+    pub(crate) fn output_to(mut self, pipe: PipeWriter) -> Self {
+        self.output = Some(pipe);
         self
     }
 
@@ -243,7 +252,7 @@ impl GitCommand {
         shown.join(" ")
     }
 
-    fn build(&self) -> Command {
+    fn build(&mut self) -> Command {
         let mut command = Command::new(self.git.program());
         for setting in
             COMMON_OPTIONS.iter().map(OsStr::new).chain(self.config.iter().map(OsString::as_os_str))
@@ -268,13 +277,13 @@ impl GitCommand {
         command.envs(self.env.iter().map(|(k, v)| (k, v)));
         command
             .stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() })
-            .stdout(Stdio::piped())
+            .stdout(self.output.take().map_or_else(Stdio::piped, Stdio::from))
             .stderr(Stdio::piped())
             .process_group(0);
         command
     }
 
-    fn spawn(&self) -> Result<Group, GitError> {
+    fn spawn(&mut self) -> Result<Group, GitError> {
         match self.build().spawn() {
             Ok(child) => {
                 Ok(Group { pid: child.id(), child: Some(child), turns: self.turns.clone(), given_up: false })

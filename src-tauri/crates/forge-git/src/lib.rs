@@ -1,7 +1,8 @@
 //! git: worktrees, merges, diffs and guards, by the git program and libgit2.
 //!
 //! Whatever touches a work tree or a ref is done by the user's git program, so that hooks, filters, LFS,
-//! sparse checkout and submodules behave as they do in the user's own hands. Objects are read by libgit2; plain
+//! sparse checkout and submodules behave as they do in the user's own hands; only where none of these is in play
+//! are the files of a new worktree written here (`plain`). Objects are read by libgit2; plain
 //! names and relations of commits are looked up here where the answer is certain to be git's (`local`).
 //!
 //! Invariants: no command forces, stashes or resets a checkout that is not Forge's own; refs move by compare
@@ -30,6 +31,7 @@ mod local;
 mod lock;
 mod merge;
 mod object;
+mod plain;
 mod pool;
 mod program;
 mod rebase;
@@ -37,6 +39,7 @@ mod refs;
 mod repo;
 mod restore;
 mod settle;
+mod spread;
 mod status;
 mod sweep;
 #[cfg(test)]
@@ -58,6 +61,7 @@ pub use object::CommitInfo;
 pub use pool::Keep;
 pub use program::{Git, MINIMUM_VERSION};
 pub use repo::{Operation, Repo};
+pub use spread::spread;
 pub use status::StatusEntry;
 pub use trash::Trash;
 pub use worktree::{NewWorktree, WorktreeEntry};

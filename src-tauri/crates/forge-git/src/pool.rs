@@ -97,7 +97,10 @@ impl Repo {
                 delete_later(room.leftover);
                 return Ok(false);
             };
-            let admin = match self.register(spec, &path, &room, &[&tree, &list]).await {
+            let turns = [&tree, &list];
+            let register = self.register(spec, &path, &room, &turns);
+            let (admin, rules) = tokio::join!(register, self.checkout_rules());
+            let admin = match admin {
                 Ok(admin) => admin,
                 Err(error) => {
                     fs::rename(&claimed.now, &claimed.slot)
@@ -108,7 +111,7 @@ impl Repo {
             delete_later(room.leftover);
             match self.settle_in(&claimed, &path, &admin, list, &pool, keep, &tree).await {
                 Ok(()) => {
-                    self.open_for_use(&path, &admin).await?;
+                    self.open_for_use(&path, &admin, rules?).await?;
                     return Ok(true);
                 }
                 Err(error) => {

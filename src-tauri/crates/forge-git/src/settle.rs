@@ -201,7 +201,7 @@ fn word(index: &[u8], at: usize) -> Option<u32> {
     clippy::cast_sign_loss,
     reason = "git keeps the lower 32 bits of every number it records"
 )]
-fn low32(value: impl Into<i128>) -> u32 {
+pub(crate) fn low32(value: impl Into<i128>) -> u32 {
     value.into() as u32
 }
 

@@ -82,13 +82,24 @@ impl Repo {
         let tree = turn(&path, Purpose::Tree).await;
         let list = turn(self.common_dir(), Purpose::Worktrees).await;
         let Some(room) = self.make_room(spec, &path).await? else { return Ok(()) };
-        let admin = self.register(spec, &path, &room, &[&tree, &list]).await?;
-        drop(list);
-        if let Err(error) = self.check_out(&path, &admin, &tree).await {
-            self.give_up(&path).await?;
-            return Err(error);
+        let register = async {
+            let admin = self.register(spec, &path, &room, &[&tree, &list]).await;
+            drop(list);
+            admin
+        };
+        let (admin, rules) = tokio::join!(register, self.checkout_rules());
+        let admin = admin?;
+        let filled = async {
+            let rules = rules?;
+            self.fill(&path, &admin, rules, &tree).await.map(|()| rules)
+        };
+        match filled.await {
+            Ok(rules) => self.open_for_use(&path, &admin, rules).await?,
+            Err(error) => {
+                self.give_up(&path).await?;
+                return Err(error);
+            }
         }
-        self.open_for_use(&path, &admin).await?;
         match room.leftover {
             Some(leftover) => leftover.delete().await,
             None => Ok(()),

@@ -135,18 +135,23 @@ impl Repo {
     /// Whether any attributes could say something about these paths. Asking git costs a process, and most
     /// repositories have none.
     async fn may_have_attributes(&self, worktree: &Path, paths: &[&Path]) -> Result<bool, GitError> {
-        let exists = |path: &Path| path.symlink_metadata().is_ok();
-        let user = self.inner.user_attributes.get_or_try_init(|| self.user_attributes()).await?;
-        if exists(&self.common_dir().join("info/attributes"))
-            || user.iter().any(|path| exists(path))
-            || SYSTEM.iter().any(|path| exists(Path::new(path)))
-        {
+        if self.has_attributes_outside().await? {
             return Ok(true);
         }
+        let exists = |path: &Path| path.symlink_metadata().is_ok();
         let mut dirs: Vec<&Path> = paths.iter().flat_map(|path| path.ancestors().skip(1)).collect();
         dirs.sort_unstable();
         dirs.dedup();
         Ok(dirs.into_iter().any(|dir| exists(&worktree.join(dir).join(".gitattributes"))))
+    }
+
+    /// Whether there are attributes outside of the work tree.
+    pub(crate) async fn has_attributes_outside(&self) -> Result<bool, GitError> {
+        let exists = |path: &Path| path.symlink_metadata().is_ok();
+        let user = self.inner.user_attributes.get_or_try_init(|| self.user_attributes()).await?;
+        Ok(exists(&self.common_dir().join("info/attributes"))
+            || user.iter().any(|path| exists(path))
+            || SYSTEM.iter().any(|path| exists(Path::new(path))))
     }
 
     /// Where the user's own attributes would be.
