@@ -12,6 +12,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Context as _, Result};
 use measure::Row;
+use task::Worktree;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -50,7 +51,9 @@ async fn run() -> Result<bool> {
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory)? } else { tempfile::tempdir()? };
     let mut rows: Vec<Row> = Vec::new();
     for files in [5_000, 20_000] {
-        rows.push(task::measure(folder.path(), files, rounds).await?);
+        for worktree in [Worktree::New, Worktree::FromSlot] {
+            rows.push(task::measure(folder.path(), files, rounds, worktree).await?);
+        }
     }
     rows.extend(workspace::measure(folder.path(), 20_000, rounds).await?);
     rows.push(workspace::churn(folder.path(), "in memory", 20_000).await?);

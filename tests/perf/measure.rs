@@ -15,6 +15,10 @@ pub struct Row {
     pub forge_ms: f64,
     /// Median of the yardstick's times in milliseconds.
     pub yardstick_ms: f64,
+    /// Least of Forge's times: what other work on the machine disturbed least.
+    pub forge_least_ms: f64,
+    /// Least of the yardstick's times.
+    pub yardstick_least_ms: f64,
     /// Forge's time over the yardstick's.
     pub ratio: f64,
     /// The largest ratio that keeps the promise.
@@ -39,6 +43,9 @@ impl Row {
             yardstick,
             forge_ms,
             yardstick_ms,
+            // Sorted by now.
+            forge_least_ms: forge.first().copied().unwrap_or_default(),
+            yardstick_least_ms: other.first().copied().unwrap_or_default(),
             ratio: forge_ms / yardstick_ms,
             promise,
             rounds: forge.len(),
@@ -60,14 +67,21 @@ fn median(times: &mut [f64]) -> f64 {
 /// The rows as a table for people.
 pub fn table(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| work | yardstick | Forge ms | yardstick ms | ratio | promise | |\n|---|---|---|---|---|---|---|\n",
+        "| work | yardstick | Forge ms (least) | yardstick ms (least) | ratio | promise | |\n|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
         let verdict = if row.kept() { "kept" } else { "MISSED" };
         let _ = writeln!(
             text,
-            "| {} | {} | {:.0} | {:.0} | {:.2} | {:.2} | {verdict} |",
-            row.work, row.yardstick, row.forge_ms, row.yardstick_ms, row.ratio, row.promise
+            "| {} | {} | {:.0} ({:.0}) | {:.0} ({:.0}) | {:.2} | {:.2} | {verdict} |",
+            row.work,
+            row.yardstick,
+            row.forge_ms,
+            row.forge_least_ms,
+            row.yardstick_ms,
+            row.yardstick_least_ms,
+            row.ratio,
+            row.promise
         );
     }
     text

@@ -30,26 +30,40 @@ git -C "$REPO" worktree remove --force "$TREE"
 git -C "$REPO" branch --quiet -D "task/$N"
 "#;
 
-pub async fn measure(folder: &Path, files: u32, rounds: usize) -> Result<Row> {
-    let (ours, theirs) = (folder.join(format!("ours-{files}")), folder.join(format!("theirs-{files}")));
+/// Where a task's worktree comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worktree {
+    /// Made anew.
+    New,
+    /// The one that the task before left.
+    FromSlot,
+}
+
+pub async fn measure(folder: &Path, files: u32, rounds: usize, worktree: Worktree) -> Result<Row> {
+    let (how, reuse, promise) = match worktree {
+        Worktree::New => ("", "off", 1.2),
+        Worktree::FromSlot => (" from a slot", "tracked", 0.7),
+    };
+    let folder = &folder.join(format!("task-{files}-{reuse}"));
+    let (ours, theirs) = (folder.join("ours"), folder.join("theirs"));
     for repo in [&ours, &theirs] {
         generate(repo, files)?;
         // Neither side's target is checked out: both merge by moving a ref.
         git(repo, &["checkout", "--quiet", "--detach"])?;
     }
-    let data = folder.join(format!("data-{files}"));
+    let data = folder.join("data");
     let mut config = EngineConfig::new(data);
     config.git_env = forge_testkit::HERMETIC_GIT
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
     let api = Api::new(Engine::start(config).await?, std::env::current_exe()?);
-    let (project, agent) = prepare(&api, &ours).await?;
+    let (project, agent) = prepare(&api, &ours, reuse).await?;
     let (mut forge, mut shell) = (Vec::new(), Vec::new());
     for round in 0..=rounds {
         let by_forge = task(&api, &project, &agent, round).await?;
         let by_hand = script(&theirs, &folder.join("hand"), round)?;
-        // The first round warms both sides up.
+        // The first round warms both sides up, and leaves the first slot.
         if round > 0 {
             forge.push(by_forge);
             shell.push(by_hand);
@@ -57,15 +71,15 @@ pub async fn measure(folder: &Path, files: u32, rounds: usize) -> Result<Row> {
     }
     api.engine().stop().await;
     Ok(Row::new(
-        format!("one task, todo to done, {files} files"),
+        format!("one task{how}, todo to done, {files} files"),
         "the same by a bare shell script",
-        1.2,
+        promise,
         forge,
         shell,
     ))
 }
 
-async fn prepare(api: &Api, repo: &Path) -> Result<(String, String)> {
+async fn prepare(api: &Api, repo: &Path, reuse: &str) -> Result<(String, String)> {
     let call =
         async |op: &str, input: Value| api.call(Via::Api, op, input).await.context("the contract refused");
     let agent = call("agent_create", json!({
@@ -73,7 +87,9 @@ async fn prepare(api: &Api, repo: &Path) -> Result<(String, String)> {
         "config": { "command": "sh", "args": ["-c", "printf 'task %s\\n' $FORGE_TASK_NUMBER >TASK-$FORGE_TASK_NUMBER.txt"] },
     }))
     .await?;
-    let settings = json!({ "auto_approve": true, "review_config": { "ci_steps": ["true"] } });
+    let settings = json!({
+        "auto_approve": true, "review_config": { "ci_steps": ["true"] }, "workspace_reuse": reuse,
+    });
     let project =
         call("project_create", json!({ "repo_path": repo, "default_branch": "main", "settings": settings }))
             .await?;

@@ -70,9 +70,12 @@ async fn slot(repo: &Repo, folder: &Path, ended: &NewWorktree, base: &str) -> Re
 pub async fn churn(folder: &Path, disk: &str, files: u32) -> Result<Row> {
     let path = folder.join("churn");
     let repo = repository(&path, files).await?;
+    // As the folder of a project's worktrees is.
+    let trees = folder.join("trees");
+    forge_git::spread(&trees);
     let mut times = Vec::new();
     for round in 0..=ROUNDS {
-        let tree = worktree(folder, &format!("churn/{round}"), "main");
+        let tree = worktree(&trees, &format!("churn/{round}"), "main");
         let time = timed(repo.create_worktree(&tree)).await?;
         repo.remove_worktree(&tree.path).await?.delete().await?;
         // The first round warms up.
