@@ -3,6 +3,9 @@ import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
 // Loaded before the tests: as a chunk it may take longer than a test has.
 import "#ui/features/board/BoardScreen.tsx";
+// Loaded before the tests: as chunks they may take longer than a test has.
+import "#ui/features/workflow/WorkflowEditor.tsx";
+import "#ui/features/workflow/GraphView.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 
