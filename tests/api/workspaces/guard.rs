@@ -1,11 +1,14 @@
 //! Paths and names from outside: what could lead out of its folder is refused, and says which field it was.
 
-use anyhow::Result;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use forge_testkit::Repository;
 use reqwest::Method;
 use serde_json::json;
 
 use super::bench::{Bench, tree};
-use crate::forge::{refused, text};
+use crate::forge::{Sandbox, refused, script, text};
 
 const OUT: &[&str] = &["../secret", "/etc/passwd", "a/../../secret", "C:\\secret", "a\u{0}b", ""];
 
@@ -169,5 +172,71 @@ async fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() -> Result<()> {
     assert_eq!((status, body["code"].as_str()), (400, Some("path_escape")), "{body}");
     let asked = bench.server.request(Method::GET, &route).query(&[("path", "folder/new/file")]);
     assert_ne!(refused(asked).await?.1["code"], "path_escape");
+
+/// What git takes its repository from, as a hook or an alias of git leaves it to the programs it starts.
+fn of_another(repository: &Path) -> Vec<(&'static str, String)> {
+    let at = |name: &str| repository.join(name).to_string_lossy().into_owned();
+    vec![
+        ("GIT_DIR", at(".git")),
+        ("GIT_WORK_TREE", at("")),
+        ("GIT_INDEX_FILE", at(".git/index")),
+        ("GIT_COMMON_DIR", at(".git")),
+        ("GIT_OBJECT_DIRECTORY", at(".git/objects")),
+        ("GIT_ALTERNATE_OBJECT_DIRECTORIES", at(".git/objects")),
+        ("GIT_PREFIX", "deep/".to_owned()),
+        ("GIT_NAMESPACE", "elsewhere".to_owned()),
+        ("GIT_CONFIG_PARAMETERS", "'core.bare=true'".to_owned()),
+        ("GIT_LITERAL_PATHSPECS", "1".to_owned()),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_inherited_repository_reaches_neither_git_nor_any_script() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let other = Repository::create(&sandbox.dir.path().join("other"), &[("theirs.txt", "theirs")])?;
+    let state = || -> Result<String> {
+        let refs = other.git(&["for-each-ref"])?;
+        Ok([refs, other.git(&["worktree", "list"])?, other.git(&["status", "--porcelain"])?].join("\n"))
+    };
+    let before = state()?;
+    let inherited = of_another(other.path());
+    let mut command = sandbox.command(["serve", "--port", "0"])?;
+    command.envs(inherited.iter().map(|(name, value)| (name, value)));
+    let server = Sandbox::served(command)?;
+    let seen = |who: &str| sandbox.dir.path().join(format!("seen-by-{who}"));
+    let look = |who: &str| format!("env > '{}' && git rev-parse --show-toplevel", seen(who).display());
+    let hook =
+        |who: &str, blocking: bool| json!({ "type": "script", "command": look(who), "blocking": blocking });
+    let settings = json!({
+        "shell": ["sh", "-c"],
+        "setup": [look("setup")],
+        "review_config": { "ci_steps": [look("check")] },
+        "auto_approve": true,
+        "lifecycle_hooks": {
+            "before_work": [hook("before_work", true)],
+            "on_work_start": [hook("on_work_start", false)],
+            "on_task_done": [hook("on_task_done", false)],
+        },
+    });
+    let (project, agent) = server.project(&sandbox, settings).await?;
+    let work = script(&["edit ours.txt <<< \"ours\"", &format!("run {}", look("agent"))]);
+    let new = json!({ "description": work, "roles": { "coder": agent } });
+    let task = server.task(&project, new).await?;
+    let tested = json!({ "event": "before_work", "hook_index": 0, "hook": hook("a test", false) });
+    let path = format!("/projects/{project}/hooks/test");
+    server.post(&path, tested).await?;
+    let claim = json!({ "agent_id": agent, "version": task["version"] });
+    server.post(&format!("/tasks/{}/claim", text(&task, "id")), claim).await?;
+    server.until(&task, |task| task["status"] == "done" || task["error_annotation"].is_object()).await?;
+    server.until(&task, |task| task["workspace"]["status"] == "cleaned").await?;
+    for who in ["a test", "setup", "before_work", "on_work_start", "agent", "check", "on_task_done"] {
+        let env = std::fs::read_to_string(seen(who)).with_context(|| format!("{who} saw nothing"))?;
+        for (name, _) in &inherited {
+            let has = env.lines().any(|line| line.starts_with(&format!("{name}=")));
+            assert!(!has, "{who} got {name}");
+        }
+    }
+    assert_eq!(sandbox.repo.git(&["show", "main:ours.txt"])?, "ours");
+    assert_eq!(state()?, before, "the other repository is as it was");
     Ok(())
 }

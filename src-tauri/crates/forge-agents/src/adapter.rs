@@ -96,6 +96,8 @@ pub struct Launch {
     pub worktree: PathBuf,
     /// Variables on top of the engine's own, `PATH` and the `FORGE_` ones among them.
     pub env: Vec<(String, String)>,
+    /// Variables of the engine's own that it must not see.
+    pub env_remove: &'static [&'static str],
     /// The project's shell with its arguments, for adapters that run a line of shell.
     pub shell: Vec<String>,
     /// Its limits.

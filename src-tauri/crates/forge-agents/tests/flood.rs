@@ -27,6 +27,7 @@ async fn a_flood_of_50_megabytes_is_kept_whole_in_little_memory() {
         prompt_file,
         worktree: dir.path().to_owned(),
         env: Vec::new(),
+        env_remove: &[],
         shell: vec!["sh".to_owned(), "-c".to_owned()],
         limits: Limits::default(),
         grace: Duration::from_secs(1),

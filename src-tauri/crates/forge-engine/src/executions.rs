@@ -13,6 +13,7 @@ use forge_agents::{
     marker_of,
 };
 use forge_exec::{Command, ExecError, Finished, Marker, OutputSink, ProcessIdentity};
+use forge_git::REPOSITORY_VARIABLES;
 use forge_model::agent::{AdapterKind, Agent, ShellConfig};
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus, Usage};
@@ -168,6 +169,7 @@ impl Engine {
             prompt_file: prompt_file.clone(),
             worktree: PathBuf::from(&p.workspace.path),
             env: self.run_env(p, &prompt_file).await,
+            env_remove: &REPOSITORY_VARIABLES,
             shell: p.context.settings.shell.clone(),
             limits: limits_of(&p.agent),
             grace: GRACE,
@@ -401,7 +403,8 @@ impl Engine {
         guard
     }
 
-    /// Runs a process on a task's behalf, recorded before it starts so that a later engine can end it.
+    /// Runs a process on a task's behalf, recorded before it starts so that a later engine can end it. Its git
+    /// commands work where it runs, wherever Forge itself was started from.
     pub(crate) async fn run_recorded(
         &self,
         task: &TaskRow,
@@ -420,6 +423,7 @@ impl Engine {
         cancel: &CancellationToken,
         output: &mut (dyn OutputSink + Send),
     ) -> Result<Finished, RunError> {
+        let command = REPOSITORY_VARIABLES.iter().fold(command, |command, name| command.env_remove(name));
         let marker = command.marker.0.clone();
         let row = ProcessRow {
             marker: marker.clone(),

@@ -25,20 +25,6 @@ use crate::{
 /// From the gentle signal to the kill of a hook.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Variables that would lead a hook's git commands to another repository or index. They are set when Forge
-/// is started from a git hook or an alias.
-const GIT_VARIABLES: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_QUARANTINE_PATH",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-];
-
 /// What a hook is told besides its task.
 pub(crate) struct HookFacts {
     pub event: LifecycleEvent,
@@ -112,7 +98,6 @@ impl Engine {
             .envs(run.env)
             .timeout(Duration::from_secs(u64::from(script.timeout_seconds)))
             .grace(GRACE);
-        let command = GIT_VARIABLES.iter().fold(command, |command, name| command.env_remove(name));
         let begun = self.now();
         let mut output = CheckOutput { log: run.log.clone(), kept: HeadTail::new(HOOK_OUTPUT_BYTES) };
         let finished = self.run_recorded_for(run.owner, command, cancel, &mut output).await;

@@ -35,7 +35,9 @@ const STDERR_CAP: usize = 64 << 10;
 /// Variables that would lead git to another repository, index or object store, or change what paths mean.
 /// They are set when Forge is started from a hook or an alias. The user's own configuration by environment
 /// (`GIT_CONFIG_COUNT`, `GIT_CONFIG_GLOBAL`, identities, SSH) stays.
-const REPOSITORY_VARIABLES: [&str; 21] = [
+///
+/// Whoever starts a program that may call git in a worktree keeps them from it, too.
+pub const REPOSITORY_VARIABLES: [&str; 21] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -516,7 +518,7 @@ mod tests {
         let sandbox = Sandbox::new().await;
         let command = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::Read).build();
         let set: Vec<_> = command.as_std().get_envs().collect();
-        for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE"] {
+        for variable in REPOSITORY_VARIABLES {
             assert!(set.contains(&(OsStr::new(variable), None)), "{variable}");
         }
         assert!(set.contains(&(OsStr::new("LC_ALL"), Some(OsStr::new("C")))));

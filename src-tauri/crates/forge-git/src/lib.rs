@@ -48,6 +48,7 @@ mod trash;
 mod worktree;
 
 pub use backup::Backup;
+pub use command::REPOSITORY_VARIABLES;
 pub use copy::{CopyMode, CopyProgress, CopyReport, CopyRule, Skipped, SkippedWhy};
 pub use diff::{DiffCounts, DiffPage, DiffScope};
 pub use discard::Discarded;

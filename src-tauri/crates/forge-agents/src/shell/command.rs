@@ -11,9 +11,6 @@ use crate::{AgentError, Detected, Launch, marker_of};
 /// Stands for the prompt's path in a profile's command and arguments.
 const PROMPT_FILE: &str = "{prompt_file}";
 
-/// Variables that would make git in the worktree work on another repository.
-const GIT_VARIABLES: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
-
 pub(super) fn parse(config: &Value) -> Result<ShellConfig, AgentError> {
     let unusable = |detail: String| AgentError::Unavailable { program: "shell agent".to_owned(), detail };
     let config: ShellConfig = serde_json::from_value(config.clone())
@@ -56,7 +53,7 @@ pub(super) fn prepare(launch: &Launch) -> Result<Command, AgentError> {
             command
         }
     };
-    let command = GIT_VARIABLES.iter().fold(command, |command, name| command.env_remove(name));
+    let command = launch.env_remove.iter().fold(command, |command, name| command.env_remove(name));
     let command = command
         .envs(launch.env.iter().map(|(name, value)| (name, value)))
         .envs(config.env.iter().flatten())

@@ -67,6 +67,7 @@ impl Run {
             prompt_file,
             worktree: self.worktree(),
             env: self.env.clone(),
+            env_remove: &[],
             shell: vec!["sh".to_owned(), "-c".to_owned()],
             limits: self.limits,
             grace: Duration::from_millis(200),
