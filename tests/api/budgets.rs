@@ -161,3 +161,22 @@ async fn counting_begins_anew_at_a_boundary() -> Result<()> {
     assert_eq!(done["review"]["attempt_number"], 2);
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forge_s_own_end_spends_nothing() -> Result<()> {
+    let mut board = Board::new(json!({})).await?;
+    let task = board.task(&["hang"], limits(&json!({ "execution": 0 }))).await?;
+    board.claim(&task).await?;
+    let first = board.server.until(&task, |task| task["live"].is_object()).await?["live"].clone();
+    let other = |task: &Value| {
+        task["live"].is_object() && task["live"]["execution_id"] != first["execution_id"]
+            || task["status"] != "in_progress"
+    };
+    board.server.terminate().await?;
+    board.server = board.sandbox.serve()?;
+    let again = board.server.until(&task, other).await?;
+    assert_eq!(again["budgets"]["execution"], json!({ "used": 0, "limit": 0 }));
+    let causes: Vec<String> = board.runs(&task).await?.iter().map(|run| text(run, "cause")).collect();
+    assert_eq!(causes, ["started", "Forge was restarted"]);
+    Ok(())
+}

@@ -8,9 +8,9 @@ use crate::forge::{PATIENCE, Sandbox, Server, refused, script, text};
 
 /// One event as it came.
 #[derive(Debug)]
-struct Event {
-    id: Option<i64>,
-    data: Value,
+pub struct Event {
+    pub id: Option<i64>,
+    pub data: Value,
 }
 
 impl Event {
@@ -19,13 +19,13 @@ impl Event {
     }
 }
 
-struct Stream {
+pub struct Stream {
     response: Response,
     unread: String,
 }
 
 impl Stream {
-    async fn open(server: &Server, last: Option<i64>) -> Result<Self> {
+    pub async fn open(server: &Server, last: Option<i64>) -> Result<Self> {
         let mut request = server.request(Method::GET, "/events");
         if let Some(last) = last {
             request = request.header("last-event-id", last.to_string());
@@ -36,7 +36,7 @@ impl Stream {
     }
 
     /// The next event; none when the stream has ended.
-    async fn next(&mut self) -> Result<Option<Event>> {
+    pub async fn next(&mut self) -> Result<Option<Event>> {
         loop {
             if let Some((event, rest)) = self.unread.split_once("\n\n") {
                 let field = |name: &str| {

@@ -1,5 +1,7 @@
 //! Lifecycle hooks through HTTP: a running engine, real git, scripts that leave evidence.
 
+mod ends;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};

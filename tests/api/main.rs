@@ -12,6 +12,7 @@ mod hold;
 mod hooks;
 mod knowledge;
 mod life;
+mod moves;
 mod offers;
 mod refusals;
 mod routes;

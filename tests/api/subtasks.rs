@@ -356,3 +356,26 @@ async fn a_guard_for_people_keeps_the_parent_out_of_review() -> Result<()> {
     assert_eq!(board.move_to(&parent, "review").await?["task"]["status"], "review");
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_waits_for_what_its_part_waits_for() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let waits = |reason: &'static str| move |task: &Value| task["waiting"]["reason"] == reason;
+    let parent = board.task(&["edit own <<< \"own\""], json!({})).await?;
+    let held = ordered(&board, &parent, "Held", &["edit held <<< \"x\""], json!({})).await?;
+    let before = board.server.task(&board.project, json!({ "title": "Before" })).await?;
+    let needs = json!({ "depends_on": [before["id"]] });
+    let after = ordered(&board, &parent, "After", &["edit after <<< \"x\""], needs).await?;
+    board.act(&held, "actions/hold", json!({})).await?;
+    board.claim(&parent).await?;
+    board.server.until(&parent, |task| waits("held")(task) || task["status"] == "done").await?;
+    assert_eq!(board.get(&held).await?["status"], "todo");
+    board.act(&held, "actions/release", json!({})).await?;
+    board.server.until(&held, is("done")).await?;
+    board.server.until(&parent, |task| waits("dependency_open")(task) || task["status"] == "done").await?;
+    assert_eq!(board.get(&after).await?["status"], "todo");
+    board.move_to(&before, "done").await?;
+    board.server.until(&parent, is("done")).await?;
+    assert_eq!(board.runs(&parent).await?.len(), 3, "its own and one of each part");
+    Ok(())
+}

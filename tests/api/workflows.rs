@@ -268,6 +268,34 @@ async fn a_plan_is_written_by_an_agent_and_approved_by_a_person() -> Result<()> 
     Ok(())
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_was_sent_back_does_not_pass_as_it_was() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let workflow = definition(&server, "planned").await?;
+    let new = json!({ "repo_path": sandbox.repo.path(), "workflow": workflow });
+    let project = text(&server.post("/projects", new).await?, "id");
+    // It writes one plan, and never another.
+    let line = "test -s \"$FORGE_PLAN_FILE\" || echo 'The only plan.' > \"$FORGE_PLAN_FILE\"";
+    let config = json!({ "command": "sh", "args": ["-c", line] });
+    let agent = server.post("/agents", json!({ "name": "P", "adapter": "shell", "config": config })).await?;
+    let task = server.task(&project, json!({ "title": "Plan it" })).await?;
+    let id = text(&task, "id");
+    let claim = json!({ "agent_id": agent["id"], "version": task["version"] });
+    server.post(&format!("/tasks/{id}/claim"), claim).await?;
+    let awaited =
+        |attempt: u32| move |now: &Value| awaiting_any(now) && now["review"]["attempt_number"] == attempt;
+    server.until(&task, awaited(1)).await?;
+    server.post(&format!("/tasks/{id}/review/reject"), json!({ "reason": "Think again." })).await?;
+    server.until(&task, awaited(2)).await?;
+    assert_eq!(server.get(&format!("/tasks/{id}/plan")).await?["text"], "The only plan.\n");
+    let approve = server.request(Method::POST, &format!("/tasks/{id}/review/approve")).json(&json!({}));
+    let (status, body) = refused(approve).await?;
+    assert_eq!((status, body["code"].as_str()), (412, Some("guard_rejected")), "{body:#}");
+    assert_eq!(body["details"]["action"], "require_plan_complete", "{body:#}");
+    Ok(())
+}
+
 fn awaiting_any(now: &Value) -> bool {
     now["review"]["status"] == "awaiting_human"
 }

@@ -141,13 +141,19 @@ async fn what_depends_on_a_skipped_action_is_skipped_and_the_task_waits_for_a_pe
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failing_barrier_blocks_logs_or_cascades() -> Result<()> {
+    // Nothing said is `block` for what must pass before a state is entered.
+    let (unsaid, cascades) = (Value::Null, json!({ "cascade": "backlog" }));
     for (policy, end) in
-        [(json!("block"), "review"), (json!("log"), "done"), (json!({ "cascade": "backlog" }), "backlog")]
+        [(unsaid, "review"), (json!("block"), "review"), (json!("log"), "done"), (cascades, "backlog")]
     {
         let settings = json!({ "auto_approve": true, "review_config": { "ci_steps": ["false"] } });
         let sandbox = with_workflow(settings, |workflow| {
             let review = state(workflow, "review");
-            review["hooks"]["before_enter"][0]["on_failure"] = policy.clone();
+            let hook = &mut review["hooks"]["before_enter"][0];
+            hook["on_failure"] = policy.clone();
+            if let Some(hook) = hook.as_object_mut().filter(|_| policy.is_null()) {
+                hook.remove("on_failure");
+            }
             review["gate_config"]["max_rejections"] = json!(9);
             review["triggers"]["park"] = json!({ "to": "backlog" });
         })
@@ -203,6 +209,47 @@ async fn a_guard_refuses_with_an_event_or_only_says_so() -> Result<()> {
         .map(|event| (event.data["action"].clone(), event.data["policy"].clone()))
         .collect();
     assert_eq!(told, [(json!("dependency_gate"), json!("block")), (json!("dependency_gate"), json!("log"))]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guard_is_asked_by_its_audience_alone() -> Result<()> {
+    let sandbox = with_workflow(json!({ "auto_approve": true }), |workflow| {
+        let guard = |audience: &str| json!([{ "action": "dependency_gate", "applies_to": audience }]);
+        state(workflow, "todo")["hooks"]["before_exit"] = guard("agent_only");
+        state(workflow, "in_progress")["hooks"]["before_exit"] = guard("user_only");
+    })
+    .await?;
+    let first = sandbox.task("First", &[], json!({})).await?;
+    let more = json!({ "depends_on": [first["id"]] });
+    let task = sandbox.task("Second", &["edit done.txt <<< \"done\\n\""], more.clone()).await?;
+    // A person overrides the dependency, and the agent is not asked for what people are asked for.
+    go(&sandbox, &task, "in_progress").await?;
+    sandbox.wait(&task, "done", |task| task["status"] == "done").await?;
+    let held = sandbox.task("Third", &["hang"], more).await?;
+    go(&sandbox, &held, "in_progress").await?;
+    sandbox.wait(&held, "running", |task| task["live"].is_object()).await?;
+    let refused = go(&sandbox, &held, "todo").await.unwrap_err();
+    assert!(format!("{refused:#}").contains("First"), "{refused:#}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_is_told_when_the_last_of_what_it_waits_for_is_done() -> Result<()> {
+    let sandbox = Sandbox::new(json!({})).await?;
+    let first = sandbox.task("First", &[], json!({})).await?;
+    let second = sandbox.task("Second", &[], json!({})).await?;
+    let needs = json!({ "depends_on": [first["id"], second["id"]] });
+    let task = sandbox.task("Third", &[], needs).await?;
+    let told = async || -> Result<Vec<Value>> {
+        let events = sandbox.api.engine().events_after(0, 1000).await?.context("no events")?;
+        let satisfied = events.into_iter().filter(|event| event.kind.as_str() == "task.dependency_satisfied");
+        Ok(satisfied.map(|event| json!(event.task_id)).collect())
+    };
+    go(&sandbox, &first, "done").await?;
+    assert_eq!(told().await?, [] as [Value; 0], "the other one is open");
+    go(&sandbox, &second, "done").await?;
+    assert_eq!(told().await?, [task["id"].clone()]);
     Ok(())
 }
 

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::bench::{Bench, bystander, tree};
-use crate::forge::{refused, text};
+use super::bench::{Bench, bystander, foreign_lock, is_ready, tree};
+use crate::forge::{Sandbox, refused, text};
 
 const EDIT: &str = "edit done.txt <<< \"done\\n\"";
 
@@ -64,12 +64,12 @@ async fn the_environment_says_how_long_and_a_restart_does_not_forget() -> Result
     let mut bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Given up").await?;
     bench.server.terminate().await?;
-    let serve = |seconds: &str| {
-        let mut command = bench.sandbox.command(["serve", "--port", "0"])?;
+    let serve = |sandbox: &Sandbox, seconds: &str| {
+        let mut command = sandbox.command(["serve", "--port", "0"])?;
         command.env("FORGE_WORKSPACE_CLEANUP_DELAY_SECONDS", seconds);
-        crate::forge::Sandbox::served(command)
+        Sandbox::served(command)
     };
-    let server = serve("3600")?;
+    let server = serve(&bench.sandbox, "3600")?;
     bench.server = server;
     bench.act(&task, "cancel", json!({})).await?;
     let due = bench.server.until(&task, |task| task["workspace"]["status"] == "scheduled").await?;
@@ -77,6 +77,87 @@ async fn the_environment_says_how_long_and_a_restart_does_not_forget() -> Result
     assert!((hours - 1.0).abs() < 0.1, "{hours}");
     bench.again().await?;
     assert_eq!(bench.get(&task).await?["workspace"]["cleanup_at"], due["workspace"]["cleanup_at"]);
+    // One whose time comes while Forge is away goes at the next start; one that was opened again stays.
+    bench.server.terminate().await?;
+    bench.server = serve(&bench.sandbox, "2")?;
+    let opened = bench.by_hand("Opened again").await?;
+    let soon = bench.by_hand("Soon").await?;
+    for task in [&opened, &soon] {
+        bench.act(task, "cancel", json!({})).await?;
+        bench.server.until(task, |task| !task["workspace"]["cleanup_at"].is_null()).await?;
+    }
+    let version = bench.get(&opened).await?["version"].clone();
+    bench.post(&opened, "/transition", json!({ "to": "todo", "version": version })).await?;
+    bench.again().await?;
+    bench.cleaned(&soon).await?;
+    let opened = bench.get(&opened).await?;
+    assert_eq!(opened["workspace"]["status"], "scheduled");
+    assert!(tree(&opened).join("README.md").exists(), "it was due first");
+    // Work on it takes the planned removal back.
+    let claim = json!({ "agent_id": "user", "version": opened["version"] });
+    bench.post(&opened, "/claim", claim).await?;
+    let kept = bench.server.until(&opened, is_ready).await?;
+    assert!(kept["workspace"]["cleanup_at"].is_null());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_s_own_word_goes_before_the_engine_s() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let (project, agent) = server.project(&sandbox, json!({})).await?;
+    let path = format!("/projects/{project}/workflow");
+    let mut workflow = server.get(&path).await?["workflow"].clone();
+    for state in workflow["states"].as_array_mut().into_iter().flatten() {
+        match state["name"].as_str() {
+            Some("done") => state["cleanup"] = json!("keep"),
+            Some("cancelled") => state["cleanup"] = json!({ "delayed": { "seconds": 7200 } }),
+            _ => {}
+        }
+    }
+    let put = server.request(reqwest::Method::PUT, &path).json(&json!({ "workflow": workflow }));
+    crate::forge::good(put.send().await?).await?;
+    let bench = Bench { sandbox, server, project, agent };
+    let done = bench.by_hand("Kept").await?;
+    let version = bench.get(&done).await?["version"].clone();
+    bench.post(&done, "/transition", json!({ "to": "done", "version": version })).await?;
+    assert_eq!(bench.step(&done, "cleanup_workspace_now").await?["outcome"], "skipped");
+    let done = bench.get(&done).await?;
+    assert_eq!((done["workspace"]["status"].as_str(), tree(&done).exists()), (Some("active"), true));
+    let given_up = bench.by_hand("Given up").await?;
+    bench.act(&given_up, "cancel", json!({})).await?;
+    let due = bench.server.until(&given_up, |task| task["workspace"]["status"] == "scheduled").await?;
+    let hours = (millis(&due["workspace"]["cleanup_at"]) - millis(&due["status_since"])) as f64 / 3_600_000.0;
+    assert!((hours - 2.0).abs() < 0.1, "{hours}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_locked_or_cannot_be_kept_does_not_go() -> Result<()> {
+    let bench = Bench::new(json!({})).await?;
+    let task = bench.by_hand("Stays").await?;
+    let nested = tree(&task).join("nested");
+    forge_testkit::Repository::create(&nested, &[("only.txt", "only here")])?;
+    bench.act(&task, "cancel", json!({})).await?;
+    let task = bench.server.until(&task, |task| task["workspace"]["status"] == "scheduled").await?;
+    let remove = format!("/tasks/{}/workspace/remove", text(&task, "id"));
+    // No backup can hold a repository's history.
+    let (status, body) = bench.refused(&remove, json!({})).await?;
+    assert_eq!((status, body["code"].as_str()), (409, Some("in_use")), "{body}");
+    assert!(text(&body, "message").contains("nested"), "{body}");
+    assert!(nested.join("only.txt").exists());
+    std::fs::rename(&nested, bench.sandbox.dir.path().join("moved-away"))?;
+    // Somebody else changes it now.
+    let mut other = bystander(bench.sandbox.dir.path())?;
+    foreign_lock(&task, other.id())?;
+    let (status, body) = bench.refused(&remove, json!({})).await?;
+    assert_eq!(status, 409, "{body}");
+    assert!(body.to_string().contains("somebody-else"), "{body}");
+    assert!(tree(&task).exists());
+    drop(other.stdin.take());
+    other.wait()?;
+    let gone = bench.post(&task, "/workspace/remove", json!({})).await?;
+    assert_eq!(gone["status"], "cleaned");
     Ok(())
 }
 
@@ -201,6 +282,18 @@ async fn a_merged_branch_goes_when_the_project_asks_and_no_other() -> Result<()>
     bench.server.until(&given_up, |task| task["workspace"]["status"] == "scheduled").await?;
     bench.post(&given_up, "/workspace/remove", json!({})).await?;
     assert!(bench.branch(&format!("forge/{}", text(&given_up, "id"))), "nobody merged it");
+    // Done by a person's word: the target has nothing of it.
+    let by_hand = bench.by_hand("By hand").await?;
+    std::fs::write(tree(&by_hand).join("x"), "x")?;
+    for args in [&["add", "x"][..], &["commit", "-qm", "not merged"]] {
+        let mut git = std::process::Command::new("git");
+        let ended = git.args(args).current_dir(tree(&by_hand)).envs(forge_testkit::HERMETIC_GIT).status()?;
+        assert!(ended.success());
+    }
+    let version = bench.get(&by_hand).await?["version"].clone();
+    bench.post(&by_hand, "/transition", json!({ "to": "done", "version": version })).await?;
+    bench.cleaned(&by_hand).await?;
+    assert!(bench.branch(&format!("forge/{}", text(&by_hand, "id"))), "its commits are nowhere else");
     Ok(())
 }
 
@@ -260,7 +353,7 @@ async fn a_backup_is_put_back_unless_it_would_overwrite() -> Result<()> {
     bench.post(&task, "/transition", body).await?;
     let claim = json!({ "agent_id": "user", "version": bench.get(&task).await?["version"] });
     bench.post(&task, "/claim", claim).await?;
-    let back = bench.server.until(&task, super::bench::is_ready).await?;
+    let back = bench.server.until(&task, is_ready).await?;
     bench.server.post(&restore, json!({ "commit": commit })).await?;
     assert_eq!(std::fs::read_to_string(tree(&back).join("half.txt"))?, "half");
     std::fs::write(tree(&back).join("half.txt"), "mine")?;

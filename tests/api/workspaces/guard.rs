@@ -68,7 +68,7 @@ async fn orphans_are_named_by_their_real_paths_inside_the_root() -> Result<()> {
     std::os::unix::fs::symlink(&outside, &link)?;
     let inner_link = folder.with_file_name("inner");
     std::os::unix::fs::symlink(&folder, &inner_link)?;
-    let shown = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    let shown = |path: &Path| path.to_string_lossy().into_owned();
     let escapes = [
         "relative".to_owned(),
         shown(&folder.join("../../..")),

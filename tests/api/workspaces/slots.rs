@@ -22,14 +22,17 @@ fn pool(bench: &Bench) -> Vec<std::path::PathBuf> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_finished_worktree_waits_and_the_next_task_takes_it_clean() -> Result<()> {
-    let settings = json!({ "auto_approve": true, "workspace_reuse": "with_ignored", "setup": ["mkdir -p cache; date > cache/warm; echo cache > .gitignore"] });
-    let mut bench = Bench::new(settings).await?;
+    let settings = json!({ "auto_approve": true, "workspace_reuse": "with_ignored", "setup": ["mkdir -p cache; date > cache/warm"] });
+    let mut bench = Bench::with(settings, &[("cache/cold", "in the checkout only")]).await?;
     let first = bench.task("First", &[]).await?;
     let claim = json!({ "agent_id": "user", "version": first["version"] });
     bench.post(&first, "/claim", claim).await?;
     let first = bench.server.until(&first, super::bench::is_ready).await?;
     std::fs::write(tree(&first).join("untracked.txt"), "left behind")?;
-    let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(tree(&first).join("cache/warm"))?);
+    let warm = |task: &Value| -> Result<u64> {
+        Ok(std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(tree(task).join("cache/warm"))?))
+    };
+    let inode = warm(&first)?;
     bench.act(&first, "cancel", json!({})).await?;
     bench.server.until(&first, |task| task["workspace"]["status"] == "scheduled").await?;
     let gone = bench.post(&first, "/workspace/remove", json!({})).await?;
@@ -58,11 +61,8 @@ async fn a_finished_worktree_waits_and_the_next_task_takes_it_clean() -> Result<
         .args(["status", "--porcelain"])
         .envs(forge_testkit::HERMETIC_GIT)
         .output()?;
-    assert!(
-        String::from_utf8(status.stdout)?.lines().all(|line| line.contains("cache")),
-        "nothing but what was ignored there"
-    );
-    let _ = inode;
+    assert_eq!(String::from_utf8(status.stdout)?, "", "nothing but what is ignored");
+    assert_eq!(warm(&second)?, inode, "what git ignores is still warm");
     let head = std::fs::read_to_string(tree(&second).join("README.md"))?;
     assert_eq!(head, "# Sample\n");
     assert_eq!(bench.worktrees()?, [tree(&second).to_string_lossy()]);

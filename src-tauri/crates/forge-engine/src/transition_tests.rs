@@ -177,6 +177,17 @@ async fn a_hook_for_others_is_recorded_as_skipped() {
     let row = bench.engine.apply(&mut tx, &context, &mut task, mv).await.unwrap();
     let queued = steps::of_transition(&mut tx, row.seq).await.unwrap();
     assert_eq!(queued[0].reason.as_deref(), Some("answers to agent_only moves"));
+    // What follows from a person's act by itself is theirs, too; what follows from an agent's is the agents'.
+    let person = Move::by_user("merging", "move", Actor::User { via: Via::Board });
+    let agent = Move::by_engine("merging", "accept", Actor::System { cause: Cause::Workflow });
+    for (cause, is_skipped) in [(person, true), (agent, false)] {
+        let mut task = bench.task_in(&mut tx, "in_progress").await;
+        let first = bench.engine.apply(&mut tx, &context, &mut task, cause).await.unwrap();
+        let mv = Move::cascade("review", "cascade", Cause::Merge, &first);
+        let row = bench.engine.cascade(&mut tx, &context, &mut task, mv).await.unwrap();
+        let queued = steps::of_transition(&mut tx, row.seq).await.unwrap();
+        assert_eq!(queued[0].outcome.is_some(), is_skipped, "{:?}", first.audience);
+    }
     tx.commit().await.unwrap();
     bench.engine.stop().await;
 }

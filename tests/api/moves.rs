@@ -1,0 +1,72 @@
+//! What ends with a person's move, and what an agent's move runs into.
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+
+use crate::{
+    board::{Board, is},
+    forge::text,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_undecided_review_ends_when_its_task_goes_elsewhere() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let task = board.task(&["edit a <<< \"x\""], json!({})).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    board.move_to(&task, "backlog").await?;
+    let reviews = board.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
+    let ends: Vec<(&str, bool)> = reviews
+        .iter()
+        .map(|review| (review["status"].as_str().unwrap_or_default(), review["finished_at"].is_null()))
+        .collect();
+    assert_eq!(ends, [("cancelled", false)]);
+    let path = format!("/tasks/{}/review/approve", text(&task, "id"));
+    let (status, body) = board.refuse(&path, json!({})).await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "not_awaiting"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_s_hand_on_the_work_takes_the_pass_back() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let repo = board.sandbox.repo.path().display().to_string();
+    let conflict = format!("run cd '{repo}' && echo main >>c && git add c && git commit -qm main");
+    let budget = json!({ "task_state_config": { "retry_budgets": { "merge_fix": 0 } } });
+    let task = board.task(&[&conflict, "append c <<< \"task\\n\""], budget).await?;
+    board.claim(&task).await?;
+    let failed = board.server.until(&task, is("merge_failed")).await?;
+    assert!(failed["review_passed_at"].is_string(), "it was judged before it was merged: {failed:#}");
+    board.move_to(&task, "todo").await?;
+    assert!(board.get(&task).await?["review_passed_at"].is_null());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_a_guard_refuses_is_told_why_for_one_execution() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let markers = "printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' > left.txt";
+    let line = format!("run if test -e left.txt; then echo mended > left.txt; else {markers}; fi");
+    let task = board.task(&[&line], json!({})).await?;
+    board.claim(&task).await?;
+    let done = board.server.until(&task, |task| task["status"] == "done").await?;
+    assert_eq!(done["budgets"]["execution"]["used"], 0, "the pass is a boundary");
+    let runs = board.runs(&task).await?;
+    let causes: Vec<String> = runs.iter().map(|run| text(run, "cause")).collect();
+    assert_eq!(causes, ["started", "a guard refused"]);
+    let log = board.server.get(&format!("/executions/{}/logs", text(&runs[1], "id"))).await?;
+    let entries = log["entries"].as_array().context("no log")?;
+    let told = entries.iter().find(|entry| entry["kind"] == "user_message").context("told nothing")?;
+    let told = text(&told["body"], "text");
+    assert!(told.contains("conflict markers are left in left.txt"), "{told}");
+    assert_eq!(board.sandbox.repo.git(&["show", "main:left.txt"])?, "mended");
+    // Without a budget for it, a person has to see to it.
+    let none = json!({ "task_state_config": { "retry_budgets": { "execution": 1 } } });
+    let stubborn = board.task(&[&format!("run {markers}")], none).await?;
+    board.claim(&stubborn).await?;
+    let blocked = board.server.until(&stubborn, is("blocked")).await?;
+    assert_eq!(blocked["error_annotation"]["type"], "guard_rejected");
+    assert_eq!(blocked["budgets"]["execution"], json!({ "used": 1, "limit": 1 }));
+    assert_eq!(board.runs(&stubborn).await?.len(), 2);
+    Ok(())
+}
