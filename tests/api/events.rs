@@ -14,7 +14,7 @@ pub struct Event {
 }
 
 impl Event {
-    fn kind(&self) -> &str {
+    pub fn kind(&self) -> &str {
         self.data["type"].as_str().unwrap_or_default()
     }
 }
@@ -65,7 +65,7 @@ impl Stream {
     }
 
     /// Events up to one that is wanted.
-    async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Result<Vec<Event>> {
+    pub async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Result<Vec<Event>> {
         let mut all = Vec::new();
         while let Some(event) = self.next().await? {
             let found = wanted(&event);

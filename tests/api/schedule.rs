@@ -348,3 +348,24 @@ async fn nothing_starts_while_its_agent_or_its_project_is_paused() -> Result<()>
     }
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_of_the_engine_s_own_asks_the_guards() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let path = format!("/projects/{}/workflow", board.project);
+    let mut workflow = board.server.get(&path).await?["workflow"].clone();
+    for state in workflow["states"].as_array_mut().into_iter().flatten() {
+        if state["name"] == "todo" {
+            state["hooks"]["before_exit"] = json!([{ "action": "require_plan_complete" }]);
+        }
+    }
+    let put = board.server.request(reqwest::Method::PUT, &path).json(&json!({ "workflow": workflow }));
+    crate::forge::good(put.send().await?).await?;
+    let task = board.task(&["edit a <<< \"x\""], json!({})).await?;
+    board.patch(&format!("/projects/{}/settings", board.project), json!({ "auto_start": true })).await?;
+    let blocked = board.server.until(&task, |task| task["status"] != "todo").await?;
+    assert_eq!(blocked["error_annotation"]["type"], "guard_rejected", "{blocked:#}");
+    assert_eq!(blocked["error_annotation"]["details"]["action"], "require_plan_complete");
+    assert!(board.runs(&task).await?.is_empty());
+    Ok(())
+}

@@ -379,3 +379,22 @@ async fn a_turn_waits_for_what_its_part_waits_for() -> Result<()> {
     assert_eq!(board.runs(&parent).await?.len(), 3, "its own and one of each part");
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_that_is_opened_again_is_measured_from_there() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let parent = board.task(&["edit own <<< \"own\""], json!({})).await?;
+    let again = ordered(&board, &parent, "Again", &["edit a <<< \"a\""], json!({})).await?;
+    let stuck = ordered(&board, &parent, "Stuck", &["hang"], json!({})).await?;
+    board.claim(&parent).await?;
+    board.server.until(&stuck, is("in_progress")).await?;
+    let first = board.get(&again).await?;
+    assert_eq!(kind(&first), "forge_commit");
+    board.move_to(&again, "todo").await?;
+    board.move_to(&stuck, "done").await?;
+    board.server.until(&parent, is("done")).await?;
+    let second = board.get(&again).await?;
+    assert_eq!(kind(&second), "no_diff", "nothing was left to do: {:#}", second["commit_result"]);
+    assert_eq!(second["commit_result"]["after"], first["commit_result"]["after"]);
+    Ok(())
+}

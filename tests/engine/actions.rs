@@ -165,6 +165,12 @@ async fn a_failing_barrier_blocks_logs_or_cascades() -> Result<()> {
                 now["status"] == end && (end != "review" || now["error_annotation"].is_object())
             })
             .await?;
+        let events = sandbox.api.engine().events_after(0, 1000).await?.context("no events")?;
+        let told = events.iter().filter(|event| event.kind.as_str() == "transition.effect_failed");
+        let actions: Vec<&Value> = told.map(|event| &event.data["action"]).collect();
+        // What sends the task on is no failure of the move.
+        let failed = if end == "backlog" { vec![] } else { vec![json!("run_ci_steps")] };
+        assert_eq!(actions, failed.iter().collect::<Vec<_>>(), "{policy}");
         let list = steps(&sandbox, &task, "review").await?;
         let checks = list.iter().find(|step| step.contains("run_ci_steps")).context("no checks")?;
         let dispatched = list.iter().find(|step| step.contains("dispatch_role_agent")).context("none")?;

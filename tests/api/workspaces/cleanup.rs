@@ -6,7 +6,10 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::bench::{Bench, bystander, foreign_lock, is_ready, tree};
-use crate::forge::{Sandbox, refused, text};
+use crate::{
+    events::Stream,
+    forge::{Sandbox, refused, text},
+};
 
 const EDIT: &str = "edit done.txt <<< \"done\\n\"";
 
@@ -19,6 +22,8 @@ async fn done_goes_at_once_and_says_so() -> Result<()> {
     assert!(!tree(&done).exists());
     assert_eq!(bench.worktrees()?, Vec::<String>::new());
     assert!(bench.branch(&format!("forge/{}", text(&task, "id"))), "nobody asked for its branch to go");
+    let mut told = Stream::open(&bench.server, Some(0)).await?;
+    told.until(|event| event.kind() == "workspace.cleaned" && event.data["task_id"] == task["id"]).await?;
     Ok(())
 }
 

@@ -93,6 +93,33 @@ async fn a_reset_keeps_uncommitted_work_and_the_old_branch_as_backups() -> Resul
     Ok(())
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reset_counts_retries_from_zero() -> Result<()> {
+    let bench = Bench::new(json!({ "review_config": { "ci_steps": ["false"] } })).await?;
+    let lines = "```forge-script\nedit a <<< \"x\"\n```\n```forge-script attempt=2\nhang\n```";
+    let new = json!({ "title": "Reset", "description": lines, "roles": { "coder": bench.agent } });
+    let task = bench.server.task(&bench.project, new).await?;
+    bench.claim(&task).await?;
+    let used = |task: &Value| task["budgets"]["review"]["used"].as_u64();
+    bench.server.until(&task, |task| used(task) == Some(1) && task["live"].is_object()).await?;
+    let version = bench.get(&task).await?["version"].clone();
+    let stopped =
+        bench.post(&task, "/transition", json!({ "to": "todo", "version": version })).await?["task"].clone();
+    assert_eq!(used(&stopped), Some(1), "a stop is no boundary");
+    std::fs::remove_dir_all(tree(&bench.get(&task).await?))?;
+    bench.sandbox.repo.git(&["worktree", "prune"])?;
+    bench.sandbox.repo.git(&["branch", "-D", &format!("forge/{}", text(&task, "id"))])?;
+    bench.claim(&task).await?;
+    let lost = bench.state(&task, "blocked").await?;
+    assert_eq!(
+        (text(&lost["error_annotation"], "type").as_str(), used(&lost)),
+        ("workspace_reset_required", Some(1))
+    );
+    bench.post(&task, "/workspace/reset", json!({})).await?;
+    assert_eq!(used(&bench.get(&task).await?), Some(0));
+    Ok(())
+}
+
 fn verbs(task: &Value) -> Vec<String> {
     task["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect()
 }

@@ -91,6 +91,27 @@ async fn no_more_wait_than_the_project_wants_and_none_when_it_is_off() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_kill_left_goes_at_the_next_start() -> Result<()> {
+    let mut bench = Bench::new(json!({ "auto_approve": true, "workspace_reuse": "tracked" })).await?;
+    let done = finished(&bench, "Done").await?;
+    bench.server.terminate().await?;
+    let aside = tree(&done).with_file_name(".trash-of-a-kill");
+    let taken = bench.root().join("repo/.pool/taken-by-a-kill");
+    for left in [&aside, &taken] {
+        std::fs::create_dir_all(left.join("deep"))?;
+        std::fs::write(left.join("deep/file"), "x")?;
+    }
+    bench.server = bench.sandbox.serve()?;
+    let deadline = std::time::Instant::now() + crate::forge::PATIENCE;
+    while aside.exists() || taken.exists() {
+        assert!(std::time::Instant::now() < deadline, "{} {}", aside.exists(), taken.exists());
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(pool(&bench).len(), 1, "the finished one is there for the next task");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn they_go_with_their_project() -> Result<()> {
     let bench = Bench::new(json!({ "auto_approve": true, "workspace_reuse": "tracked" })).await?;
     finished(&bench, "One").await?;
