@@ -172,6 +172,8 @@ async fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() -> Result<()> {
     assert_eq!((status, body["code"].as_str()), (400, Some("path_escape")), "{body}");
     let asked = bench.server.request(Method::GET, &route).query(&[("path", "folder/new/file")]);
     assert_ne!(refused(asked).await?.1["code"], "path_escape");
+    Ok(())
+}
 
 /// What git takes its repository from, as a hook or an alias of git leaves it to the programs it starts.
 fn of_another(repository: &Path) -> Vec<(&'static str, String)> {
