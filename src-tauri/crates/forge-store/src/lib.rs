@@ -18,7 +18,7 @@ use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::time::Timestamp;
 use sqlx::sqlite::SqlitePool;
-use sqlx::{Sqlite, SqliteConnection, Transaction, pool::PoolConnection};
+use sqlx::{Sqlite, SqliteConnection, Transaction};
 use tokio::sync::watch;
 
 pub use open::OpenError;
@@ -62,12 +62,13 @@ impl Store {
         &self.path
     }
 
-    /// A connection that only reads.
+    /// A connection that only reads. All that is read through it is of one moment: that of the first read.
+    /// Keep it for one question only; while it lives the write-ahead log grows.
     ///
     /// # Errors
     /// When none can be had.
-    pub async fn read(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
-        Ok(self.reader.acquire().await?)
+    pub async fn read(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
+        Ok(self.reader.begin().await?)
     }
 
     /// Starts a writing transaction; others wait for their turn.
