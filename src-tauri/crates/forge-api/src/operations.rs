@@ -6,8 +6,8 @@ use crate::{
     Method::{Delete, Get, Patch, Post, Put},
     Operation,
     ops::{
-        agents, executions, hooks, knowledge, notifications, projects, reviews, system, tasks, workflows,
-        workspaces,
+        agents, comments, executions, hooks, knowledge, merges, notifications, projects, reviews, system, tasks,
+        workflows, workspaces,
     },
 };
 
@@ -84,6 +84,23 @@ fn table() -> Vec<Operation> {
         Operation::new("review_reject", Post, "/tasks/{task_id}/review/reject", "Sends the work back with a reason.", reviews::reject),
         Operation::new("gate_approve", Post, "/tasks/{task_id}/gates/{state}/approve", "Passes one gate.", reviews::approve_gate),
         Operation::new("gate_reject", Post, "/tasks/{task_id}/gates/{state}/reject", "Sends the work back from one gate.", reviews::reject_gate),
+        Operation::new("review_cancel", Post, "/tasks/{task_id}/review/cancel", "Stops the checks or the auditor that run.", reviews::cancel),
+        Operation::new("task_comments", Get, "/tasks/{task_id}/comments", "What was said on lines of the diff, oldest first.", comments::list).provides(&["task:{task_id}", "diff:{task_id}"]),
+        Operation::new("comment_create", Post, "/tasks/{task_id}/comments", "Makes a draft of a comment.", comments::create).created(),
+        Operation::new("comment_update", Patch, "/comments/{comment_id}", "Rewrites a draft, or settles a comment.", comments::update),
+        Operation::new("comment_delete", Delete, "/comments/{comment_id}", "Removes a draft.", comments::delete),
+
+        Operation::new("task_merges", Get, "/tasks/{task_id}/merges", "Every attempt at merging.", merges::list).provides(&["task:{task_id}"]),
+        Operation::new("task_conflict", Get, "/tasks/{task_id}/conflict", "What the last merge conflicts in.", merges::conflict).provides(&["task:{task_id}"]),
+        Operation::new("task_conflict_file", Get, "/tasks/{task_id}/conflict/file", "One file in conflict with its three sides.", merges::conflict_file).provides(&["task:{task_id}"]),
+        Operation::new("task_delivery", Get, "/tasks/{task_id}/delivery", "What a closed task delivered.", merges::delivery).provides(&["task:{task_id}"]),
+        Operation::new("project_merge_queue", Get, "/projects/{project_id}/merge-queue", "Tasks that are being merged or stand in line.", merges::queue).provides(&["board:{project_id}"]),
+        Operation::new("task_pull_request", Get, "/tasks/{task_id}/pull-request", "A task's pull request as last seen.", merges::pull_request).provides(&["task:{task_id}"]),
+        Operation::new("pull_request_refresh", Post, "/tasks/{task_id}/pull-request/refresh", "Asks the code host now.", merges::refresh_pull_request),
+        Operation::new("pull_request_send", Post, "/tasks/{task_id}/pull-request/send", "Sends comments and failed checks to the agent.", merges::send_news),
+        Operation::new("project_code_host", Get, "/projects/{project_id}/code-host", "Whether the project's code host can be used.", merges::host).provides(&["projects"]),
+        Operation::new("code_host_token_put", Put, "/projects/{project_id}/code-host/token", "Keeps a token in the system's keychain.", merges::put_token),
+        Operation::new("code_host_token_forget", Delete, "/projects/{project_id}/code-host/token", "Takes the token out of the keychain.", merges::forget_token),
 
         Operation::new("task_executions", Get, "/tasks/{task_id}/executions", "Every run of an agent.", executions::list).provides(&["task:{task_id}"]),
         Operation::new("execution_get", Get, "/executions/{execution_id}", "One run of an agent.", executions::get).provides(&["executions"]),

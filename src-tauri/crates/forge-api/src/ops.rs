@@ -1,9 +1,11 @@
 //! The handlers, a file per subject, each with its inputs and answers.
 
 pub mod agents;
+pub mod comments;
 pub mod executions;
 pub mod hooks;
 pub mod knowledge;
+pub mod merges;
 pub mod notifications;
 pub mod projects;
 pub mod reviews;

@@ -38,6 +38,7 @@ use crate::{
     engine::{LogGrowth, locked},
     error::Result,
     plan::plan_file,
+    steps::audit::audits,
     transition::Trouble,
 };
 
@@ -145,18 +146,26 @@ impl Engine {
     async fn run_prepared(&self, p: &Prepared, control: &Control) -> Result<()> {
         let id = &p.row.execution.id;
         let repo = self.repo(&p.context).await?;
-        let before = repo.head(Path::new(&p.workspace.path)).await?;
         let Some(lock) = self.lock_workspace(&p.task.id, &p.workspace, id.as_str(), &control.cancel).await?
         else {
             return self.end_run(&p.row.execution, &p.task.id, never_began(), control).await;
         };
+        // An auditor that an earlier engine left may have changed something.
+        self.remove_traces(&p.context, &p.task, &p.workspace).await?;
         let prompt = self.prompt_of(&p.context, &p.task, p.row.execution.role, &p.row.corrections).await?;
         let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
         tokio::fs::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
+        let before = repo.head(Path::new(&p.workspace.path)).await?;
+        let untracked = if audits(p.row.execution.role) {
+            let status = repo.status(Path::new(&p.workspace.path)).await?;
+            Some(status.into_iter().filter(|entry| entry.untracked).map(|entry| entry.path).collect())
+        } else {
+            None
+        };
         let log_dir = self.log_dir(&p.task.project_id, &p.task.id);
         let log = LogWriter::open(&log_dir, id.as_str(), id.as_str(), forge_agents::log::DEFAULT_CAP_BYTES)?;
         let marker = marker_of(id.as_str());
-        self.record_running(p, &before, &marker).await?;
+        self.record_running(p, &before, untracked, &marker).await?;
         self.point("execution.starting");
         let growth = self.follow_log(&p.task, id.as_str(), &log);
         let (engine, task_id) = (self.clone(), p.task.id.clone());
@@ -182,6 +191,9 @@ impl Engine {
         let outcome = match p.agent.adapter {
             AdapterKind::Shell => ShellAdapter.run(launch, control).await,
         };
+        if audits(p.row.execution.role) {
+            self.remove_traces(&p.context, &p.task, &p.workspace).await?;
+        }
         drop(growth);
         close_log(log).await?;
         drop(lock);
@@ -189,12 +201,21 @@ impl Engine {
         self.end_run(&p.row.execution, &p.task.id, outcome, control).await
     }
 
-    async fn record_running(&self, p: &Prepared, before: &str, marker: &Marker) -> Result<()> {
+    async fn record_running(
+        &self,
+        p: &Prepared,
+        before: &str,
+        untracked: Option<Vec<String>>,
+        marker: &Marker,
+    ) -> Result<()> {
         let mut execution = p.row.execution.clone();
         execution.status = ExecutionStatus::Running;
         execution.before_commit = Some(before.to_owned());
         let mut tx = self.store().write().await?;
         executions::update(&mut tx, &execution).await?;
+        if untracked.is_some() {
+            executions::set_traces(&mut tx, &execution.id, untracked.as_deref()).await?;
+        }
         // Recorded before there is a process: its marker finds it even if this is all that was written.
         let process = ProcessRow {
             marker: marker.0.clone(),
@@ -257,9 +278,10 @@ impl Engine {
         if let Some(until) = limited {
             limits::put(&mut tx, &execution.agent_id, until).await?;
         }
-        if !stopped {
+        // What an auditor leaves is settled however it ended.
+        if !stopped || audits(execution.role) {
             let kinds: &[StepKind] = match (&outcome.result, execution.role) {
-                (Ok(()), ExecutionRole::Planner) => &[StepKind::Advance],
+                (Ok(()), ExecutionRole::Planner) | (_, ExecutionRole::Reviewer) => &[StepKind::Advance],
                 (Ok(()), _) => &[StepKind::CommitWork, StepKind::Advance],
                 (Err(_), _) => &[StepKind::Restart],
             };

@@ -16,6 +16,7 @@ mod boundary;
 mod command;
 mod config;
 mod context;
+mod delivery;
 mod disk;
 mod engine;
 mod error;
@@ -28,6 +29,7 @@ mod lock;
 mod notices;
 mod plan;
 mod pool;
+mod pull_requests;
 mod read;
 mod recovery;
 mod scheduler;
@@ -44,11 +46,12 @@ mod workspace;
 
 pub use command::{
     agents::NewAgent,
+    comments::CommentChange,
     decide::Decision,
     hooks::HookTestRequest,
     knowledge::{LessonEdit, LessonPage},
     moves::{ClaimRequest, IfLocked, MoveRequest, Place, Settle},
-    projects::NewProject,
+    projects::{NewProject, ProjectChange},
     recover::ActionRequest,
     tasks::{NewTask, TaskEdit},
     workflows::{NewDefinition, WorkflowCheck, WorkflowState},
@@ -59,5 +62,6 @@ pub use error::{ConflictCode, EngineError};
 pub use forge_git::{DiffPage, GitError};
 pub use instance::{EngineAddress, InstanceError};
 pub use plan::Plan;
+pub use pull_requests::PullRequestNews;
 pub use read::DiffRequest;
 pub use view::TaskPage;

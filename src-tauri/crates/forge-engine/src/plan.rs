@@ -153,6 +153,10 @@ impl Engine {
             None => None,
         };
         let plan = plan.as_deref().map(|text| head(text, PLAN_IN_PROMPT_BYTES));
+        if role == ExecutionRole::Reviewer {
+            let again = corrections.contains(&Correction::NoVerdict {});
+            return self.audit_prompt_of(context, task, workspace.as_ref(), again).await;
+        }
         if role == ExecutionRole::Planner {
             let file = workspace.as_ref().map(plan_file).unwrap_or_else(|| PathBuf::from(PLAN_FILE));
             return Ok(planner_prompt(PlannerPrompt {
@@ -175,6 +179,7 @@ impl Engine {
             plan,
             proposes_lessons: context.captures_knowledge(),
             corrections,
+            proposes_lessons: false,
         }))
     }
 }

@@ -285,14 +285,14 @@ impl Engine {
         }
     }
 
-    async fn diff_scope(&self, id: &TaskId, request: DiffRequest) -> Result<(Repo, DiffScope)> {
+    pub(crate) async fn diff_scope(&self, id: &TaskId, request: DiffRequest) -> Result<(Repo, DiffScope)> {
         let mut conn = self.store().read().await?;
         let (task, context) = self.load(&mut conn, id, None).await?;
         let workspace = workspaces::last(&mut conn, id).await?;
         let workspace = workspace.ok_or_else(|| {
             EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
         })?;
-        let run = executions::last(&mut conn, id).await?.map(|row| row.execution);
+        let run = executions::last_of(&mut conn, id, ExecutionRole::Coder).await?.map(|row| row.execution);
         let reviewed =
             reviews::list(&mut conn, id).await?.into_iter().rev().find_map(|review| review.reviewed_commit);
         drop(conn);
@@ -428,7 +428,7 @@ fn bad_log_id(error: &forge_agents::LogError) -> EngineError {
 }
 
 /// Refuses a path that could lead out of a folder. A link at its end is what the diff shows, and is not followed.
-fn check_inside(root: &Path, path: &str) -> Result<()> {
+pub(crate) fn check_inside(root: &Path, path: &str) -> Result<()> {
     let escape = |source| EngineError::Escape { field: "path", source };
     let parent = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty());
     guard::check_form(root, Path::new(path)).map_err(escape)?;

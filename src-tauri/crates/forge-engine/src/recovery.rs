@@ -12,7 +12,11 @@ use forge_model::workflow::State;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::{events, executions, limits, processes, slots, steps, tasks, workspaces};
 
-use crate::{Engine, error::Result, steps::cleanup::Goes};
+use crate::{
+    Engine,
+    error::Result,
+    steps::{audit::audits, cleanup::Goes},
+};
 
 /// From the gentle signal to the kill of what a dead engine left running.
 const ORPHAN_GRACE: Duration = Duration::from_secs(2);
@@ -38,7 +42,8 @@ impl Engine {
             execution.finished_at = Some(self.now());
             executions::update(&mut tx, &execution).await?;
             slots::release(&mut tx, &task.id).await?;
-            self.append_work_steps(&mut tx, &task, &execution.id, &[StepKind::Restart]).await?;
+            let follows = if audits(execution.role) { StepKind::Advance } else { StepKind::Restart };
+            self.append_work_steps(&mut tx, &task, &execution.id, &[follows]).await?;
         }
         events::prune(&mut tx, EVENTS_KEPT).await?;
         tx.commit().await?;

@@ -5,6 +5,7 @@
 //! A step whose task was moved meanwhile finds itself done and its end is dropped. Every step may be run
 //! again after a kill: it looks first at what is there.
 
+pub(crate) mod audit;
 mod checks;
 pub(crate) mod cleanup;
 pub(crate) mod decide;
@@ -31,7 +32,7 @@ use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::notification::NotificationKind;
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
-use forge_model::workflow::{Action, OnFailure};
+use forge_model::workflow::{Action, OnFailure, StateKind};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
 use forge_store::table::{
@@ -302,8 +303,11 @@ impl Engine {
         cancel: &CancellationToken,
     ) -> Result<Option<Option<WorkspaceHold>>> {
         // A hook that nobody waits for runs beside the agent, on purpose.
+        let at_gate =
+            s.context.workflow.state(&s.task.status).is_some_and(|state| state.kind == StateKind::Gate);
         let changes_files = is_blocking(&s.step)
             || s.step.kind == StepKind::CommitWork
+            || (s.step.kind == StepKind::Advance && at_gate)
             || s.step.action == Some(Action::RunCiSteps);
         let workspace = {
             let mut conn = self.store().read().await?;

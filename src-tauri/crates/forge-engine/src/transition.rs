@@ -4,6 +4,7 @@
 use forge_model::actor::{Actor, Cause};
 use forge_model::budget::BudgetKind;
 use forge_model::event::EventType;
+use forge_model::execution::ExecutionRole;
 use forge_model::hook::HookRef;
 use forge_model::ids::{ExecutionId, TransitionId};
 use forge_model::knowledge::Lesson;
@@ -16,7 +17,7 @@ use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, Audience, Hook, OnFailure, Phase, State, StateKind};
 use forge_store::Tx;
 use forge_store::table::{
-    dependencies, reviews, slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions,
+    dependencies, executions, reviews, slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions,
     transitions::TransitionRow,
 };
 use serde::{Deserialize, Serialize};
@@ -291,9 +292,14 @@ impl Engine {
             status: ReviewStatus::Running,
             verdict: None,
             steps: Vec::new(),
+            audits: Vec::new(),
+            work_execution_id: executions::last_of(tx, &task.id, ExecutionRole::Coder)
+                .await?
+                .map(|last| last.execution.id),
             note,
             reason: None,
             decided_by: None,
+            base_commit: None,
             reviewed_commit: None,
             started_at: row.at,
             finished_at: None,
@@ -432,6 +438,9 @@ pub(crate) fn entry_steps(
     hooks(&mut list, Phase::BeforeEnter, &state.hooks.before_enter);
     if works || !state.hooks.before_enter.is_empty() {
         list.push(own(StepKind::ClearBarrier, Phase::BeforeEnter.as_str(), None));
+    }
+    if state.audits() {
+        list.push(own(StepKind::Admit, Phase::OnEnter.as_str(), None));
     }
     hooks(&mut list, Phase::OnEnter, &state.hooks.on_enter);
     hooks(&mut list, Phase::AfterEnter, &state.hooks.after_enter);

@@ -59,6 +59,8 @@ pub enum MergeComputation {
     Conflict {
         /// Where the target was.
         target_before: String,
+        /// The tree that git made of it (hex), with markers in the files in conflict.
+        tree: String,
         /// The paths in conflict.
         paths: Vec<ConflictPath>,
         /// What git says about it.
@@ -146,7 +148,7 @@ enum Relation {
 /// What one run of `merge-tree` found.
 pub(crate) enum Merged {
     Tree(String),
-    Conflict { paths: Vec<ConflictPath>, messages: Vec<MergeMessage> },
+    Conflict { tree: String, paths: Vec<ConflictPath>, messages: Vec<MergeMessage> },
 }
 
 impl Repo {
@@ -183,9 +185,10 @@ impl Repo {
                         return Ok(MergeComputation::NothingToMerge);
                     }
                     Merged::Tree(tree) => (tree, maker),
-                    Merged::Conflict { paths, messages } => {
+                    Merged::Conflict { tree, paths, messages } => {
                         return Ok(MergeComputation::Conflict {
                             target_before: tips.target,
+                            tree,
                             paths,
                             messages,
                         });
@@ -436,7 +439,7 @@ fn parse_merged(output: &[u8], clean: bool) -> Option<Merged> {
     for path in &mut paths {
         path.kind = kind_of(path, &messages);
     }
-    Some(Merged::Conflict { paths, messages })
+    Some(Merged::Conflict { tree, paths, messages })
 }
 
 fn kind_of(path: &ConflictPath, messages: &[MergeMessage]) -> ConflictKind {

@@ -45,9 +45,10 @@ impl Repo {
                         .await?;
                     tree = fresh;
                 }
-                Merged::Conflict { paths, messages } => {
+                Merged::Conflict { tree, paths, messages } => {
                     tracing::debug!(commit = %original.oid, target = %request.target_branch, "replay conflicts");
-                    return Ok(MergeComputation::Conflict { target_before: tips.target, paths, messages });
+                    let target_before = tips.target;
+                    return Ok(MergeComputation::Conflict { target_before, tree, paths, messages });
                 }
             }
         }

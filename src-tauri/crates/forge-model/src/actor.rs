@@ -36,6 +36,8 @@ names! {
         Recovery = "recovery",
         /// Removing what is no longer needed.
         Cleanup = "cleanup",
+        /// News from the code host of a pull request.
+        Host = "host",
     }
 }
 

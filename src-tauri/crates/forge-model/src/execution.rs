@@ -3,6 +3,7 @@
 use crate::{
     contract,
     ids::{AgentId, ExecutionId, TaskId},
+    merge::Conflict,
     names,
     time::Timestamp,
     usage::UsageSample,
@@ -92,24 +93,6 @@ contract! {
         pub message: String,
         /// What to do about it.
         pub remedy: String,
-    }
-
-    /// One path of a merge conflict.
-    pub struct ConflictPath {
-        /// The path.
-        pub path: String,
-        /// `content`, `add/add`, `modify/delete`, ...
-        pub kind: String,
-    }
-
-    /// A merge that needs a hand.
-    pub struct Conflict {
-        /// The branch that was to be merged into.
-        pub target: String,
-        /// Its commit at that time.
-        pub target_commit: String,
-        /// What conflicts.
-        pub paths: Vec<ConflictPath>,
     }
 
     /// One run of one agent.

@@ -48,4 +48,8 @@ id! {
     NotificationId,
     /// One lesson that was proposed.
     LessonId,
+    /// A comment on a line of a diff.
+    CommentId,
+    /// One attempt at merging a task's branch.
+    MergeId,
 }

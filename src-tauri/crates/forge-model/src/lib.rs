@@ -6,7 +6,10 @@
 
 pub mod actor;
 pub mod agent;
+pub mod audit_prompt;
 pub mod budget;
+pub mod comment;
+pub mod delivery;
 pub mod diff;
 pub mod event;
 pub mod execution;
@@ -16,6 +19,7 @@ pub mod imports;
 pub mod knowledge;
 pub mod lesson;
 pub mod log;
+pub mod merge;
 pub mod notification;
 pub mod offer;
 pub mod project;

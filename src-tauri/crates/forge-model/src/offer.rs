@@ -112,6 +112,7 @@ const fn recovery(kind: AnnotationType) -> &'static [Verb] {
         T::CascadeLimit | T::RecoveryRequired => &[V::Retry, V::SendBack, V::Restart],
         T::ReviewerUnusable => &[V::Approve, V::SendBack, V::Retry],
         T::MergeConflict => &[V::Retry, V::SendBack, V::Restart],
+        T::PrFailed | T::PrClosedWithoutMerge => &[V::Retry, V::SendBack, V::Restart],
     }
 }
 

@@ -7,6 +7,8 @@ names! {
     pub enum WorkMode {
         /// Forge merges the task branch itself.
         DirectCommit = "direct_commit",
+        /// By a pull request at the project's code host.
+        PullRequest = "pull_request",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{contract, review::ReviewStep};
+use crate::{comment::LineNote, contract, merge::ConflictPath, review::ReviewStep, verdict::AuditFinding};
 
 contract! {
     /// Why a coder is started again, with the evidence it needs.
@@ -21,18 +21,35 @@ contract! {
         Rejected {
             /// Their words.
             reason: String,
+            /// What they said on lines of the diff.
+            #[serde(default)]
+            comments: Vec<LineNote>,
+        },
+        /// The auditor does not pass the work.
+        AuditFailed {
+            /// Its reason.
+            reason: String,
+            /// What it found.
+            findings: Vec<AuditFinding>,
+            /// This is attempt n.
+            attempt: u32,
+            /// Of m.
+            of: u32,
         },
         /// A person sent it back or said something.
         Message {
             /// Their words.
             text: String,
+            /// What they, or readers of the pull request, said on lines of the diff.
+            #[serde(default)]
+            comments: Vec<LineNote>,
         },
         /// The merge conflicts.
         Conflict {
             /// The branch that was to be merged into.
             target: String,
             /// What conflicts.
-            paths: Vec<crate::execution::ConflictPath>,
+            paths: Vec<ConflictPath>,
         },
         /// The repository's hooks refused the commit.
         CommitRefused {
@@ -51,6 +68,8 @@ contract! {
         },
         /// The agent finished without a change.
         NoChange {},
+        /// The auditor's last answer held no verdict.
+        NoVerdict {},
         /// The task's ordered subtasks, each a turn of its own after this one.
         PartsFollow {
             /// Number and title of each, in order.
@@ -81,12 +100,14 @@ impl Correction {
             Self::Subtask { .. } | Self::PartsFollow { .. } | Self::Lessons { .. } => true,
             Self::CheckFailed { .. }
             | Self::Rejected { .. }
+            | Self::AuditFailed { .. }
             | Self::Message { .. }
             | Self::Conflict { .. }
             | Self::CommitRefused { .. }
             | Self::GuardRefused { .. }
             | Self::Interrupted { .. }
-            | Self::NoChange {} => false,
+            | Self::NoChange {}
+            | Self::NoVerdict {} => false,
         }
     }
 }
@@ -231,6 +252,38 @@ Tests that wait for time to pass hang. Move the clock by hand with `advance`.
 A lesson with code in it is fenced with more backticks than that code.
 ";
 
+/// What somebody said about the work as a whole and about lines of it.
+fn write_said(text: &mut String, words: &str, notes: &[LineNote]) {
+    if !words.trim().is_empty() {
+        let _ = writeln!(text, "{}", quoted(words));
+    }
+    for note in notes {
+        let place = match (note.line, note.last_line) {
+            (Some(first), Some(last)) if last > first => format!("`{}` lines {first}-{last}", note.path),
+            (Some(line), _) => format!("`{}` line {line}", note.path),
+            (None, _) if note.excerpt.is_empty() => format!("`{}`", note.path),
+            (None, _) => format!("`{}`, lines that are gone", note.path),
+        };
+        let author = note.author.as_deref().map(|author| format!(" ({author})")).unwrap_or_default();
+        let _ = writeln!(text, "\n{place}{author}:\n");
+        if !note.excerpt.is_empty() {
+            fenced(text, "the lines", &note.excerpt.join("\n"));
+        }
+        let _ = writeln!(text, "{}", quoted(&note.text));
+    }
+}
+
+fn note_of(finding: &AuditFinding) -> LineNote {
+    LineNote {
+        path: finding.file.clone(),
+        line: finding.line,
+        last_line: None,
+        excerpt: Vec::new(),
+        author: Some(finding.severity.to_string()),
+        text: finding.text.clone(),
+    }
+}
+
 fn write_correction(text: &mut String, correction: &Correction) {
     let _ = match correction {
         Correction::CheckFailed { step, attempt, of } => {
@@ -248,14 +301,28 @@ fn write_correction(text: &mut String, correction: &Correction) {
             fenced(text, "stderr", &step.stderr_tail);
             writeln!(text, "Mend the cause, not the check.")
         }
-        Correction::Rejected { reason } => {
-            writeln!(text, "The reviewer asks for changes:\n\n{}", quoted(reason))
+        Correction::Rejected { reason, comments } => {
+            let _ = writeln!(text, "The reviewer asks for changes:\n");
+            write_said(text, reason, comments);
+            Ok(())
         }
-        Correction::Message { text: message } => writeln!(text, "A message for you:\n\n{}", quoted(message)),
+        Correction::AuditFailed { reason, findings, attempt, of } => {
+            let _ = writeln!(text, "Review attempt {attempt} of {of}: the auditor does not pass the work.\n");
+            write_said(text, reason, &findings.iter().map(note_of).collect::<Vec<_>>());
+            writeln!(text, "\nMend what it found; where it is wrong, say why in your last words.")
+        }
+        Correction::Message { text: message, comments } => {
+            let _ = writeln!(text, "A message for you:\n");
+            write_said(text, message, comments);
+            Ok(())
+        }
         Correction::Conflict { target, paths } => {
             let _ = writeln!(text, "Merging into `{target}` conflicts in:\n");
             for path in paths {
                 let _ = writeln!(text, "- `{}` ({})", path.path, path.kind);
+            }
+            for path in paths.iter().filter(|path| !path.hunks.is_empty()) {
+                fenced(text, &path.path, &path.hunks.join("\n...\n"));
             }
             writeln!(text, "\nRebase onto `{target}` (or merge it), resolve the conflicts, leave no markers.")
         }
@@ -277,6 +344,8 @@ fn write_correction(text: &mut String, correction: &Correction) {
             }
             Ok(())
         }
+        // Only auditors are told, see `audit_prompt`.
+        Correction::NoVerdict {} => Ok(()),
         Correction::NoChange {} => {
             writeln!(
                 text,
@@ -309,7 +378,10 @@ fn quoted(text: &str) -> String {
 
 fn fenced(text: &mut String, name: &str, body: &str) {
     if !body.trim().is_empty() {
-        let _ = writeln!(text, "\n{name}:\n~~~~\n{}\n~~~~\n", body.trim_end());
+        // Longer than any in it: what is quoted cannot end its own quotation.
+        let longest = body.split(|c| c != '~').map(str::len).max().unwrap_or(0);
+        let fence = "~".repeat(longest.max(3) + 1);
+        let _ = writeln!(text, "\n{name}:\n{fence}\n{}\n{fence}\n", body.trim_end());
     }
 }
 
@@ -368,7 +440,7 @@ mod tests {
     fn layers_of_a_corrective_prompt() {
         let corrections = [
             Correction::CheckFailed { step: step(), attempt: 1, of: 3 },
-            Correction::Rejected { reason: "Handle the empty name.\nAnd test it.".into() },
+            Correction::Rejected { reason: "Handle the empty name.\nAnd test it.".into(), comments: vec![] },
         ];
         insta::assert_snapshot!(coder_prompt(CoderPrompt {
             number: 12,

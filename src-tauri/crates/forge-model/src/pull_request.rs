@@ -1,6 +1,6 @@
 //! Pull requests as a code host shows them. GitLab's merge requests are pull requests here.
 
-use crate::{contract, names, time::Timestamp};
+use crate::{contract, ids::TaskId, names, time::Timestamp};
 
 names! {
     /// The software a code host runs.
@@ -167,6 +167,48 @@ contract! {
         /// The git remote that branches are pushed to.
         #[serde(default = "HostConfig::default_remote")]
         pub remote: String,
+    }
+}
+
+contract! {
+    /// A task's pull request as Forge last saw it.
+    #[derive(Eq)]
+    pub struct TaskPullRequest {
+        /// The task.
+        pub task_id: TaskId,
+        /// Where it is.
+        pub host: HostConfig,
+        /// The branch at the remote.
+        pub head: String,
+        /// The commit that was pushed last; null when none was.
+        pub pushed_commit: Option<String>,
+        /// The pull request; null while it is being made.
+        pub pull_request: Option<PullRequest>,
+        /// Comments that the agent was told, by their ids.
+        pub told: Vec<String>,
+        /// When the host was last asked with success.
+        pub checked_at: Option<Timestamp>,
+        /// When it is asked again.
+        pub next_check_at: Option<Timestamp>,
+        /// Why the last look failed.
+        pub trouble: Option<String>,
+    }
+
+    /// Whether a project's code host can be used.
+    #[derive(Eq)]
+    pub struct HostStanding {
+        /// Which repository at which host: as configured, else as the git remotes say.
+        pub host: Option<HostConfig>,
+        /// Whether that is configured, not guessed.
+        pub configured: bool,
+        /// Where the token was found: "keychain", "GITHUB_TOKEN", "gh".
+        pub token: Option<String>,
+        /// Whether the host answered with that token.
+        pub reachable: bool,
+        /// What is in the way.
+        pub problem: Option<String>,
+        /// What to do about it.
+        pub remedy: Option<String>,
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::{
     contract,
-    ids::{ReviewId, TaskId},
+    ids::{AgentId, ExecutionId, ReviewId, TaskId},
     names,
     time::Timestamp,
+    verdict::Audit,
 };
 
 /// Longest time one check may take unless said otherwise, in seconds.
@@ -49,6 +50,27 @@ contract! {
         pub ci_timeout_seconds: Option<u32>,
         /// Commits what a check changes instead of failing it.
         pub allow_changes: Option<bool>,
+        /// Takes the earlier pass of a check on the very same files instead of running it again.
+        pub reuse_passes: Option<bool>,
+        /// What the auditor is asked to look at besides.
+        pub review_prompt: Option<String>,
+    }
+
+    /// What one run of the auditor said.
+    pub struct AuditReport {
+        /// The run.
+        pub execution_id: ExecutionId,
+        /// Who.
+        pub agent_id: AgentId,
+        /// What was read from it; without a verdict the auditor was unusable, not the work.
+        #[serde(flatten)]
+        pub audit: Audit,
+        /// The end of its text, at most 16 KiB; the whole is in its log.
+        pub text: String,
+        /// Where its whole text is.
+        pub log_id: String,
+        /// When it ended.
+        pub at: Timestamp,
     }
 
     /// One check that ran.
@@ -96,12 +118,18 @@ contract! {
         pub verdict: Option<Verdict>,
         /// The checks.
         pub steps: Vec<ReviewStep>,
+        /// What the auditor said, each of its runs.
+        pub audits: Vec<AuditReport>,
+        /// The run whose work is judged; null when nobody ran.
+        pub work_execution_id: Option<ExecutionId>,
         /// A remark: `no checks configured`, `no changes`, ...
         pub note: Option<String>,
         /// Why it was decided as it was, in the decider's words.
         pub reason: Option<String>,
         /// Who decided.
         pub decided_by: Option<crate::actor::Actor>,
+        /// Where the branch had left the target then.
+        pub base_commit: Option<String>,
         /// The commit that was looked at.
         pub reviewed_commit: Option<String>,
         /// When it began.
@@ -120,6 +148,8 @@ impl ReviewConfig {
             ci_steps: over.ci_steps.clone().or_else(|| self.ci_steps.clone()),
             ci_timeout_seconds: over.ci_timeout_seconds.or(self.ci_timeout_seconds),
             allow_changes: over.allow_changes.or(self.allow_changes),
+            reuse_passes: over.reuse_passes.or(self.reuse_passes),
+            review_prompt: over.review_prompt.clone().or_else(|| self.review_prompt.clone()),
         }
     }
 
@@ -154,7 +184,7 @@ mod tests {
         let project = ReviewConfig {
             ci_steps: Some(vec!["npm test".into()]),
             ci_timeout_seconds: Some(60),
-            allow_changes: None,
+            ..ReviewConfig::default()
         };
         let task = ReviewConfig { ci_steps: Some(vec![]), ..ReviewConfig::default() };
         let both = project.overridden_by(Some(&task));

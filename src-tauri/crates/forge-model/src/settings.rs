@@ -6,6 +6,7 @@ use crate::{
     contract,
     hook::LifecycleHooks,
     names,
+    pull_request::HostConfig,
     review::ReviewConfig,
     workflow::{Finding, shape_findings},
 };
@@ -128,6 +129,8 @@ contract! {
         pub review_config: ReviewConfig,
         /// Merging.
         pub merge_config: MergeConfig,
+        /// Where pull requests go; what the git remote says when absent.
+        pub code_host: Option<HostConfig>,
         /// Files that git does not track and a new worktree gets from the user's checkout.
         pub copy_files: Vec<CopyFile>,
         /// Commands that make a new worktree ready.
@@ -166,6 +169,7 @@ impl Default for ProjectSettings {
             shell: vec!["bash".to_owned(), "-lc".to_owned()],
             review_config: ReviewConfig::default(),
             merge_config: MergeConfig::default(),
+            code_host: None,
             copy_files: Vec::new(),
             setup: Vec::new(),
             lifecycle_hooks: LifecycleHooks::default(),

@@ -94,6 +94,10 @@ names! {
         MergeConflict = "merge_conflict",
         /// The merge failed for a reason other than a conflict.
         MergeError = "merge_error",
+        /// The branch could not be pushed, or the code host refused the pull request.
+        PrFailed = "pr_failed",
+        /// The pull request was closed and its work is not in the target.
+        PrClosedWithoutMerge = "pr_closed_without_merge",
     }
 }
 
@@ -120,6 +124,12 @@ names! {
         WorkspaceLocked = "workspace_locked",
         /// An open prerequisite.
         DependencyOpen = "dependency_open",
+        /// Another task is being merged into the same target.
+        MergeQueue = "merge_queue",
+        /// Its pull request is open at the code host.
+        AwaitingMerge = "awaiting_merge",
+        /// The code host cannot be reached; it is asked again at `until`.
+        HostUnreachable = "host_unreachable",
     }
 }
 

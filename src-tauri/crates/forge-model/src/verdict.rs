@@ -119,47 +119,150 @@ pub fn spoken(entries: &[LogEntry]) -> String {
 /// Reads the verdict of an auditor's whole text.
 #[must_use]
 pub fn audit(text: &str) -> Audit {
-    let open = open_text(text);
-    let marker = last_marker(&open);
-    let json = last_object(&open);
-    let score = last_score(&open);
-    let marker_ends = marker.as_ref().map(|(end, ..)| *end);
-    match (marker, json) {
-        (marker, Some((end, answer))) if marker_ends.is_none_or(|marker_end| end > marker_end) => {
-            drop(marker);
-            Audit { score: answer.score.or(score), ..answer }
-        }
-        (Some((_, verdict, reason)), _) => {
-            Audit { verdict: Some(verdict), reason, score, findings: Vec::new() }
-        }
-        (None, _) => Audit { score, ..Audit::default() },
-    }
+    let mut reader = AuditReader::new(0);
+    reader.read(text);
+    reader.finish().0
 }
 
-/// The text with everything in code fences and block quotes blanked out, byte for byte in the same place.
-fn open_text(text: &str) -> String {
-    let mut open = String::with_capacity(text.len());
-    let mut fence: Option<(char, usize)> = None;
-    for line in text.split_inclusive('\n') {
-        let inside = fence.is_some();
+/// How much of the text that counts is looked at in one go, in bytes; an answer may span two such stretches.
+const STRETCH: usize = 2 * MAX_JSON_BYTES;
+
+/// Reads a verdict from what an auditor says, piece by piece and in bounded memory.
+#[derive(Debug, Default)]
+pub struct AuditReader {
+    speech: Speech,
+    /// How much of the end of the text is kept, in bytes, and that end.
+    keep: usize,
+    kept: String,
+    /// The line that has not ended yet.
+    line: String,
+    /// Whether its beginning was dropped, and if so whether it counts.
+    cut: Option<bool>,
+    fence: Option<(char, usize)>,
+    /// The text that may decide, from byte `offset` of the whole on; what does not count is blank.
+    open: String,
+    offset: usize,
+    marker: Option<(usize, AuditVerdict, Option<String>)>,
+    answer: Option<(usize, Audit)>,
+    score: Option<u8>,
+}
+
+impl AuditReader {
+    /// One that keeps the last `keep` bytes of the text for people to read.
+    #[must_use]
+    pub fn new(keep: usize) -> Self {
+        Self { keep, ..Self::default() }
+    }
+
+    /// Takes an entry of the run's log.
+    pub fn hear(&mut self, entry: &LogEntry) {
+        let mut speech = std::mem::take(&mut self.speech);
+        speech.hear(entry, |piece| self.read(piece));
+        self.speech = speech;
+    }
+
+    /// Takes the next piece of text.
+    pub fn read(&mut self, text: &str) {
+        if self.keep > 0 {
+            self.kept.push_str(text);
+            drop_front(&mut self.kept, self.keep, 2 * self.keep);
+        }
+        for piece in text.split_inclusive('\n') {
+            self.line.push_str(piece);
+            if piece.ends_with('\n') {
+                self.end_line();
+            } else if self.line.len() > 2 * STRETCH {
+                // No marker is that long, and an answer within it is at its end.
+                let counts = self.cut.unwrap_or_else(|| self.fence.is_none() && !is_quoted(&self.line));
+                self.cut = Some(counts);
+                self.offset += drop_front(&mut self.line, STRETCH, STRETCH);
+            }
+        }
+    }
+
+    /// What was decided, now that the text is over, and the end of the text.
+    #[must_use]
+    pub fn finish(mut self) -> (Audit, String) {
+        self.end_line();
+        self.look();
+        let marker_ends = self.marker.as_ref().map(|(end, ..)| *end);
+        let audit = match (self.marker, self.answer) {
+            (_, Some((end, answer))) if marker_ends.is_none_or(|marker_end| end > marker_end) => {
+                Audit { score: answer.score.or(self.score), ..answer }
+            }
+            (Some((_, verdict, reason)), _) => {
+                Audit { verdict: Some(verdict), reason, score: self.score, findings: Vec::new() }
+            }
+            (None, _) => Audit { score: self.score, ..Audit::default() },
+        };
+        drop_front(&mut self.kept, self.keep, self.keep);
+        (audit, self.kept)
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let counts = match self.cut.take() {
+            Some(counts) => counts,
+            None => self.line_counts(&line),
+        };
+        if counts {
+            self.open.push_str(&line);
+        } else {
+            self.open.extend(line.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+        }
+        if self.open.len() > 4 * STRETCH {
+            self.look();
+            self.offset += drop_front(&mut self.open, STRETCH, STRETCH);
+        }
+    }
+
+    /// Whether a line stands in no code fence and no block quote; follows the fences.
+    fn line_counts(&mut self, line: &str) -> bool {
         let mark = fence_mark(line);
-        match (fence, mark) {
-            (None, Some((mark, length, _))) => fence = Some((mark, length)),
+        let inside = self.fence.is_some();
+        match (self.fence, mark) {
+            (None, Some((mark, length, _))) => self.fence = Some((mark, length)),
             (Some((mark, length)), Some((other, count, bare)))
                 if other == mark && count >= length && bare =>
             {
-                fence = None;
+                self.fence = None;
             }
             _ => {}
         }
-        let quoted = indent(line) < 4 && line.trim_start_matches(' ').starts_with('>');
-        if inside || mark.is_some() || quoted {
-            open.extend(line.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
-        } else {
-            open.push_str(line);
-        }
+        !inside && mark.is_none() && !is_quoted(line)
     }
-    open
+
+    /// Looks for candidates in the text at hand; the last of all counts.
+    fn look(&mut self) {
+        let offset = self.offset;
+        let newer = |end: usize, known: Option<usize>| known.is_none_or(|known| end > known);
+        if let Some((end, verdict, reason)) = last_marker(&self.open)
+            && newer(offset + end, self.marker.as_ref().map(|known| known.0))
+        {
+            self.marker = Some((offset + end, verdict, reason));
+        }
+        if let Some((end, answer)) = last_object(&self.open)
+            && newer(offset + end, self.answer.as_ref().map(|known| known.0))
+        {
+            self.answer = Some((offset + end, answer));
+        }
+        self.score = last_score(&self.open).or(self.score);
+    }
+}
+
+/// Drops the beginning of a text that is longer than `limit`, but for its last `keep` bytes; how much.
+fn drop_front(text: &mut String, keep: usize, limit: usize) -> usize {
+    if text.len() <= limit {
+        return 0;
+    }
+    let from = text.len() - keep;
+    let cut = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(from);
+    text.drain(..cut);
+    cut
+}
+
+fn is_quoted(line: &str) -> bool {
+    indent(line) < 4 && line.trim_start_matches(' ').starts_with('>')
 }
 
 fn indent(line: &str) -> usize {
@@ -398,6 +501,35 @@ mod tests {
         assert_eq!(said, "===REVIEW: PASS===\nnext\nother turn\nline one\nline two\na\nb");
     }
 
+    #[test]
+    fn a_long_text_is_read_in_bounded_memory() {
+        let mut reader = AuditReader::new(100);
+        reader.read("{\"verdict\": \"fail\", \"summary\": \"early\"}\n```\n");
+        for _ in 0..40 {
+            reader.read(&"===REVIEW: PASS===\n".repeat(10_000));
+            reader.read(&"no line break in here ".repeat(50_000));
+            reader.read("\n");
+            assert!(reader.open.len() + reader.line.len() + reader.kept.len() < 10 * STRETCH);
+        }
+        reader.read("```\nthe end");
+        let (audit, text) = reader.finish();
+        assert_eq!(audit.reason.as_deref(), Some("early"), "what stands in the fence decides nothing");
+        assert!(text.len() <= 100 && text.ends_with("the end"));
+    }
+
+    #[test]
+    fn an_answer_at_the_end_of_a_very_long_line_counts() {
+        let mut reader = AuditReader::new(0);
+        reader.read(&"x".repeat(6 * STRETCH));
+        reader.read("{\"verdict\": \"pass\"}");
+        assert_eq!(reader.finish().0.verdict, Some(AuditVerdict::Pass));
+        let mut quoted = AuditReader::new(0);
+        quoted.read("> ");
+        quoted.read(&"x".repeat(6 * STRETCH));
+        quoted.read("{\"verdict\": \"pass\"}");
+        assert_eq!(quoted.finish().0.verdict, None);
+    }
+
     proptest! {
         #[test]
         fn streaming_splits_do_not_matter(before in "(?s).{0,40}", cuts in prop::collection::vec(0usize..200, 0..12)) {
@@ -418,7 +550,6 @@ mod tests {
         #[test]
         fn any_text_is_read_without_a_panic(text in "(?s)[{}\"`~>=\\n A-Z:\u{e4}\u{1f980}]{0,200}") {
             let _ = audit(&text);
-            prop_assert_eq!(open_text(&text).len(), text.len());
         }
     }
 }

@@ -315,6 +315,12 @@ impl State {
         self.role.is_some() && self.has_action(Action::DispatchRoleAgent)
     }
 
+    /// Whether an agent that holds its role judges the work here.
+    #[must_use]
+    pub fn audits(&self) -> bool {
+        self.kind == StateKind::Gate && self.role.is_some() && self.dispatches() && !self.plans()
+    }
+
     /// Whether its agent writes a plan that is decided on here: a gate that starts an agent and asks for
     /// the plan.
     #[must_use]

@@ -1,6 +1,7 @@
 //! The tables, a file each: the row, what reads it, what writes it.
 
 pub mod agents;
+pub mod comments;
 pub mod dependencies;
 pub mod events;
 pub mod executions;
@@ -10,6 +11,7 @@ pub mod merges;
 pub mod notifications;
 pub mod processes;
 pub mod projects;
+pub mod pull_requests;
 pub mod reviews;
 pub mod roles;
 pub mod slots;

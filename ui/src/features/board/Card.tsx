@@ -3,6 +3,8 @@ import {
   CircleDashed,
   CircleX,
   Clock,
+  CloudOff,
+  GitPullRequest,
   Hand,
   Hourglass,
   Lock,
@@ -48,6 +50,9 @@ const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   rate_limited: <Hourglass />,
   workspace_locked: <Lock />,
   dependency_open: <CircleDashed />,
+  merge_queue: <Clock />,
+  awaiting_merge: <GitPullRequest />,
+  host_unreachable: <CloudOff />,
 };
 
 function Activity({ task, activity }: { task: Task; activity: string }) {

@@ -18,6 +18,8 @@ use super::{
 
 /// The most text of one page; a page of long entries has fewer of them, but at least one.
 const MAX_PAGE_BYTES: u64 = 4 * 1024 * 1024;
+/// How many entries are heard at a time.
+const PAGE: usize = 500;
 
 /// Reads logs. Blocks on the disk for as long as a page takes to read.
 #[derive(Debug)]
@@ -43,6 +45,28 @@ impl LogReader {
         let paths = Paths::new(dir, log_id)?;
         let log = Open::new(&paths, log_id)?;
         log.page(after, before, limit as u64)
+    }
+
+    /// Hears a whole log from its beginning, entry by entry, texts that were kept apart included. Only a page of
+    /// it is in memory at a time.
+    ///
+    /// # Errors
+    /// When there is no such log, or it cannot be read.
+    pub fn each(dir: &Path, log_id: &str, mut hear: impl FnMut(&LogEntry)) -> Result<(), LogError> {
+        let mut after = 0;
+        loop {
+            let page = Self::page(dir, log_id, Some(after), None, PAGE)?;
+            for mut entry in page.entries {
+                if entry.body.get("text_bytes").is_some() {
+                    entry.body = json!({ "text": Self::blob(dir, log_id, entry.seq)? });
+                }
+                hear(&entry);
+            }
+            if page.last_seq <= after || page.last_seq >= page.total {
+                return Ok(());
+            }
+            after = page.last_seq;
+        }
     }
 
     /// The text that was kept apart from entry `seq`.

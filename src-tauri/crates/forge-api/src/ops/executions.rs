@@ -67,8 +67,11 @@ input! {
     pub struct FollowUp {
         /// The run that it is about.
         pub execution_id: ExecutionId,
-        /// What.
+        /// What; may be empty when comments are sent.
         pub message: String,
+        /// Whether the task's draft comments go along.
+        #[serde(default)]
+        pub with_comments: Option<bool>,
         /// What becomes of it when somebody changes the worktree now.
         #[serde(default)]
         pub if_locked: Option<OnLock>,
@@ -113,7 +116,10 @@ pub(crate) async fn stop(api: Api, _: Via, path: ExecutionPath) -> Result<Task, 
 
 pub(crate) async fn follow_up(api: Api, via: Via, follow_up: FollowUp) -> Result<Task, ApiError> {
     let if_locked = follow_up.if_locked.unwrap_or_default().into();
-    let task =
-        api.engine().follow_up(person(via), &follow_up.execution_id, &follow_up.message, if_locked).await?;
+    let comments = follow_up.with_comments.unwrap_or(false);
+    let task = api
+        .engine()
+        .follow_up(person(via), &follow_up.execution_id, &follow_up.message, comments, if_locked)
+        .await?;
     Ok(api.engine().task(&task).await?)
 }

@@ -1,6 +1,6 @@
 //! Projects.
 
-use forge_engine::NewProject;
+use forge_engine::{NewProject, ProjectChange};
 use forge_model::actor::Via;
 use forge_model::ids::ProjectId;
 use forge_model::project::{Project, WorkMode};
@@ -50,6 +50,9 @@ input! {
         /// Where work is merged.
         #[serde(default)]
         pub default_branch: Option<String>,
+        /// How finished work reaches that branch; of tasks that are being merged already, from the next time on.
+        #[serde(default)]
+        pub work_mode: Option<WorkMode>,
     }
 
     /// A project to remove.
@@ -120,7 +123,9 @@ pub(crate) async fn get(api: Api, _: Via, path: ProjectPath) -> Result<Project, 
 }
 
 pub(crate) async fn update(api: Api, _: Via, change: UpdateProject) -> Result<Project, ApiError> {
-    Ok(api.engine().update_project(&change.project_id, change.name, change.default_branch, None).await?)
+    let UpdateProject { project_id, name, default_branch, work_mode } = change;
+    let change = ProjectChange { name, default_branch, work_mode, paused: None };
+    Ok(api.engine().update_project(&project_id, change).await?)
 }
 
 pub(crate) async fn delete(api: Api, _: Via, project: DeleteProject) -> Result<Done, ApiError> {
@@ -129,11 +134,13 @@ pub(crate) async fn delete(api: Api, _: Via, project: DeleteProject) -> Result<D
 }
 
 pub(crate) async fn pause(api: Api, _: Via, path: ProjectPath) -> Result<Project, ApiError> {
-    Ok(api.engine().update_project(&path.project_id, None, None, Some(true)).await?)
+    let change = ProjectChange { paused: Some(true), ..ProjectChange::default() };
+    Ok(api.engine().update_project(&path.project_id, change).await?)
 }
 
 pub(crate) async fn resume(api: Api, _: Via, path: ProjectPath) -> Result<Project, ApiError> {
-    Ok(api.engine().update_project(&path.project_id, None, None, Some(false)).await?)
+    let change = ProjectChange { paused: Some(false), ..ProjectChange::default() };
+    Ok(api.engine().update_project(&path.project_id, change).await?)
 }
 
 pub(crate) async fn settings(api: Api, _: Via, path: ProjectPath) -> Result<SettingsView, ApiError> {

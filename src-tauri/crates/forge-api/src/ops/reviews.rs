@@ -2,6 +2,7 @@
 
 use forge_engine::Decision;
 use forge_model::actor::Via;
+use forge_model::comment::NewComment;
 use forge_model::ids::TaskId;
 use forge_model::review::Review;
 
@@ -13,9 +14,12 @@ input! {
     pub struct DecideReview {
         /// The task.
         pub task_id: TaskId,
-        /// Why; a rejection needs it, it goes to the agent.
+        /// Why; a rejection needs it or a comment, both go to the agent.
         #[serde(default)]
         pub reason: Option<String>,
+        /// With a rejection: comments on lines of the diff, besides the drafts that were made.
+        #[serde(default)]
+        pub comments: Vec<NewComment>,
         /// Whether the answer waits for what follows.
         #[serde(default)]
         pub wait: Option<Wait>,
@@ -27,9 +31,12 @@ input! {
         pub task_id: TaskId,
         /// The gate's state.
         pub state: String,
-        /// Why; a rejection needs it, it goes to the agent.
+        /// Why; a rejection needs it or a comment, both go to the agent.
         #[serde(default)]
         pub reason: Option<String>,
+        /// With a rejection: comments on lines of the diff, besides the drafts that were made.
+        #[serde(default)]
+        pub comments: Vec<NewComment>,
         /// Whether the answer waits for what follows.
         #[serde(default)]
         pub wait: Option<Wait>,
@@ -48,12 +55,13 @@ async fn decide(
     decision: Decision,
 ) -> Result<TaskAndReview, ApiError> {
     let state = gate.then_some(at.state.as_str());
-    api.engine().decide(person(via), &at.task_id, state, decision, at.reason).await?;
+    api.engine().decide(person(via), &at.task_id, state, decision, at.reason, at.comments).await?;
     settled(api, &at.task_id, at.wait).await
 }
 
 fn anywhere(review: DecideReview) -> DecideGate {
-    DecideGate { task_id: review.task_id, state: String::new(), reason: review.reason, wait: review.wait }
+    let DecideReview { task_id, reason, comments, wait } = review;
+    DecideGate { task_id, state: String::new(), reason, comments, wait }
 }
 
 pub(crate) async fn approve(api: Api, via: Via, review: DecideReview) -> Result<TaskAndReview, ApiError> {
@@ -70,4 +78,9 @@ pub(crate) async fn approve_gate(api: Api, via: Via, gate: DecideGate) -> Result
 
 pub(crate) async fn reject_gate(api: Api, via: Via, gate: DecideGate) -> Result<TaskAndReview, ApiError> {
     decide(&api, via, gate, true, Decision::Reject).await
+}
+
+pub(crate) async fn cancel(api: Api, via: Via, path: TaskPath) -> Result<TaskAndReview, ApiError> {
+    api.engine().cancel_review(person(via), &path.task_id).await?;
+    settled(&api, &path.task_id, None).await
 }

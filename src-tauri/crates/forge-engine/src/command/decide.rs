@@ -1,20 +1,24 @@
 //! A person's decision at a gate.
 
 use forge_model::actor::Actor;
+use forge_model::comment::NewComment;
+use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus, Verdict};
+use forge_model::task::AnnotationType;
 use forge_model::workflow::Audience;
 use forge_store::Tx;
-use forge_store::table::{reviews, tasks::TaskRow, transitions};
+use forge_store::table::{executions, reviews, slots, tasks, tasks::TaskRow, transitions};
+use serde_json::Value;
 use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    steps::{End, decide::Rejection},
-    transition::Move,
+    steps::{End, audit::audits, decide::Rejection},
+    transition::{Move, Trouble},
 };
 
 /// What a person decides.
@@ -38,10 +42,16 @@ impl Engine {
         gate: Option<&str>,
         decision: Decision,
         reason: Option<String>,
+        comments: Vec<NewComment>,
     ) -> Result<()> {
         let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
-        if decision == Decision::Reject && reason.is_none() {
-            return Err(EngineError::invalid("reason", "say what should change; it goes to the agent"));
+        let notes = match decision {
+            Decision::Approve => Vec::new(),
+            Decision::Reject => self.notes(id, comments).await?,
+        };
+        if decision == Decision::Reject && reason.is_none() && notes.is_empty() {
+            let message = "say what should change, here or on lines of the diff; it goes to the agent";
+            return Err(EngineError::invalid("reason", message));
         }
         let _hold = self.hold(id).await;
         let mut aside = None;
@@ -66,12 +76,51 @@ impl Engine {
                 self.approve(&mut tx, &context, &mut task, review, actor, reason).await?;
             }
             (Decision::Reject, _) => {
-                self.reject_by_hand(&mut tx, &context, &mut task, review, actor, reason.unwrap_or_default())
-                    .await?;
+                let comments = self.send_drafts(&mut tx, &task, notes).await?;
+                let reason = reason.unwrap_or_else(|| match comments.len() {
+                    1 => "one comment on the diff".to_owned(),
+                    count => format!("{count} comments on the diff"),
+                });
+                let correction = Correction::Rejected { reason: reason.clone(), comments };
+                self.reject_by_hand(&mut tx, &context, &mut task, review, actor, reason, correction).await?;
             }
         }
         tx.commit().await?;
         self.point("decision.committed");
+        self.wake_waiting();
+        Ok(())
+    }
+
+    /// Stops the checks or the auditor of the review that runs. The review ends undecided; the task stays
+    /// where it is and says so.
+    ///
+    /// # Errors
+    /// `NotFound`, `NothingRunning`.
+    pub async fn cancel_review(&self, actor: Actor, id: &TaskId) -> Result<()> {
+        let _hold = self.hold(id).await;
+        self.stop_run(id).await;
+        let mut tx = self.store().write().await?;
+        let (mut task, _) = self.load(&mut tx, id, None).await?;
+        let running = reviews::last(&mut tx, id).await?;
+        let running =
+            running.filter(|review| review.status == ReviewStatus::Running && review.state == task.status);
+        let Some(mut review) = running else {
+            return Err(EngineError::conflict(ConflictCode::NothingRunning, "no review runs for this task"));
+        };
+        let now = self.now();
+        review.status = ReviewStatus::Cancelled;
+        review.decided_by = Some(actor);
+        review.finished_at = Some(now);
+        reviews::update(&mut tx, &review).await?;
+        self.skip_open(&mut tx, &task, "the review was stopped").await?;
+        slots::release(&mut tx, id).await?;
+        let trouble = Trouble::new(AnnotationType::Manual, "You stopped the review.");
+        task.error_annotation = Some(trouble.annotation(&task.status, now));
+        task.entry_barrier = None;
+        task.waiting = None;
+        tasks::update(&mut tx, &mut task, now).await?;
+        self.emit(&mut tx, EventType::TaskUpdated, &task, review.id.as_str(), &Value::Null).await?;
+        tx.commit().await?;
         self.wake_waiting();
         Ok(())
     }
@@ -82,6 +131,13 @@ impl Engine {
         task: &TaskRow,
         gate: Option<&str>,
     ) -> Result<Review> {
+        let running = executions::open(tx, Some(std::slice::from_ref(&task.id))).await?;
+        if running.iter().any(|row| audits(row.execution.role)) {
+            return Err(EngineError::conflict(
+                ConflictCode::ReviewerRunning,
+                "the auditor is at work: wait for its verdict, or stop it first",
+            ));
+        }
         let last = reviews::last(tx, &task.id).await?;
         let here =
             last.filter(|review| review.status == ReviewStatus::AwaitingHuman && review.state == task.status);
@@ -115,6 +171,10 @@ impl Engine {
         Ok(())
     }
 
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the facts of one decision; a struct would only rename them"
+    )]
     async fn reject_by_hand(
         &self,
         tx: &mut Tx,
@@ -123,6 +183,7 @@ impl Engine {
         mut review: Review,
         actor: Actor,
         reason: String,
+        correction: Correction,
     ) -> Result<()> {
         let gate = context.workflow.state(&review.state).and_then(|state| state.gate_config.clone());
         let target = gate
@@ -135,7 +196,6 @@ impl Engine {
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
         self.fail_review(tx, task, &mut review, actor.clone(), &reason).await?;
-        let correction = Correction::Rejected { reason: reason.clone() };
         let rejection = Rejection { to, actor, reason, correction, evidence: None };
         match self.reject(tx, context, task, &last, rejection).await? {
             End::Go(mv) => self.apply(tx, context, task, *mv).await.map(drop),

@@ -38,6 +38,19 @@ pub struct NewProject {
 /// Names longer than this make no good card, menu or folder.
 const MAX_NAME: usize = 100;
 
+/// What is to change of a project.
+#[derive(Debug, Clone, Default)]
+pub struct ProjectChange {
+    /// Its name.
+    pub name: Option<String>,
+    /// Where work is merged.
+    pub default_branch: Option<String>,
+    /// How it is merged.
+    pub work_mode: Option<WorkMode>,
+    /// Whether nothing new starts in it.
+    pub paused: Option<bool>,
+}
+
 impl Engine {
     /// Adds a repository as a project.
     ///
@@ -144,17 +157,12 @@ impl Engine {
         named.map(|row| row.project).ok_or_else(|| EngineError::not_found("project", id_or_name))
     }
 
-    /// Renames, pauses or resumes a project.
+    /// Changes what a project is called, where and how it is merged, or whether it is paused.
     ///
     /// # Errors
     /// `NotFound`, `Invalid`, `NameTaken`.
-    pub async fn update_project(
-        &self,
-        id: &ProjectId,
-        name: Option<String>,
-        branch: Option<String>,
-        paused: Option<bool>,
-    ) -> Result<Project> {
+    pub async fn update_project(&self, id: &ProjectId, change: ProjectChange) -> Result<Project> {
+        let ProjectChange { name, default_branch, work_mode, paused } = change;
         let mut tx = self.store().write().await?;
         let mut row =
             projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
@@ -162,7 +170,7 @@ impl Engine {
             row.project.name = checked_name(&name)?;
             self.require_free_name(&mut tx, &row.project.name, Some(id)).await?;
         }
-        if let Some(branch) = branch {
+        if let Some(branch) = default_branch {
             let repo = Repo::open(self.git(), Path::new(&row.project.repo_path)).await?;
             if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
                 return Err(EngineError::invalid(
@@ -172,6 +180,7 @@ impl Engine {
             }
             row.project.default_branch = branch;
         }
+        row.project.work_mode = work_mode.unwrap_or(row.project.work_mode);
         row.project.paused = paused.unwrap_or(row.project.paused);
         projects::update(&mut tx, &mut row, self.now()).await?;
         self.project_changed(&mut tx, &row.project, "updated").await?;

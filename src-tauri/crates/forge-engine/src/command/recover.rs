@@ -5,11 +5,13 @@ use forge_model::event::EventType;
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::offer::Verb;
 use forge_model::prompt::Correction;
+use forge_model::review::ReviewStatus;
 use forge_model::task::{AnnotationType, ErrorAnnotation, HolderKind};
 use forge_model::workflow::StateKind;
 use forge_store::Tx;
 use forge_store::table::{
     dependencies, executions, limits, reviews, roles, tasks, tasks::TaskRow, transitions,
+    transitions::TransitionRow,
 };
 use serde_json::Value;
 
@@ -20,6 +22,7 @@ use crate::{
     error::Result,
     guards::open_prerequisites,
     hooks::SkippedOnce,
+    steps::audit::audits,
     transition::{Carry, Move, Trouble},
     view::offers_of,
 };
@@ -50,6 +53,10 @@ impl Engine {
             Verb::ResetWorkspace => return self.reset_workspace(actor, id).await.map(drop),
             _ => {}
         }
+        let notes = match request.verb {
+            Verb::SendBack | Verb::ResumeSession => self.notes(id, Vec::new()).await?,
+            _ => Vec::new(),
+        };
         let _hold = self.hold(id).await;
         // Whoever held the task before may have taken the same offer.
         self.require_offered(id, &ActionRequest { version: None, ..request.clone() }).await?;
@@ -78,9 +85,11 @@ impl Engine {
             }
             Verb::Retry => self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?,
             Verb::ResumeSession | Verb::SendBack => {
+                let comments = self.send_drafts(&mut tx, &task, notes).await?;
+                let words = text.clone().unwrap_or_default();
                 let correction = match request.verb {
-                    Verb::SendBack => Correction::Rejected { reason: text.clone().unwrap_or_default() },
-                    _ => Correction::Message { text: text.clone().unwrap_or_default() },
+                    Verb::SendBack => Correction::Rejected { reason: words, comments },
+                    _ => Correction::Message { text: words, comments },
                 };
                 self.back_to_work(&mut tx, &context, &mut task, actor, request.verb, correction, text)
                     .await?;
@@ -214,6 +223,9 @@ impl Engine {
             let last = transitions::last(tx, &task.id)
                 .await?
                 .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
+            if kind == Some(AnnotationType::ReviewerUnusable) {
+                return self.audit_again(tx, task, &last, carry).await;
+            }
             return self.insert_entry(tx, context, task, &last, carry).await;
         }
         let mut mv = Move::by_user(&to, "retry", actor);
@@ -221,6 +233,25 @@ impl Engine {
         mv.keeps_pass = true;
         mv.carry = carry;
         self.apply(tx, context, task, mv).await.map(drop)
+    }
+
+    /// Only the auditor failed: it alone is asked again.
+    async fn audit_again(
+        &self,
+        tx: &mut Tx,
+        task: &mut TaskRow,
+        last: &TransitionRow,
+        carry: Carry,
+    ) -> Result<()> {
+        if let Some(mut review) = reviews::last(tx, &task.id).await? {
+            review.status = ReviewStatus::Running;
+            review.note = None;
+            reviews::update(tx, &review).await?;
+        }
+        task.error_annotation = None;
+        tasks::update(tx, task, self.now()).await?;
+        self.ask_auditor(tx, task, last, carry).await?;
+        self.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
     }
 
     #[expect(clippy::too_many_arguments, reason = "the facts of one move; a struct would only rename them")]
@@ -264,7 +295,7 @@ impl Engine {
             let mut conn = self.store().read().await?;
             executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?
         };
-        let task_id = row.execution.task_id;
+        let task_id = row.execution.task_id.clone();
         if row.execution.status.is_over() {
             return Err(EngineError::conflict(ConflictCode::NothingRunning, "the execution is over"));
         }
@@ -275,7 +306,8 @@ impl Engine {
         if let Some(last) = transitions::last(&mut tx, &task_id).await? {
             self.queue_work_stop(&mut tx, &context, &task, &last).await?;
         }
-        if task.error_annotation.is_none() {
+        // What follows a stopped auditor is queued with its end: the review waits for the person.
+        if task.error_annotation.is_none() && !audits(row.execution.role) {
             let mut trouble = Trouble::new(AnnotationType::ExecutorFailed, "You stopped the agent.");
             trouble.execution = Some(id.clone());
             task.error_annotation = Some(trouble.annotation(&task.status, self.now()));
@@ -287,7 +319,8 @@ impl Engine {
     }
 
     /// Says something to a task's agent: another run with the message, in the same worktree. While the agent
-    /// runs it waits for the end of that run, or is refused, as asked.
+    /// runs it waits for the end of that run, or is refused, as asked. `with_comments` sends the task's draft
+    /// comments along.
     ///
     /// # Errors
     /// `NotFound`, `Invalid`, `WorkspaceLocked` when it does not want to wait, `NothingToContinue` without an agent or in a
@@ -297,10 +330,11 @@ impl Engine {
         actor: Actor,
         id: &ExecutionId,
         message: &str,
+        with_comments: bool,
         if_locked: IfLocked,
     ) -> Result<TaskId> {
         let message = message.trim().to_owned();
-        if message.is_empty() {
+        if message.is_empty() && !with_comments {
             return Err(EngineError::invalid("message", "must not be empty"));
         }
         let task_id = {
@@ -312,6 +346,13 @@ impl Engine {
                 .task_id
         };
         self.refuse_locked(&task_id, if_locked).await?;
+        let notes = if with_comments { self.notes(&task_id, Vec::new()).await? } else { Vec::new() };
+        if message.is_empty() && notes.is_empty() {
+            return Err(EngineError::invalid(
+                "message",
+                "must not be empty: there is no comment to send either",
+            ));
+        }
         let _hold = self.hold(&task_id).await;
         let running = self.is_running(&task_id);
         let mut tx = self.store().write().await?;
@@ -328,12 +369,13 @@ impl Engine {
                 "no agent works on this task now",
             ));
         }
+        let comments = self.send_drafts(&mut tx, &task, notes).await?;
+        let correction = Correction::Message { text: message.clone(), comments };
         if running {
-            self.queue_follow_up(&mut tx, &task, message).await?;
+            self.queue_follow_up(&mut tx, &task, correction).await?;
             tx.commit().await?;
             return Ok(task_id);
         }
-        let correction = Correction::Message { text: message.clone() };
         self.back_to_work(
             &mut tx,
             &context,

@@ -183,12 +183,12 @@ impl Engine {
             )));
         }
         let Some(RoleHolder { kind: HolderKind::Agent, id }) = holder else { return Ok(None) };
-        let works = context.work_role() == Some(role);
-        let plans = context.workflow.states.iter().any(|s| s.role.as_deref() == Some(role) && s.plans());
-        if !works && !plans {
+        let started =
+            context.workflow.states.iter().any(|s| s.role.as_deref() == Some(role) && s.dispatches());
+        if !started {
             return Ok(Some(finding(
                 &path,
-                "only a person can hold a role other than those that plan or do the work; give it to \"user\"",
+                "the workflow starts no agent in this role: give it to \"user\", or let a state of the role run dispatch_role_agent",
             )));
         }
         let known = match id {

@@ -72,7 +72,9 @@ impl Engine {
         let commit = repo.head(Path::new(&workspace.path)).await?;
         let strayed = self.paths_outside_the_pass(s, repo, workspace, &commit).await?;
         let no_checks = s.context.review_config(&s.task).ci_steps.is_none_or(|steps| steps.is_empty());
+        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
         review.status = ReviewStatus::Running;
+        review.base_commit = repo.merge_base(&target, &commit).await?;
         review.reviewed_commit = Some(commit);
         if !strayed.is_empty() {
             review.note = Some(format!("the fix changes more than was reviewed: {}", strayed.join(", ")));

@@ -3,6 +3,7 @@
 use forge_model::actor::{Actor, Cause};
 use forge_model::budget::BudgetKind;
 use forge_model::event::EventType;
+use forge_model::merge::MergeStatus;
 use forge_model::notification::NotificationKind;
 use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus, Verdict};
@@ -10,7 +11,6 @@ use forge_model::task::{AnnotationType, Evidence, HolderKind};
 use forge_model::transition::StepOutcome;
 use forge_model::workflow::{Action, AlwaysWord, State, UserApproval};
 use forge_store::Tx;
-use forge_store::table::merges::MergeStatus;
 use forge_store::table::transitions::TransitionRow;
 use forge_store::table::{executions, merges, reviews, roles, steps, tasks, tasks::TaskRow};
 use serde_json::json;
@@ -44,14 +44,16 @@ impl Engine {
         let Some(state) = s.context.workflow.state(&s.task.status).cloned() else {
             return Ok(End::skipped("no such state"));
         };
-        let agent_decides = self.agent_holds(tx, s, &state).await?;
-        if agent_decides && was_skipped(tx, s, Action::DispatchRoleAgent).await? {
-            // Nobody else will say anything about it.
-            self.await_person(tx, s, &state, &mut review).await?;
-            return Ok(End::skipped("dispatch_role_agent was skipped: a person decides"));
-        }
-        if state.plans() && agent_decides {
-            return Ok(End::skipped("decided once the plan is written"));
+        // In a conflict-fix cycle the earlier pass stands, whoever gave it.
+        let agent_decides = s.task.review_passed_at.is_none() && self.agent_holds(tx, s, &state).await?;
+        if agent_decides {
+            if !was_done(tx, s, Action::DispatchRoleAgent).await? {
+                // Nobody else will say anything about it.
+                self.await_person(tx, s, &state, &mut review).await?;
+                return Ok(End::skipped("no agent was started: a person decides"));
+            }
+            let what = if state.plans() { "the plan is written" } else { "the auditor has spoken" };
+            return Ok(End::skipped(format!("decided once {what}")));
         }
         let accepted = self.decide_running(tx, s, &state, &mut review).await?;
         match (accepted, state.triggers.get("accept")) {
@@ -90,7 +92,7 @@ impl Engine {
     }
 
     /// Lets a review wait for a person, and tells them.
-    async fn await_person(
+    pub(super) async fn await_person(
         &self,
         tx: &mut Tx,
         s: &Stepping,
@@ -205,9 +207,9 @@ impl Engine {
         tasks::update(tx, task, self.now()).await?;
         let mut mv = match &rejection.actor {
             Actor::User { .. } => Move::by_user(&rejection.to, "reject", rejection.actor.clone()),
-            Actor::Agent { .. } | Actor::System { .. } => {
-                Move::cascade(&rejection.to, "reject", Cause::Review, from)
-            }
+            // An agent's run starts a chain of its own.
+            Actor::Agent { .. } => Move::by_engine(&rejection.to, "reject", rejection.actor.clone()),
+            Actor::System { .. } => Move::cascade(&rejection.to, "reject", Cause::Review, from),
         };
         mv.reason = Some(rejection.reason);
         mv.rejection = counted;
@@ -320,6 +322,13 @@ pub(super) async fn was_skipped(tx: &mut Tx, s: &Stepping, action: Action) -> Re
     // The entry may have been made more than once; the latest before this step is meant.
     let before = all.iter().rfind(|step| step.id < s.step.id && step.action == Some(action));
     Ok(before.is_some_and(|step| step.outcome == Some(StepOutcome::Skipped)))
+}
+
+/// Whether an action of the same move did what it is for, the latest time before this step.
+async fn was_done(tx: &mut Tx, s: &Stepping, action: Action) -> Result<bool> {
+    let all = steps::of_transition(tx, s.transition.seq).await?;
+    let before = all.iter().rfind(|step| step.id < s.step.id && step.action == Some(action));
+    Ok(before.is_some_and(|step| step.outcome == Some(StepOutcome::Ok)))
 }
 
 /// Whether passing or failing a gate is a judgement of the work.

@@ -9,12 +9,13 @@ use forge_model::ids::ExecutionId;
 use forge_model::prompt::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::workflow::StateKind;
+use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
 use forge_store::table::executions::ExecutionRow;
-use forge_store::table::{agents, executions, roles, slots, transitions};
+use forge_store::table::{agents, executions, roles, slots, transitions, workspaces};
 use serde_json::json;
 
-use super::{Effect, End, Stepping, turns::frame};
+use super::{Effect, End, Stepping, audit::audits, turns::frame};
 use crate::{
     Engine, EngineError, boundary,
     error::Result,
@@ -31,6 +32,9 @@ impl Engine {
         let Some(agent) = self.agent_for(tx, &s.context, &s.task).await? else {
             return Ok(End::skipped("no agent holds the role"));
         };
+        if earlier_pass_stands(s) {
+            return Ok(End::skipped("the earlier pass stands"));
+        }
         let end = self.take_place(tx, s, &agent).await?;
         if matches!(end, End::Ok(_)) {
             // Whoever stood behind this one may find another place free.
@@ -52,14 +56,24 @@ impl Engine {
         };
         let role = match state.kind {
             StateKind::Active => ExecutionRole::Coder,
-            _ if state.plans() => ExecutionRole::Planner,
+            StateKind::Gate if state.plans() => ExecutionRole::Planner,
+            StateKind::Gate if earlier_pass_stands(s) => {
+                return Ok(End::skipped("the earlier pass stands"));
+            }
+            StateKind::Gate => ExecutionRole::Reviewer,
             kind => {
                 return Ok(End::skipped(format!(
-                    "agents are started to work or to plan; {} is a {kind}",
+                    "agents are started to work, to plan or to judge; {} is a {kind}",
                     state.name
                 )));
             }
         };
+        let workspace = workspaces::last(tx, &s.task.id).await?;
+        if workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active) {
+            slots::release(tx, &s.task.id).await?;
+            effects.push(Effect::WakeWaiting);
+            return Ok(End::skipped("no workspace"));
+        }
         if let Some(open) = executions::open(tx, Some(std::slice::from_ref(&s.task.id))).await?.first() {
             return Ok(End::Ok(Some(format!("execution {} runs already", open.execution.id))));
         }
@@ -91,13 +105,15 @@ impl Engine {
         } else {
             Vec::new()
         };
-        let previous = executions::last(tx, &s.task.id).await?;
+        let previous = executions::last_of(tx, &s.task.id, role).await?;
         // What a person cleared by starting over is not brought up again.
         let of_this_start = previous.as_ref().filter(|row| row.after_transition > s.task.budget_boundary);
         // A part's turn is told what happened in that turn, no more.
         let of_this_turn = of_this_start.filter(|row| {
             turn.as_ref().is_none_or(|part| row.execution.subtask_id.as_ref() == Some(&part.id))
         });
+        // An auditor is told about earlier attempts by their reviews.
+        let of_this_turn = of_this_turn.filter(|_| !audits(role));
         let mut corrections = of_this_turn.map(|row| row.corrections.clone()).unwrap_or_default();
         corrections.retain(|correction| !correction.is_of_one_turn());
         corrections.extend(carry.corrections);
@@ -126,7 +142,13 @@ impl Engine {
                     .as_ref()
                     .filter(|_| carry.subtask_turn)
                     .and_then(|row| row.execution.session_id.clone()),
-                parent_execution_id: previous.map(|row| row.execution.id),
+                parent_execution_id: if audits(role) {
+                    executions::last_of(tx, &s.task.id, ExecutionRole::Coder)
+                        .await?
+                        .map(|row| row.execution.id)
+                } else {
+                    previous.map(|row| row.execution.id)
+                },
                 cause: carry.cause.unwrap_or_else(|| "started".to_owned()),
                 activity: String::new(),
                 before_commit: None,
@@ -307,6 +329,12 @@ impl Engine {
             log_id: Some(execution.log_id.clone()),
         })
     }
+}
+
+/// Whether a gate's work was passed before and only its merge was mended since: no auditor is asked again then.
+fn earlier_pass_stands(s: &Stepping) -> bool {
+    s.task.review_passed_at.is_some()
+        && s.context.workflow.state(&s.task.status).is_some_and(forge_model::workflow::State::audits)
 }
 
 /// Agent errors after which another run may help.

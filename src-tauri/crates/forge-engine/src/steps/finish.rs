@@ -14,7 +14,7 @@ use forge_model::workspace::Workspace;
 use forge_store::table::{executions, reviews, steps, tasks, workspaces};
 use serde_json::json;
 
-use super::{Effect, End, Stepping};
+use super::{Effect, End, Stepping, audit::audits};
 use crate::{
     Engine, EngineError, boundary,
     context::backup_prefix,
@@ -93,6 +93,9 @@ impl Engine {
         let Some((execution, _)) = self.finished_execution(s).await? else {
             return Ok(End::skipped("no execution"));
         };
+        if audits(execution.role) {
+            return self.settle_audit(s, &execution).await;
+        }
         if s.context.workflow.state(&s.task.status).is_some_and(State::plans) {
             return self.advance_plan(s, &execution).await;
         }

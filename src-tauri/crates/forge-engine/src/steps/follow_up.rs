@@ -6,23 +6,16 @@ use forge_model::task::WaitReason;
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_store::Tx;
 use forge_store::table::{executions, steps, steps::StepRow, tasks::TaskRow, transitions};
-use serde::{Deserialize, Serialize};
 
 use super::{Effect, End, Stepping, dispatch::corrupt_step};
 use crate::{Engine, error::Result, transition::Carry};
 
-/// What such a step keeps.
-#[derive(Debug, Serialize, Deserialize)]
-struct Said {
-    message: String,
-}
-
 impl Engine {
     /// Queues a message behind the run that goes on.
-    pub(crate) async fn queue_follow_up(&self, tx: &mut Tx, task: &TaskRow, message: String) -> Result<()> {
+    pub(crate) async fn queue_follow_up(&self, tx: &mut Tx, task: &TaskRow, said: Correction) -> Result<()> {
         let mut step = StepRow::pending(&task.id, &task.status, StepKind::FollowUp, "work_end");
         step.transition_seq = transitions::last(tx, &task.id).await?.map(|last| last.seq);
-        step.params = Some(serde_json::to_value(Said { message }).map_err(corrupt_step)?);
+        step.params = Some(serde_json::to_value(said).map_err(corrupt_step)?);
         Ok(steps::insert(tx, &mut step).await?)
     }
 
@@ -43,9 +36,8 @@ impl Engine {
         for mut step in steps::open(tx, &s.task.id).await? {
             match step.kind {
                 StepKind::FollowUp => {
-                    let said: Said = serde_json::from_value(step.params.clone().unwrap_or_default())
-                        .map_err(corrupt_step)?;
-                    carry.corrections.push(Correction::Message { text: said.message });
+                    let said = serde_json::from_value(step.params.clone().unwrap_or_default());
+                    carry.corrections.push(said.map_err(corrupt_step)?);
                     if step.id == s.step.id {
                         continue;
                     }

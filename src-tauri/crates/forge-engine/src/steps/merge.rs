@@ -11,11 +11,11 @@ use std::{
 
 use forge_git::{Landing, MergeComputation, MergeRequest, Repo};
 use forge_model::event::EventType;
-use forge_model::execution::{Conflict, ConflictPath};
+use forge_model::execution::ExecutionRole;
+use forge_model::merge::{Conflict, ConflictPath, ConflictSide, Merge, MergeStatus, conflict_hunks};
 use forge_model::review::ReviewStatus;
 use forge_model::settings::MergeStrategy;
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
-use forge_store::table::merges::{MergeRow, MergeStatus};
 use forge_store::table::{executions, merges, reviews};
 use serde_json::json;
 
@@ -24,6 +24,11 @@ use crate::{Engine, context::task_branch, engine::locked, error::Result, transit
 
 /// How often a merge is computed anew because its target moved meanwhile.
 pub(crate) const ATTEMPTS: u32 = 5;
+
+/// How much of the places in conflict is recorded, in bytes over all files.
+const MAX_HUNK_BYTES: usize = 32 * 1024;
+/// The largest file that is looked at for them.
+const MAX_MARKED_BYTES: u64 = 4 * 1024 * 1024;
 
 type Queues = Mutex<HashMap<(PathBuf, String), Arc<tokio::sync::Mutex<()>>>>;
 
@@ -56,8 +61,9 @@ impl Engine {
         for _ in 0..ATTEMPTS {
             let (commit, before) = match repo.compute_merge(&request).await? {
                 MergeComputation::NothingToMerge => return self.nothing(s, merge, "nothing to merge").await,
-                MergeComputation::Conflict { target_before, paths, .. } => {
-                    return self.conflict(s, merge, target_before, paths).await;
+                MergeComputation::Conflict { target_before, tree, paths, .. } => {
+                    let paths = described(&repo, &tree, paths).await?;
+                    return self.end_in_conflict(s, merge, target_before, paths).await;
                 }
                 MergeComputation::Ready { commit, target_before, .. } => (commit, target_before),
             };
@@ -90,7 +96,7 @@ impl Engine {
     }
 
     /// Records that there is nothing to merge; the task goes on as after a merge.
-    async fn nothing(&self, s: &Stepping, mut merge: MergeRow, why: &str) -> Result<End> {
+    async fn nothing(&self, s: &Stepping, mut merge: Merge, why: &str) -> Result<End> {
         merge.status = MergeStatus::Nothing;
         merge.reason = Some(why.to_owned());
         self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
@@ -117,7 +123,7 @@ impl Engine {
     }
 
     /// The merge row of this task's present move: the one left by a kill, or a new one.
-    async fn intent(&self, s: &Stepping, target: &str, source: &str) -> Result<MergeRow> {
+    async fn intent(&self, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
         let mut conn = self.store().read().await?;
         if let Some(last) = merges::last(&mut conn, &s.task.id).await?
             && last.status == MergeStatus::Intended
@@ -125,10 +131,11 @@ impl Engine {
         {
             return Ok(last);
         }
-        Ok(MergeRow {
+        Ok(Merge {
             id: self.new_id(),
             task_id: s.task.id.clone(),
             target: target.to_owned(),
+            strategy: s.context.merge_config(&s.task).strategy.unwrap_or(MergeStrategy::Merge),
             source_commit: source.to_owned(),
             merge_commit: None,
             target_before: None,
@@ -139,7 +146,7 @@ impl Engine {
     }
 
     /// Whether an intent that was written before a kill has reached the target.
-    async fn already_landed(&self, repo: &Repo, merge: &MergeRow) -> Result<bool> {
+    async fn already_landed(&self, repo: &Repo, merge: &Merge) -> Result<bool> {
         match &merge.merge_commit {
             Some(commit) if repo.resolve(commit).await?.is_some() => {
                 Ok(repo.is_ancestor(commit, &format!("refs/heads/{}", merge.target)).await?)
@@ -174,7 +181,7 @@ impl Engine {
         }
     }
 
-    async fn landed(&self, s: &Stepping, repo: &Repo, mut merge: MergeRow) -> Result<End> {
+    async fn landed(&self, s: &Stepping, repo: &Repo, mut merge: Merge) -> Result<End> {
         if !self.already_landed(repo, &merge).await? {
             let message = format!("{} does not hold the merge that was made", merge.target);
             return Ok(End::Block(Trouble::new(AnnotationType::MergeError, message)));
@@ -184,23 +191,24 @@ impl Engine {
         Ok(End::Ok(Some(format!("on {}", merge.target))))
     }
 
-    async fn conflict(
+    async fn end_in_conflict(
         &self,
         s: &Stepping,
-        mut merge: MergeRow,
+        mut merge: Merge,
         target_before: String,
-        paths: Vec<forge_git::ConflictPath>,
+        paths: Vec<ConflictPath>,
     ) -> Result<End> {
-        let paths: Vec<ConflictPath> = paths
-            .into_iter()
-            .map(|path| ConflictPath { path: path.path, kind: kind_text(path.kind).to_owned() })
-            .collect();
         merge.status = MergeStatus::Conflict;
         merge.target_before = Some(target_before.clone());
-        let conflict = Conflict { target: merge.target.clone(), target_commit: target_before, paths };
+        let conflict = Conflict {
+            target: merge.target.clone(),
+            target_commit: target_before,
+            source_commit: merge.source_commit.clone(),
+            paths,
+        };
         let count = conflict.paths.len();
         let mut tx = self.store().write().await?;
-        if let Some(mut last) = executions::last(&mut tx, &s.task.id).await? {
+        if let Some(mut last) = executions::last_of(&mut tx, &s.task.id, ExecutionRole::Coder).await? {
             last.execution.conflict = Some(conflict.clone());
             executions::update(&mut tx, &last.execution).await?;
         }
@@ -209,7 +217,7 @@ impl Engine {
             &mut tx,
             EventType::MergeConflict,
             &s.task,
-            &merge.id,
+            merge.id.as_str(),
             &json!({ "target": merge.target, "paths": count }),
         )
         .await?;
@@ -235,14 +243,50 @@ impl Engine {
         Ok(End::Wait(Waiting { reason: WaitReason::TargetCheckoutDirty, until: None, files, message: what }))
     }
 
-    async fn write_merge(&self, s: &Stepping, merge: &MergeRow, event: EventType) -> Result<()> {
+    async fn write_merge(&self, s: &Stepping, merge: &Merge, event: EventType) -> Result<()> {
         let mut tx = self.store().write().await?;
         merges::put(&mut tx, merge, self.now()).await?;
         let facts = json!({ "target": merge.target, "commit": merge.merge_commit });
-        self.emit(&mut tx, event, &s.task, &merge.id, &facts).await?;
+        self.emit(&mut tx, event, &s.task, merge.id.as_str(), &facts).await?;
         tx.commit().await?;
         Ok(())
     }
+}
+
+/// What is in conflict, with the places where the two sides disagree.
+async fn described(
+    repo: &Repo,
+    tree: &str,
+    paths: Vec<forge_git::ConflictPath>,
+) -> Result<Vec<ConflictPath>> {
+    let mut left = MAX_HUNK_BYTES;
+    let mut described = Vec::with_capacity(paths.len());
+    for path in paths {
+        let text = if left == 0 { None } else { marked_text(repo, tree, &path.path).await? };
+        let hunks = text.map(|text| conflict_hunks(&text, left)).unwrap_or_default();
+        left -= hunks.iter().map(String::len).sum::<usize>().min(left);
+        described.push(ConflictPath {
+            path: path.path,
+            kind: kind_text(path.kind).to_owned(),
+            base: path.base.map(side),
+            ours: path.ours.map(side),
+            theirs: path.theirs.map(side),
+            hunks,
+        });
+    }
+    Ok(described)
+}
+
+async fn marked_text(repo: &Repo, tree: &str, path: &str) -> Result<Option<String>> {
+    match repo.file_at(tree, path, MAX_MARKED_BYTES).await {
+        Ok(content) => Ok(content.and_then(|content| String::from_utf8(content).ok())),
+        Err(forge_git::GitError::TooLarge { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn side(side: forge_git::ConflictSide) -> ConflictSide {
+    ConflictSide { oid: side.oid, mode: side.mode }
 }
 
 /// The kind of a conflict as people know it from git.

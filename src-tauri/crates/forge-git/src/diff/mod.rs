@@ -7,6 +7,7 @@ mod attributes;
 mod content;
 mod list;
 mod memory;
+mod patch;
 mod rows;
 #[cfg(test)]
 mod tests;

@@ -33,7 +33,7 @@ async fn conflicts(sandbox: &Sandbox) -> Vec<(String, ConflictKind)> {
     let repo = sandbox.repo().await;
     let before = sandbox.head();
     match repo.compute_merge(&request(MergeStrategy::Merge)).await.unwrap() {
-        MergeComputation::Conflict { target_before, paths, messages } => {
+        MergeComputation::Conflict { target_before, paths, messages, .. } => {
             assert_eq!(target_before, before);
             assert!(
                 messages.iter().any(|m| m.kind.starts_with("CONFLICT") && !m.text.is_empty()),

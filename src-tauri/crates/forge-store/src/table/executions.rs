@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use forge_model::budget::BudgetKind;
-use forge_model::execution::{CostSource, Execution, Usage};
+use forge_model::execution::{CostSource, Execution, ExecutionRole, Usage};
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::prompt::Correction;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
@@ -115,6 +115,57 @@ pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<E
         .fetch_optional(conn)
         .await?;
     row.as_ref().map(read).transpose()
+}
+
+/// The latest execution of a task in a role.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn last_of(
+    conn: &mut SqliteConnection,
+    task: &TaskId,
+    role: ExecutionRole,
+) -> Result<Option<ExecutionRow>, StoreError> {
+    let row =
+        sqlx::query("SELECT * FROM executions WHERE task_id = ?1 AND role = ?2 ORDER BY seq DESC LIMIT 1")
+            .bind(task.as_str())
+            .bind(role.as_str())
+            .fetch_optional(conn)
+            .await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// Writes down the untracked files that a run found which may leave no trace (paths), or that its traces are gone.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_traces(
+    conn: &mut SqliteConnection,
+    id: &ExecutionId,
+    untracked: Option<&[String]>,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE executions SET untracked = ?2 WHERE id = ?1")
+        .bind(id.as_str())
+        .bind(untracked.map(json).transpose()?)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Runs of a task whose traces are still there, oldest first, each with the untracked files that it found.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn with_traces(
+    conn: &mut SqliteConnection,
+    task: &TaskId,
+) -> Result<Vec<(Execution, Vec<String>)>, StoreError> {
+    let rows =
+        sqlx::query("SELECT * FROM executions WHERE task_id = ?1 AND untracked IS NOT NULL ORDER BY seq")
+            .bind(task.as_str())
+            .fetch_all(conn)
+            .await?;
+    rows.iter().map(|row| Ok((read(row)?.execution, Columns(row).json("untracked")?))).collect()
 }
 
 /// Executions that are not over, of all tasks or of some.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use forge_model::ids::{ReviewId, TaskId};
+use forge_model::ids::{ExecutionId, ProjectId, ReviewId, TaskId};
 use forge_model::review::{Review, ReviewStatus, ReviewStep, Verdict};
 use forge_model::task::ReviewBadge;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
@@ -19,7 +19,8 @@ use crate::{
 pub async fn insert(conn: &mut SqliteConnection, r: &Review, transition_seq: i64) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO reviews (id, task_id, attempt_number, state, status, verdict, note, reason, decided_by, reviewed_commit,
-         transition_seq, started_at, finished_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+         transition_seq, started_at, finished_at, base_commit, work_execution_id, audits)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )
     .bind(r.id.as_str())
     .bind(r.task_id.as_str())
@@ -34,6 +35,9 @@ pub async fn insert(conn: &mut SqliteConnection, r: &Review, transition_seq: i64
     .bind(transition_seq)
     .bind(r.started_at.0)
     .bind(r.finished_at.map(|time| time.0))
+    .bind(&r.base_commit)
+    .bind(r.work_execution_id.as_ref().map(ExecutionId::as_str))
+    .bind(json(&r.audits)?)
     .execute(conn)
     .await?;
     Ok(())
@@ -45,8 +49,8 @@ pub async fn insert(conn: &mut SqliteConnection, r: &Review, transition_seq: i64
 /// When it cannot be written.
 pub async fn update(conn: &mut SqliteConnection, r: &Review) -> Result<(), StoreError> {
     sqlx::query(
-        "UPDATE reviews SET status = ?2, verdict = ?3, note = ?4, reason = ?5, decided_by = ?6, reviewed_commit = ?7, finished_at = ?8
-         WHERE id = ?1",
+        "UPDATE reviews SET status = ?2, verdict = ?3, note = ?4, reason = ?5, decided_by = ?6, reviewed_commit = ?7, finished_at = ?8,
+         base_commit = ?9, work_execution_id = ?10, audits = ?11 WHERE id = ?1",
     )
     .bind(r.id.as_str())
     .bind(r.status.as_str())
@@ -56,6 +60,9 @@ pub async fn update(conn: &mut SqliteConnection, r: &Review) -> Result<(), Store
     .bind(text_opt(r.decided_by.as_ref()))
     .bind(&r.reviewed_commit)
     .bind(r.finished_at.map(|time| time.0))
+    .bind(&r.base_commit)
+    .bind(r.work_execution_id.as_ref().map(ExecutionId::as_str))
+    .bind(json(&r.audits)?)
     .execute(conn)
     .await?;
     Ok(())
@@ -77,6 +84,39 @@ pub async fn put_step(
         .execute(conn)
         .await?;
     Ok(())
+}
+
+/// Names the tree that a review's checks run on.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_tree(conn: &mut SqliteConnection, review: &ReviewId, tree: &str) -> Result<(), StoreError> {
+    sqlx::query("UPDATE reviews SET tree = ?2 WHERE id = ?1")
+        .bind(review.as_str())
+        .bind(tree)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Checks that were run in a project on a tree, the latest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn steps_on_tree(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    tree: &str,
+) -> Result<Vec<ReviewStep>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT s.step FROM review_steps s JOIN reviews r ON r.id = s.review_id JOIN tasks t ON t.id = r.task_id
+         WHERE r.tree = ?2 AND t.project_id = ?1 ORDER BY r.started_at DESC, s.idx",
+    )
+    .bind(project.as_str())
+    .bind(tree)
+    .fetch_all(conn)
+    .await?;
+    rows.iter().map(|row| Columns(row).json("step")).collect()
 }
 
 /// Forgets the checks of a review, because they are run again.
@@ -191,6 +231,9 @@ fn read(row: &SqliteRow) -> Result<Review, StoreError> {
         note: c.text_opt("note")?,
         reason: c.text_opt("reason")?,
         decided_by: c.name_opt("decided_by")?,
+        audits: c.json("audits")?,
+        work_execution_id: c.text_opt("work_execution_id")?,
+        base_commit: c.text_opt("base_commit")?,
         reviewed_commit: c.text_opt("reviewed_commit")?,
         started_at: c.time("started_at")?,
         finished_at: c.time_opt("finished_at")?,

@@ -1,5 +1,14 @@
 /** Says on top what the task needs or waits for, proves it, and offers what helps. */
-import { Bot, FolderGit2, GitMerge, ListTree, Unlink, Webhook } from "lucide-react";
+import {
+  Bot,
+  FolderGit2,
+  GitMerge,
+  GitPullRequest,
+  GitPullRequestClosed,
+  ListTree,
+  Unlink,
+  Webhook,
+} from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { AnnotationType, ErrorAnnotation, Offer, Task, Workflow } from "#ui/api/generated.ts";
@@ -26,6 +35,8 @@ const troubleIcons: Partial<Readonly<Record<AnnotationType, ReactNode>>> = {
   workspace_reset_required: <FolderGit2 />,
   merge_conflict: <GitMerge />,
   merge_error: <GitMerge />,
+  pr_failed: <GitPullRequest />,
+  pr_closed_without_merge: <GitPullRequestClosed />,
   subtask_paused: <ListTree />,
   dependency_cancelled: <Unlink />,
 };

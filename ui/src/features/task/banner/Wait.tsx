@@ -1,6 +1,8 @@
 /** What the task waits for: said with a way to it, not as a trouble, when it goes on by itself. */
 import {
   CircleDashed,
+  CloudOff,
+  GitPullRequest,
   Hand,
   Hourglass,
   ListOrdered,
@@ -28,6 +30,9 @@ export const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   rate_limited: <Hourglass />,
   workspace_locked: <Lock />,
   dependency_open: <CircleDashed />,
+  merge_queue: <ListOrdered />,
+  awaiting_merge: <GitPullRequest />,
+  host_unreachable: <CloudOff />,
 };
 
 export function WaitText({ task, waiting }: { task: Task; waiting: Waiting }) {

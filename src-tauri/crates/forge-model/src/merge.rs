@@ -1,0 +1,197 @@
+//! Merges: one row per attempt, the queue of a target, and what two branches disagree about.
+
+use crate::{
+    contract,
+    ids::{MergeId, TaskId},
+    names,
+    settings::MergeStrategy,
+    task::Waiting,
+    time::Timestamp,
+};
+
+names! {
+    /// Where a merge is.
+    pub enum MergeStatus {
+        /// The commit is made; the target is about to move.
+        Intended = "intended",
+        /// The target holds it.
+        Landed = "landed",
+        /// There was nothing to merge.
+        Nothing = "nothing",
+        /// It needs a hand.
+        Conflict = "conflict",
+        /// It was given up.
+        Failed = "failed",
+    }
+}
+
+contract! {
+    /// One version of a file in conflict.
+    #[derive(Eq)]
+    pub struct ConflictSide {
+        /// git's name of the content (hex).
+        pub oid: String,
+        /// git's file mode, octal.
+        pub mode: String,
+    }
+
+    /// One path of a merge conflict.
+    #[derive(Eq)]
+    pub struct ConflictPath {
+        /// The path.
+        pub path: String,
+        /// `content`, `add/add`, `modify/delete`, ...
+        pub kind: String,
+        /// What both come from; null when it was not there.
+        #[serde(default)]
+        pub base: Option<ConflictSide>,
+        /// The target's version; null when it deleted it.
+        #[serde(default)]
+        pub ours: Option<ConflictSide>,
+        /// The task's version; null when it deleted it.
+        #[serde(default)]
+        pub theirs: Option<ConflictSide>,
+        /// The places where they disagree, with git's markers; empty when there is no text to show.
+        #[serde(default)]
+        pub hunks: Vec<String>,
+    }
+
+    /// A merge that needs a hand.
+    #[derive(Eq)]
+    pub struct Conflict {
+        /// The branch that was to be merged into.
+        pub target: String,
+        /// Its commit at that time.
+        pub target_commit: String,
+        /// The task's commit at that time.
+        #[serde(default)]
+        pub source_commit: String,
+        /// What conflicts.
+        pub paths: Vec<ConflictPath>,
+    }
+
+    /// The content of one version of a file in conflict.
+    #[derive(Eq)]
+    pub struct ConflictText {
+        /// The text; empty when it is none or too large.
+        pub text: String,
+        /// It is not text.
+        pub binary: bool,
+        /// It is larger than what is shown.
+        pub too_large: bool,
+        /// Bytes.
+        #[specta(type = f64)]
+        pub size: u64,
+    }
+
+    /// One file in conflict with its three sides.
+    #[derive(Eq)]
+    pub struct ConflictFile {
+        /// Path, kind and names of the sides.
+        pub conflict: ConflictPath,
+        /// What both come from.
+        pub base: Option<ConflictText>,
+        /// The target's version.
+        pub ours: Option<ConflictText>,
+        /// The task's version.
+        pub theirs: Option<ConflictText>,
+    }
+
+    /// One attempt at merging a task's branch.
+    pub struct Merge {
+        /// Identity.
+        pub id: MergeId,
+        /// The task.
+        pub task_id: TaskId,
+        /// The branch to merge into.
+        pub target: String,
+        /// How.
+        pub strategy: MergeStrategy,
+        /// The task branch's commit.
+        pub source_commit: String,
+        /// The commit that the target was, or is to be, moved to.
+        pub merge_commit: Option<String>,
+        /// Where the target was.
+        pub target_before: Option<String>,
+        /// Where it is.
+        pub status: MergeStatus,
+        /// Why it ended so.
+        pub reason: Option<String>,
+        /// When it began.
+        pub created_at: Timestamp,
+    }
+
+    /// A task that is merged into a target now, or stands in line for it.
+    pub struct MergeQueueEntry {
+        /// The task.
+        pub task_id: TaskId,
+        /// Its number.
+        pub number: u32,
+        /// Its title.
+        pub title: String,
+        /// The branch to merge into.
+        pub target: String,
+        /// Its place: 0 is merged now.
+        pub place: u32,
+        /// What it waits for.
+        pub waiting: Option<Waiting>,
+        /// Since when.
+        pub since: Timestamp,
+    }
+}
+
+/// Lines shown around a place in conflict.
+const AROUND: usize = 3;
+
+/// The places in conflict of a file with git's markers, each with three lines around it; those that fit into
+/// `most` bytes.
+#[must_use]
+pub fn conflict_hunks(text: &str, most: usize) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut hunks = Vec::new();
+    let (mut left, mut from) = (most, 0);
+    while let Some(start) = place_of(&lines, from, "<<<<<<<") {
+        let Some(end) = place_of(&lines, start, ">>>>>>>") else { break };
+        let hunk =
+            lines[start.saturating_sub(AROUND).max(from)..(end + 1 + AROUND).min(lines.len())].join("\n");
+        if hunk.len() > left {
+            break;
+        }
+        left -= hunk.len();
+        hunks.push(hunk);
+        from = end + 1;
+    }
+    hunks
+}
+
+fn place_of(lines: &[&str], from: usize, marker: &str) -> Option<usize> {
+    let is_marker =
+        |line: &&str| line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    lines.get(from..)?.iter().position(is_marker).map(|at| from + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "a\nb\n<<<<<<< main\nx\n=======\ny\n>>>>>>> task\nc\nd\ne\nf\n<<<<<<< main\n=======\nz\n>>>>>>> task\n";
+
+    #[test]
+    fn each_place_comes_with_what_is_around_it() {
+        assert_eq!(
+            conflict_hunks(TEXT, 1000),
+            [
+                "a\nb\n<<<<<<< main\nx\n=======\ny\n>>>>>>> task\nc\nd\ne",
+                "d\ne\nf\n<<<<<<< main\n=======\nz\n>>>>>>> task"
+            ]
+        );
+    }
+
+    #[test]
+    fn only_whole_places_are_shown() {
+        assert_eq!(conflict_hunks(TEXT, 60).len(), 1);
+        assert_eq!(conflict_hunks(TEXT, 10), Vec::<String>::new());
+        assert_eq!(conflict_hunks("<<<<<<< main\nno end\n", 100), Vec::<String>::new());
+        assert_eq!(conflict_hunks("<<<<<<<< not one\n", 100), Vec::<String>::new());
+    }
+}

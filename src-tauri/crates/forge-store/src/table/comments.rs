@@ -1,0 +1,158 @@
+//! `comments`: what was said on lines of a task's diff.
+
+use forge_model::comment::{Anchor, CommentSource, CommentStatus, DiffSide};
+use forge_model::ids::{CommentId, ReviewId, TaskId};
+use forge_model::time::Timestamp;
+use forge_model::verdict::Severity;
+use sqlx::{SqliteConnection, sqlite::SqliteRow};
+
+use crate::{
+    StoreError,
+    row::{Columns, json},
+};
+
+/// A comment as stored; where its lines are now is found out when it is read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommentRow {
+    /// Identity.
+    pub id: CommentId,
+    /// The task.
+    pub task_id: TaskId,
+    /// The review whose work it speaks of.
+    pub review_id: Option<ReviewId>,
+    /// Where it comes from.
+    pub source: CommentSource,
+    /// Who wrote it; empty for the person.
+    pub author: String,
+    /// What became of it.
+    pub status: CommentStatus,
+    /// How much it matters.
+    pub severity: Option<Severity>,
+    /// The file.
+    pub path: String,
+    /// Which version of it.
+    pub side: DiffSide,
+    /// The first line, from 1; `None` for the file as a whole.
+    pub line: Option<u32>,
+    /// The last line.
+    pub last_line: Option<u32>,
+    /// The lines, and some around them.
+    pub anchor: Anchor,
+    /// The commit that they were read from.
+    pub at_commit: String,
+    /// What was said.
+    pub text: String,
+    /// Where it can be read at the host.
+    pub url: Option<String>,
+    /// The host's own name for it.
+    pub external_id: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Inserts a comment; one that the host named before is left as it is. Whether it was new.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn insert(conn: &mut SqliteConnection, c: &CommentRow) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "INSERT INTO comments (id, task_id, review_id, source, author, status, severity, path, side, line, last_line, anchor,
+         at_commit, text, url, external_id, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+         ON CONFLICT (task_id, external_id) WHERE external_id IS NOT NULL DO NOTHING",
+    )
+    .bind(c.id.as_str())
+    .bind(c.task_id.as_str())
+    .bind(c.review_id.as_ref().map(ReviewId::as_str))
+    .bind(c.source.as_str())
+    .bind(&c.author)
+    .bind(c.status.as_str())
+    .bind(c.severity.map(Severity::as_str))
+    .bind(&c.path)
+    .bind(c.side.as_str())
+    .bind(c.line)
+    .bind(c.last_line)
+    .bind(json(&c.anchor)?)
+    .bind(&c.at_commit)
+    .bind(&c.text)
+    .bind(&c.url)
+    .bind(&c.external_id)
+    .bind(c.created_at.0)
+    .bind(c.updated_at.0)
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Writes what was said and what became of it.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn update(conn: &mut SqliteConnection, c: &CommentRow) -> Result<(), StoreError> {
+    sqlx::query("UPDATE comments SET review_id = ?2, status = ?3, text = ?4, updated_at = ?5 WHERE id = ?1")
+        .bind(c.id.as_str())
+        .bind(c.review_id.as_ref().map(ReviewId::as_str))
+        .bind(c.status.as_str())
+        .bind(&c.text)
+        .bind(c.updated_at.0)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Removes a comment.
+///
+/// # Errors
+/// When it cannot be removed.
+pub async fn delete(conn: &mut SqliteConnection, id: &CommentId) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM comments WHERE id = ?1").bind(id.as_str()).execute(conn).await?;
+    Ok(())
+}
+
+/// One comment.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn get(conn: &mut SqliteConnection, id: &CommentId) -> Result<Option<CommentRow>, StoreError> {
+    let row =
+        sqlx::query("SELECT * FROM comments WHERE id = ?1").bind(id.as_str()).fetch_optional(conn).await?;
+    row.as_ref().map(read).transpose()
+}
+
+/// All comments of a task, oldest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<CommentRow>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM comments WHERE task_id = ?1 ORDER BY created_at, rowid")
+        .bind(task.as_str())
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(read).collect()
+}
+
+fn read(row: &SqliteRow) -> Result<CommentRow, StoreError> {
+    let c = Columns(row);
+    Ok(CommentRow {
+        id: c.text("id")?,
+        task_id: c.text("task_id")?,
+        review_id: c.text_opt("review_id")?,
+        source: c.name("source")?,
+        author: c.text("author")?,
+        status: c.name("status")?,
+        severity: c.name_opt("severity")?,
+        path: c.text("path")?,
+        side: c.name("side")?,
+        line: c.int_opt("line")?,
+        last_line: c.int_opt("last_line")?,
+        anchor: c.json("anchor")?,
+        at_commit: c.text("at_commit")?,
+        text: c.text("text")?,
+        url: c.text_opt("url")?,
+        external_id: c.text_opt("external_id")?,
+        created_at: c.time("created_at")?,
+        updated_at: c.time("updated_at")?,
+    })
+}
