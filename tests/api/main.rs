@@ -2,6 +2,7 @@
 //!
 //! The engine is a real `forge serve`, in a folder and an environment of its own.
 
+mod audit;
 mod board;
 mod budgets;
 mod cli;
