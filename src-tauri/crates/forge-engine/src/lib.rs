@@ -47,7 +47,7 @@ mod workspace;
 pub use command::{
     agents::NewAgent,
     comments::CommentChange,
-    decide::Decision,
+    decide::{Decision, DecisionRequest},
     hooks::HookTestRequest,
     knowledge::{LessonEdit, LessonPage},
     moves::{ClaimRequest, IfLocked, MoveRequest, Place, Settle},

@@ -1,6 +1,6 @@
 //! Reviews and a person's decisions.
 
-use forge_engine::Decision;
+use forge_engine::{Decision, DecisionRequest};
 use forge_model::actor::Via;
 use forge_model::comment::NewComment;
 use forge_model::ids::TaskId;
@@ -20,6 +20,9 @@ input! {
         /// With a rejection: comments on lines of the diff, besides the drafts that were made.
         #[serde(default)]
         pub comments: Vec<NewComment>,
+        /// The task's version that the person saw; not checked when absent.
+        #[serde(default)]
+        pub version: Option<u32>,
         /// Whether the answer waits for what follows.
         #[serde(default)]
         pub wait: Option<Wait>,
@@ -37,6 +40,9 @@ input! {
         /// With a rejection: comments on lines of the diff, besides the drafts that were made.
         #[serde(default)]
         pub comments: Vec<NewComment>,
+        /// The task's version that the person saw; not checked when absent.
+        #[serde(default)]
+        pub version: Option<u32>,
         /// Whether the answer waits for what follows.
         #[serde(default)]
         pub wait: Option<Wait>,
@@ -54,14 +60,16 @@ async fn decide(
     gate: bool,
     decision: Decision,
 ) -> Result<TaskAndReview, ApiError> {
-    let state = gate.then_some(at.state.as_str());
-    api.engine().decide(person(via), &at.task_id, state, decision, at.reason, at.comments).await?;
-    settled(api, &at.task_id, at.wait).await
+    let DecideGate { task_id, state, reason, comments, version, wait } = at;
+    let gate = gate.then_some(state);
+    let request = DecisionRequest { gate, decision, version, reason, comments };
+    api.engine().decide(person(via), &task_id, request).await?;
+    settled(api, &task_id, wait).await
 }
 
 fn anywhere(review: DecideReview) -> DecideGate {
-    let DecideReview { task_id, reason, comments, wait } = review;
-    DecideGate { task_id, state: String::new(), reason, comments, wait }
+    let DecideReview { task_id, reason, comments, version, wait } = review;
+    DecideGate { task_id, state: String::new(), reason, comments, version, wait }
 }
 
 pub(crate) async fn approve(api: Api, via: Via, review: DecideReview) -> Result<TaskAndReview, ApiError> {

@@ -30,20 +30,29 @@ pub enum Decision {
     Reject,
 }
 
+/// A decision that a person makes.
+#[derive(Debug, Clone)]
+pub struct DecisionRequest {
+    /// The gate that it is about; whichever waits when absent.
+    pub gate: Option<String>,
+    /// Which.
+    pub decision: Decision,
+    /// The version that the person saw.
+    pub version: Option<u32>,
+    /// Why, in their words.
+    pub reason: Option<String>,
+    /// With a rejection: comments on lines of the diff, besides the drafts.
+    pub comments: Vec<NewComment>,
+}
+
 impl Engine {
-    /// Decides the review that waits for a person. `gate` narrows it to one gate.
+    /// Decides the review that waits for a person.
     ///
     /// # Errors
-    /// `NotFound`, `NotAwaiting`, `Invalid` for a rejection without a reason.
-    pub async fn decide(
-        &self,
-        actor: Actor,
-        id: &TaskId,
-        gate: Option<&str>,
-        decision: Decision,
-        reason: Option<String>,
-        comments: Vec<NewComment>,
-    ) -> Result<()> {
+    /// `NotFound`, `VersionConflict`, `NotAwaiting`, `ReviewerRunning`, `Invalid` for a rejection without a word.
+    pub async fn decide(&self, actor: Actor, id: &TaskId, request: DecisionRequest) -> Result<()> {
+        let DecisionRequest { gate, decision, version, reason, comments } = request;
+        let gate = gate.as_deref();
         let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
         let notes = match decision {
             Decision::Approve => Vec::new(),
@@ -58,14 +67,14 @@ impl Engine {
         if decision == Decision::Approve {
             let (task, context) = {
                 let mut conn = self.store().read().await?;
-                let (task, context) = self.load(&mut conn, id, None).await?;
+                let (task, context) = self.load(&mut conn, id, version).await?;
                 self.awaited_review(&mut conn, &task, gate).await?;
                 (task, context)
             };
             aside = self.ask_guards(&context, &task, Audience::UserOnly).await?;
         }
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load(&mut tx, id, None).await?;
+        let (mut task, context) = self.load(&mut tx, id, version).await?;
         let review = self.awaited_review(&mut tx, &task, gate).await?;
         match (decision, aside) {
             (Decision::Approve, Some(aside)) => {
