@@ -37,7 +37,7 @@ const fn ways_out(kind: AnnotationType) -> Option<&'static [&'static str]> {
         T::DependencyCancelled | T::Manual => &["restart"],
         T::CascadeLimit | T::RecoveryRequired => &["retry", "send_back", "restart"],
         T::MergeConflict => &["retry", "send_back", "restart"],
-        T::ReviewerUnusable => return None,
+        T::ReviewerUnusable | T::PrFailed | T::PrClosedWithoutMerge => return None,
     })
 }
 

@@ -6,8 +6,8 @@ use crate::{
     Method::{Delete, Get, Patch, Post, Put},
     Operation,
     ops::{
-        agents, comments, executions, hooks, knowledge, merges, notifications, projects, reviews, system, tasks,
-        workflows, workspaces,
+        agents, comments, executions, hooks, knowledge, merges, notifications, projects, reviews, system,
+        tasks, workflows, workspaces,
     },
 };
 

@@ -179,7 +179,6 @@ impl Engine {
             plan,
             proposes_lessons: context.captures_knowledge(),
             corrections,
-            proposes_lessons: false,
         }))
     }
 }

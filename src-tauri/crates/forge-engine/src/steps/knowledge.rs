@@ -1,15 +1,12 @@
 //! What a project has learned: Markdown files that its target branch keeps, told to the agent whose task
 //! they fit; and what the agents of a finished task propose to add to them.
 
-use std::{ops::ControlFlow, path::Path};
-
 use forge_agents::{LogError, LogReader};
 use forge_git::Repo;
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::knowledge::{Document, FOLDER, Lesson, fitting};
 use forge_model::lesson::{LessonDraft, LessonReader, LessonStatus, Proposals, told};
-use forge_model::log::LogEntry;
 use forge_model::transition::StepStatus;
 use forge_model::workflow::Action;
 use forge_store::Tx;
@@ -23,10 +20,6 @@ use crate::{Engine, EngineError, context::ProjectContext, error::Result, transit
 pub(crate) const MAX_FILE_BYTES: u64 = 64 * 1024;
 /// How many files are looked at.
 const MAX_FILES: usize = 500;
-/// How many entries of a log are read at once.
-const ENTRIES: usize = 500;
-/// A text that a log keeps apart and that is longer than this is somebody's dump, not a message.
-const MAX_TEXT_BYTES: u64 = 4 * 1024 * 1024;
 
 impl Engine {
     /// Gives the agent that is about to be started what fits its task.
@@ -127,14 +120,16 @@ impl Engine {
         Ok((known, rows))
     }
 
-    /// Reads a run's log, a page at a time.
+    /// Reads what a run proposes out of its log.
     async fn proposals_of(&self, s: &Stepping, run: &Execution) -> Result<Proposals> {
         let dir = self.log_dir(&s.task.project_id, &s.task.id);
         let log = run.log_id.clone();
         let read = tokio::task::spawn_blocking(move || {
-            let (mut reader, mut after) = (LessonReader::default(), 0);
-            while let ControlFlow::Continue(last) = hear_page(&mut reader, &dir, &log, after)? {
-                after = last;
+            let mut reader = LessonReader::default();
+            match LogReader::each(&dir, &log, |entry| reader.hear(entry)) {
+                // A run that said nothing may have left no log.
+                Ok(()) | Err(LogError::NotFound(_)) => {}
+                Err(error) => return Err(error),
             }
             Ok::<_, LogError>(reader.finish())
         });
@@ -171,36 +166,6 @@ impl Engine {
         tx.emit(EventType::ProjectChanged, self.now(), Some(project), None, project.as_str(), &facts).await?;
         Ok(())
     }
-}
-
-/// Takes the next page of a log; where the one after it begins, if there may be one.
-fn hear_page(
-    reader: &mut LessonReader,
-    dir: &Path,
-    log: &str,
-    after: u64,
-) -> Result<ControlFlow<(), u64>, LogError> {
-    let page = match LogReader::page(dir, log, Some(after), None, ENTRIES) {
-        // A run that said nothing may have left no log.
-        Err(LogError::NotFound(_)) => return Ok(ControlFlow::Break(())),
-        page => page?,
-    };
-    for mut entry in page.entries {
-        if let Some(length) = entry.body.get("text_bytes").and_then(serde_json::Value::as_u64) {
-            entry.body = json!({ "text": text_apart(dir, log, &entry, length)? });
-        }
-        reader.hear(&entry);
-    }
-    let more = page.last_seq > after && page.last_seq < page.total;
-    Ok(if more { ControlFlow::Continue(page.last_seq) } else { ControlFlow::Break(()) })
-}
-
-/// A text that the log keeps apart; of one that is too long, its beginning.
-fn text_apart(dir: &Path, log: &str, entry: &LogEntry, length: u64) -> Result<String, LogError> {
-    if length <= MAX_TEXT_BYTES {
-        return LogReader::blob(dir, log, entry.seq);
-    }
-    Ok(entry.body.get("text_head").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned())
 }
 
 /// Every lesson's file as a branch has it now, with its text.
