@@ -133,8 +133,7 @@ async fn what_depends_on_a_skipped_action_is_skipped_and_the_task_waits_for_a_pe
     let steps = steps(&sandbox, &task, "planning").await?;
     let dispatch = "on_enter dispatch_role_agent skipped: answers to agent_only moves";
     assert!(steps.iter().any(|step| step == dispatch), "{steps:?}");
-    let last =
-        "after_enter auto_cascade_on_review_pass skipped: no agent was started: a person decides";
+    let last = "after_enter auto_cascade_on_review_pass skipped: no agent was started: a person decides";
     assert_eq!(steps.last().map(String::as_str), Some(last));
     Ok(())
 }

@@ -21,6 +21,7 @@ mod prepare;
 mod relatives;
 mod turns;
 
+use audit::Audited;
 pub(crate) use checks::CheckOutput;
 
 use std::{borrow::Cow, path::Path, sync::Arc};
@@ -28,7 +29,7 @@ use std::{borrow::Cow, path::Path, sync::Arc};
 use forge_model::actor::Cause;
 use forge_model::event::EventType;
 use forge_model::hook::HookRun;
-use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::ids::{AgentId, ExecutionId, TaskId};
 use forge_model::notification::NotificationKind;
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
@@ -71,6 +72,16 @@ pub(crate) enum End {
     Hook(Box<HookRun>),
     /// It ended so, and these lessons are kept with its end.
     Taught(Vec<LessonRow>, Box<End>),
+    /// What it found out is to be decided on in the transaction that writes its end.
+    Found(Box<Found>),
+}
+
+/// What a step found out.
+pub(crate) enum Found {
+    /// What an auditor said.
+    Audit(Audited),
+    /// A plan is written, by this agent.
+    Plan(AgentId),
 }
 
 impl End {
@@ -143,7 +154,7 @@ impl Engine {
                         Err(error) => self.broken(&stepping, &error),
                     };
                     self.point(&format!("step.ran:{name}"));
-                    match self.finish_step(task, stepping.step.id, end).await {
+                    match self.finish_step(&stepping, end).await {
                         Ok(true) => self.made_progress(),
                         Ok(false) => return self.made_progress(),
                         Err(error) => {
@@ -324,13 +335,26 @@ impl Engine {
     }
 
     /// Writes how a step ended, unless the task was moved meanwhile. Says whether to go on.
-    async fn finish_step(&self, task_id: &TaskId, step_id: i64, end: End) -> Result<bool> {
+    async fn finish_step(&self, s: &Stepping, end: End) -> Result<bool> {
         let mut effects = Vec::new();
         let mut tx = self.store().write().await?;
-        let Some(mut task) = tasks::get(&mut tx, task_id).await? else { return Ok(false) };
-        let current = steps::next(&mut tx, task_id).await?.filter(|step| step.id == step_id);
+        let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(false) };
+        let current = steps::next(&mut tx, &s.task.id).await?.filter(|step| step.id == s.step.id);
         let Some(mut step) = current else { return Ok(true) };
         let context = self.context(&mut tx, &task.project_id).await?;
+        let end = match end {
+            End::Found(found) => {
+                let (step, transition) = (step.clone(), s.transition.clone());
+                let mut now = Stepping { step, task, context: Arc::clone(&context), transition };
+                let end = match *found {
+                    Found::Audit(audited) => self.decide_audit(&mut tx, &mut now, audited).await?,
+                    Found::Plan(planner) => self.decide_plan(&mut tx, &mut now, planner).await?,
+                };
+                task = now.task;
+                end
+            }
+            end => end,
+        };
         let go_on = self.record(&mut tx, &context, &mut task, &mut step, end, &mut effects).await?;
         tx.commit().await?;
         self.act(effects);
@@ -385,7 +409,8 @@ impl Engine {
                 return self.follow_policy(tx, context, task, step, trouble, effects).await;
             }
             End::Hook(run) => return self.record_hook(tx, context, task, step, *run, effects).await,
-            End::Taught(..) => {}
+            // Both were taken apart before.
+            End::Taught(..) | End::Found(_) => {}
             End::Go(mv) => {
                 done(StepOutcome::Cascade, Some(format!("to {}", mv.to)));
                 steps::update(tx, step).await?;

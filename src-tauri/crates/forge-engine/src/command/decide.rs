@@ -217,7 +217,8 @@ impl Engine {
             | End::Wait(_)
             | End::Interrupted
             | End::Hook(_)
-            | End::Taught(..) => Ok(()),
+            | End::Taught(..)
+            | End::Found(_) => Ok(()),
         }
     }
 }

@@ -8,13 +8,12 @@ use forge_agents::LogReader;
 use forge_git::DiffScope;
 use forge_model::actor::Actor;
 use forge_model::audit_prompt::{AuditPrompt, audit_prompt};
-use forge_model::comment::{CommentSource, CommentStatus, DiffSide};
-use forge_model::event::EventType;
+use forge_model::comment::{Anchor, CommentSource, CommentStatus, DiffSide};
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::notification::NotificationKind;
 use forge_model::prompt::Correction;
 use forge_model::review::{AuditReport, Review, ReviewStatus, Verdict};
-use forge_model::task::AnnotationType;
+use forge_model::task::{AnnotationType, Evidence};
 use forge_model::transition::StepKind;
 use forge_model::verdict::{AuditFinding, AuditReader, AuditVerdict};
 use forge_model::workflow::{Action, Phase, State};
@@ -26,7 +25,7 @@ use forge_store::table::{
 };
 use serde_json::json;
 
-use super::{End, Stepping, decide::Rejection, dispatch::corrupt_step};
+use super::{End, Found, Stepping, decide::Rejection, dispatch::corrupt_step};
 use crate::{
     ConflictCode, Engine, EngineError, boundary,
     context::{ProjectContext, backup_prefix, task_branch},
@@ -42,6 +41,15 @@ const REPORT_BYTES: usize = 16 * 1024;
 const MAX_FINDINGS: usize = 200;
 
 /// What became of an auditor's run.
+pub(crate) struct Audited {
+    execution: Execution,
+    heard: Heard,
+    /// The lines that its findings speak of, and the commit that they were read from.
+    anchors: Vec<(Anchor, String)>,
+    /// The end of what it printed.
+    evidence: Option<Evidence>,
+}
+
 enum Heard {
     /// It may have decided.
     Report(Box<AuditReport>),
@@ -52,57 +60,45 @@ enum Heard {
 }
 
 impl Engine {
-    /// After a run of the auditor: the worktree as it was, its verdict read, and what follows from it.
-    pub(super) async fn settle_audit(&self, s: &Stepping, execution: &Execution) -> Result<End> {
+    /// After a run of the auditor: the worktree as it was, and what it said.
+    pub(super) async fn settle_audit(&self, s: &Stepping, execution: Execution) -> Result<End> {
         let workspace = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
         if let Some(workspace) = workspace {
             self.remove_traces(&s.context, &s.task, &workspace).await?;
         }
-        let heard = self.hear_auditor(s, execution).await?;
+        let heard = self.hear_auditor(s, &execution).await?;
         let anchors = match &heard {
             Heard::Report(report) => self.anchors_of(s, &report.audit.findings).await?,
             Heard::Limited | Heard::Lost => Vec::new(),
         };
-        let mut tx = self.store().write().await?;
-        let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
-        let current = steps::next(&mut tx, &s.task.id).await?.is_some_and(|step| step.id == s.step.id);
-        let state = s.context.workflow.state(&task.status).cloned();
-        let review = reviews::last(&mut tx, &s.task.id).await?;
-        let (Some(state), Some(mut review)) = (state, review) else {
+        let evidence = self.log_evidence(s, &execution).await;
+        Ok(End::Found(Box::new(Found::Audit(Audited { execution, heard, anchors, evidence }))))
+    }
+
+    /// Follows what the auditor said.
+    pub(super) async fn decide_audit(&self, tx: &mut Tx, s: &mut Stepping, audited: Audited) -> Result<End> {
+        let Some((state, mut review)) = self.running_review(tx, s).await? else {
             return Ok(End::skipped("nothing waits for the auditor"));
         };
-        if !current || task.status != s.task.status || review.status != ReviewStatus::Running {
-            return Ok(End::Interrupted);
-        }
-        let mut here = Stepping {
-            step: s.step.clone(),
-            task,
-            context: std::sync::Arc::clone(&s.context),
-            transition: s.transition.clone(),
-        };
-        let end = match heard {
-            Heard::Lost | Heard::Limited => {
-                let lost = matches!(heard, Heard::Lost);
-                let cause = if lost { "Forge was restarted" } else { "the limit is over" };
-                let corrections = executions::get(&mut tx, &execution.id).await?.map(|row| row.corrections);
-                let corrections = corrections.unwrap_or_default();
-                let carry = Carry { cause: Some(cause.to_owned()), corrections, ..Carry::default() };
-                self.ask_auditor(&mut tx, &here.task, &here.transition, carry).await?;
-                End::Ok(Some(cause.to_owned()))
-            }
+        let Audited { execution, heard, anchors, evidence } = audited;
+        let cause = match heard {
+            Heard::Lost => "Forge was restarted",
+            Heard::Limited => "the limit is over",
             Heard::Report(report) => {
-                // A kill between this transaction and the step's end has the step run again: once is enough.
-                let known = review.audits.iter().any(|known| known.execution_id == report.execution_id);
-                if !known {
-                    self.keep_findings(&mut tx, &here, &review, &report, anchors).await?;
-                    review.audits.push((*report).clone());
-                    reviews::update(&mut tx, &review).await?;
+                self.keep_findings(tx, s, &review, &report, anchors).await?;
+                review.audits.push((*report).clone());
+                reviews::update(tx, &review).await?;
+                if report.audit.verdict.is_none() {
+                    return self.without_verdict(tx, s, &state, &mut review, &execution, evidence).await;
                 }
-                self.follow_verdict(&mut tx, &mut here, &state, &mut review, execution, &report).await?
+                return self.follow_verdict(tx, s, &state, &mut review, &report).await;
             }
         };
-        tx.commit().await?;
-        Ok(end)
+        let row = executions::get(tx, &execution.id).await?;
+        let corrections = row.map(|row| row.corrections).unwrap_or_default();
+        let carry = Carry { cause: Some(cause.to_owned()), corrections, ..Carry::default() };
+        self.ask_auditor(tx, &s.task, &s.transition, carry).await?;
+        Ok(End::Ok(Some(cause.to_owned())))
     }
 
     /// Undoes what auditors did in a worktree: tracked files, index and branch go back to the commit that was
@@ -227,11 +223,7 @@ impl Engine {
     }
 
     /// The lines that findings speak of; read before the transaction, as files are.
-    async fn anchors_of(
-        &self,
-        s: &Stepping,
-        findings: &[AuditFinding],
-    ) -> Result<Vec<(forge_model::comment::Anchor, String)>> {
+    async fn anchors_of(&self, s: &Stepping, findings: &[AuditFinding]) -> Result<Vec<(Anchor, String)>> {
         let places: Vec<_> = findings
             .iter()
             .take(MAX_FINDINGS)
@@ -250,7 +242,7 @@ impl Engine {
         s: &Stepping,
         review: &Review,
         report: &AuditReport,
-        anchors: Vec<(forge_model::comment::Anchor, String)>,
+        anchors: Vec<(Anchor, String)>,
     ) -> Result<()> {
         let agent = forge_store::table::agents::get(tx, &report.agent_id).await?;
         let author = agent.map(|agent| agent.name).unwrap_or_default();
@@ -292,20 +284,18 @@ impl Engine {
         s: &mut Stepping,
         state: &State,
         review: &mut Review,
-        execution: &Execution,
         report: &AuditReport,
     ) -> Result<End> {
-        let auditor = Actor::Agent { id: execution.agent_id.clone() };
+        let auditor = Actor::Agent { id: report.agent_id.clone() };
         let context = std::sync::Arc::clone(&s.context);
+        let reason = report.audit.reason.clone();
         match report.audit.verdict {
-            None => self.without_verdict(tx, s, state, review, execution).await,
             Some(AuditVerdict::Pass) => {
                 let gate = state.gate_config.as_ref();
                 if gate.is_some_and(|gate| gate.requires_user_approval.required()) {
                     self.await_person(tx, s, state, review).await?;
                     return Ok(End::Ok(Some("the auditor passes it; a person decides".to_owned())));
                 }
-                let reason = report.audit.reason.clone();
                 self.pass_review(tx, &context, &mut s.task, review, Verdict::Pass, auditor.clone(), reason)
                     .await?;
                 Ok(match state.triggers.get("accept") {
@@ -313,8 +303,7 @@ impl Engine {
                     None => End::Ok(Some("passed; the state declares no accept".to_owned())),
                 })
             }
-            Some(AuditVerdict::Fail) => {
-                let reason = report.audit.reason.clone();
+            Some(AuditVerdict::Fail) | None => {
                 let reason = reason.unwrap_or_else(|| "the auditor does not pass the work".to_owned());
                 self.fail_review(tx, &s.task, review, auditor.clone(), &reason).await?;
                 let target = state.gate_config.as_ref().and_then(|gate| gate.reject_target.clone());
@@ -344,6 +333,7 @@ impl Engine {
         state: &State,
         review: &mut Review,
         execution: &Execution,
+        evidence: Option<Evidence>,
     ) -> Result<End> {
         let stopped = execution.status == ExecutionStatus::Cancelled;
         let hopeless = execution
@@ -366,19 +356,14 @@ impl Engine {
             None if stopped => "you stopped the auditor".to_owned(),
             None => "the auditor gave no verdict".to_owned(),
         };
-        review.status = ReviewStatus::AwaitingHuman;
         review.note = Some(message.clone());
-        reviews::update(tx, review).await?;
         let mut trouble = Trouble::new(AnnotationType::ReviewerUnusable, message.clone());
         trouble.execution = Some(execution.id.clone());
         trouble.details = json!({ "error": execution.error });
-        trouble.evidence = self.log_evidence(s, execution).await;
+        trouble.evidence = evidence;
         s.task.error_annotation = Some(trouble.annotation(&state.name, self.now()));
         tasks::update(tx, &mut s.task, self.now()).await?;
-        let facts =
-            json!({ "attempt_number": review.attempt_number, "type": AnnotationType::ReviewerUnusable });
-        self.emit(tx, EventType::ReviewAwaitingHuman, &s.task, review.id.as_str(), &facts).await?;
-        self.emit(tx, EventType::TaskAwaitingHuman, &s.task, s.task.id.as_str(), &facts).await?;
+        self.hand_over(tx, &s.task, review).await?;
         let cause = format!("unusable:{}", execution.id);
         self.notify(tx, &s.context, &s.task, NotificationKind::Blocked, &message, &cause).await?;
         Ok(End::Ok(Some(message)))

@@ -99,14 +99,19 @@ impl Engine {
         state: &State,
         review: &mut Review,
     ) -> Result<()> {
-        review.status = ReviewStatus::AwaitingHuman;
-        reviews::update(tx, review).await?;
-        let facts = json!({ "attempt_number": review.attempt_number });
-        self.emit(tx, EventType::ReviewAwaitingHuman, &s.task, review.id.as_str(), &facts).await?;
-        self.emit(tx, EventType::TaskAwaitingHuman, &s.task, s.task.id.as_str(), &facts).await?;
+        self.hand_over(tx, &s.task, review).await?;
         let body = format!("{} waits for your decision.", state.display_name);
         let cause = format!("awaiting:{}", review.id);
         self.notify(tx, &s.context, &s.task, NotificationKind::AwaitingHuman, &body, &cause).await
+    }
+
+    /// Writes that a review waits for a person.
+    pub(super) async fn hand_over(&self, tx: &mut Tx, task: &TaskRow, review: &mut Review) -> Result<()> {
+        review.status = ReviewStatus::AwaitingHuman;
+        reviews::update(tx, review).await?;
+        let facts = json!({ "attempt_number": review.attempt_number });
+        self.emit(tx, EventType::ReviewAwaitingHuman, task, review.id.as_str(), &facts).await?;
+        self.emit(tx, EventType::TaskAwaitingHuman, task, task.id.as_str(), &facts).await
     }
 
     async fn person_must_decide(&self, tx: &mut Tx, s: &Stepping, state: &State) -> Result<bool> {

@@ -6,15 +6,17 @@ use forge_git::{GitError, Repo};
 use forge_model::actor::Actor;
 use forge_model::budget::BudgetKind;
 use forge_model::execution::Execution;
+use forge_model::ids::AgentId;
 use forge_model::prompt::Correction;
-use forge_model::review::ReviewStatus;
+use forge_model::review::{Review, ReviewStatus};
 use forge_model::task::{AnnotationType, DiffStat};
 use forge_model::workflow::{Audience, State};
 use forge_model::workspace::Workspace;
+use forge_store::Tx;
 use forge_store::table::{executions, reviews, steps, tasks, workspaces};
 use serde_json::json;
 
-use super::{Effect, End, Stepping, audit::audits};
+use super::{Effect, End, Found, Stepping, audit::audits};
 use crate::{
     Engine, EngineError, boundary,
     context::backup_prefix,
@@ -94,7 +96,7 @@ impl Engine {
             return Ok(End::skipped("no execution"));
         };
         if audits(execution.role) {
-            return self.settle_audit(s, &execution).await;
+            return self.settle_audit(s, execution).await;
         }
         if s.context.workflow.state(&s.task.status).is_some_and(State::plans) {
             return self.advance_plan(s, &execution).await;
@@ -159,32 +161,29 @@ impl Engine {
                 }
             }
         }
-        let mut tx = self.store().write().await?;
-        let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
-        let current = steps::next(&mut tx, &s.task.id).await?.is_some_and(|step| step.id == s.step.id);
-        let state = s.context.workflow.state(&s.task.status).cloned();
-        let (Some(state), Some(mut review)) = (state, reviews::last(&mut tx, &s.task.id).await?) else {
+        Ok(End::Found(Box::new(Found::Plan(execution.agent_id.clone()))))
+    }
+
+    /// Passes a plan that is written, or lets it wait for a person.
+    pub(super) async fn decide_plan(&self, tx: &mut Tx, s: &mut Stepping, planner: AgentId) -> Result<End> {
+        let Some((state, mut review)) = self.running_review(tx, s).await? else {
             return Ok(End::skipped("nothing waits for the plan"));
         };
-        if !current || task.status != s.task.status || review.status != ReviewStatus::Running {
-            return Ok(End::Interrupted);
-        }
-        let mut here = Stepping {
-            step: s.step.clone(),
-            task,
-            context: std::sync::Arc::clone(&s.context),
-            transition: s.transition.clone(),
-        };
-        let accepted = self.decide_running(&mut tx, &mut here, &state, &mut review).await?;
-        tx.commit().await?;
-        match (accepted, state.triggers.get("accept")) {
+        let accepted = self.decide_running(tx, s, &state, &mut review).await?;
+        Ok(match (accepted, state.triggers.get("accept")) {
             (true, Some(accept)) => {
-                let actor = Actor::Agent { id: execution.agent_id.clone() };
-                Ok(End::go(Move::by_engine(&accept.to, "accept", actor)))
+                End::go(Move::by_engine(&accept.to, "accept", Actor::Agent { id: planner }))
             }
-            (true, None) => Ok(End::Ok(Some("passed; the state declares no accept".to_owned()))),
-            (false, _) => Ok(End::Ok(Some("the plan waits for a person".to_owned()))),
-        }
+            (true, None) => End::Ok(Some("passed; the state declares no accept".to_owned())),
+            (false, _) => End::Ok(Some("the plan waits for a person".to_owned())),
+        })
+    }
+
+    /// The task's gate and its review, while that runs.
+    pub(super) async fn running_review(&self, tx: &mut Tx, s: &Stepping) -> Result<Option<(State, Review)>> {
+        let state = s.context.workflow.state(&s.task.status).cloned();
+        let review = reviews::last(tx, &s.task.id).await?;
+        Ok(state.zip(review).filter(|(_, review)| review.status == ReviewStatus::Running))
     }
 
     /// Another turn with the reason, paid from the execution budget; blocked when that is spent.

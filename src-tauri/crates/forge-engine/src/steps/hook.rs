@@ -218,7 +218,7 @@ impl Engine {
             End::Failed(trouble) | End::Block(trouble) => {
                 (HookStatus::Failed, Some(trouble.message), String::new())
             }
-            End::Go(_) | End::Wait(_) | End::Interrupted | End::Hook(_) | End::Taught(..) => {
+            End::Go(_) | End::Wait(_) | End::Interrupted | End::Hook(_) | End::Taught(..) | End::Found(_) => {
                 let reason = format!("{} has nothing to do at {}", plugin.name, step.event);
                 (HookStatus::Skipped, Some(reason), String::new())
             }

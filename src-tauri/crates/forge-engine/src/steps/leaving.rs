@@ -83,6 +83,7 @@ impl Engine {
             | End::Wait(_)
             | End::Interrupted
             | End::Taught(..)
+            | End::Found(_)
             | End::Hook(_) => None,
         })
     }
