@@ -1,5 +1,7 @@
 //! The auditor: an agent that judges the work, leaves no trace in it, and whose verdict decides.
 
+use std::{io::Write as _, process::Stdio};
+
 use anyhow::{Context as _, Result};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -46,6 +48,40 @@ async fn a_pass_merges_and_says_who_passed_it() -> Result<()> {
     let roles: Vec<_> = runs.iter().map(|run| run["role"].as_str()).collect();
     assert_eq!(roles, [Some("coder"), Some("reviewer")]);
     assert_eq!(runs[1]["parent_execution_id"], runs[0]["id"]);
+    Ok(())
+}
+
+fn replay(board: &Board, facts: &str) -> Result<(Option<i32>, String, String)> {
+    let mut command = board.sandbox.command(["replay", "verdict"])?;
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    child.stdin.take().context("no input")?.write_all(facts.as_bytes())?;
+    let ended = child.wait_with_output()?;
+    Ok((ended.status.code(), String::from_utf8(ended.stdout)?, String::from_utf8(ended.stderr)?))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verdict_can_be_read_again_from_its_log() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let audit: &[&str] =
+        &["say > ===REVIEW: PASS===", "print ===SCORE: 12===", "verdict fail it is not done"];
+    let task = judged(&board, WORK, &[audit], json!({})).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, |task| task["review"]["verdict"] == "fail").await?;
+    let report = reviews(&board, &task).await?[0]["audits"][0].clone();
+    let path = format!("/executions/{}/logs?after=0&limit=200", text(&report, "execution_id"));
+    let log = board.server.get(&path).await?["entries"].clone();
+    let (code, answer, _) = replay(&board, &json!({ "log": log }).to_string())?;
+    let answer: Value = serde_json::from_str(&answer)?;
+    assert_eq!(
+        (code, &answer["verdict"], &answer["score"]),
+        (Some(0), &json!("fail"), &json!(12)),
+        "{answer:#}"
+    );
+    assert_eq!(answer["reason"], report["reason"]);
+    for wrong in ["{}", "{\"text\": 1}", "{\"txt\": \"\"}", "nothing", "{\"text\": \"\", \"log\": []}"] {
+        let (code, answer, said) = replay(&board, wrong)?;
+        assert_eq!((code, answer.as_str()), (Some(2), ""), "{wrong}: {said}");
+    }
     Ok(())
 }
 

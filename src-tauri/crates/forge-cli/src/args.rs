@@ -43,8 +43,17 @@ pub(crate) enum Command {
     /// Agent profiles
     #[command(subcommand)]
     Agent(Agent),
+    /// Make a decision again from its facts: JSON on standard input, JSON on standard output
+    #[command(subcommand)]
+    Replay(Replay),
     /// Look whether everything is in order on this machine
     Doctor,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum Replay {
+    /// What an auditor decided: {"text": "..."} or {"log": [entries]}
+    Verdict,
 }
 
 impl Command {
@@ -57,7 +66,7 @@ impl Command {
     pub(crate) const fn works(&self) -> bool {
         match self {
             Self::Serve(_) | Self::Demo => true,
-            Self::Project(_) | Self::Agent(_) | Self::Doctor => false,
+            Self::Project(_) | Self::Agent(_) | Self::Replay(_) | Self::Doctor => false,
             Self::Task(task) => match task {
                 Task::Start { wait, .. }
                 | Task::Move { wait, .. }

@@ -2,6 +2,7 @@
 
 mod agent;
 mod project;
+mod replay;
 mod serve;
 mod task;
 
@@ -40,6 +41,7 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
         Command::Agent(agent) => {
             through(common, observer, works, async |at| agent::run(at, agent).await).await
         }
+        Command::Replay(what) => replay::run(what).map(Some),
         Command::Doctor => through(common, observer, works, async |at| doctor(at).await).await,
     }
 }
