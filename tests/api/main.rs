@@ -5,6 +5,7 @@
 mod audit;
 mod board;
 mod budgets;
+mod checks;
 mod cli;
 mod events;
 mod forge;
@@ -13,6 +14,7 @@ mod hold;
 mod hooks;
 mod knowledge;
 mod life;
+mod merging;
 mod moves;
 mod offers;
 mod refusals;

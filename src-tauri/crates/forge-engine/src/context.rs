@@ -8,7 +8,7 @@ use forge_model::ids::ProjectId;
 use forge_model::project::Project;
 use forge_model::review::ReviewConfig;
 use forge_model::settings::{MergeConfig, ProjectSettings, parse_settings};
-use forge_model::workflow::{Action, Workflow, parse};
+use forge_model::workflow::{Action, Finding, Workflow, parse};
 use forge_store::table::{projects, projects::ProjectRow, tasks::TaskRow};
 use sqlx::SqliteConnection;
 
@@ -20,16 +20,38 @@ pub(crate) struct ProjectContext {
     pub project: Project,
     pub settings: ProjectSettings,
     pub workflow: Workflow,
+    /// What is wrong with the stored checks. Everything else of the project can be used; no review passes.
+    broken_checks: Vec<Finding>,
 }
 
 impl ProjectContext {
     pub(crate) fn read(row: &ProjectRow) -> Result<Self> {
         let stored = |what| move |findings| EngineError::Stored { what, findings };
+        let (settings, broken_checks) = match parse_settings(&row.settings) {
+            Ok(settings) => (settings, Vec::new()),
+            Err(findings) if findings.iter().all(|finding| finding.path.starts_with("review_config")) => {
+                let mut rest = row.settings.clone();
+                rest.as_object_mut().map(|settings| settings.remove("review_config"));
+                (parse_settings(&rest).map_err(stored("settings"))?, findings)
+            }
+            Err(findings) => return Err(stored("settings")(findings)),
+        };
         Ok(Self {
             project: row.project.clone(),
-            settings: parse_settings(&row.settings).map_err(stored("settings"))?,
+            settings,
+            broken_checks,
             workflow: parse(&row.workflow).map_err(stored("workflow"))?.workflow,
         })
+    }
+
+    /// Refuses checks that do not read back as they must: what was meant to be run is not known.
+    pub(crate) fn require_checks(&self, task: &TaskRow) -> Result<()> {
+        let own = task.review_config.as_ref().map(|own| own.findings("review_config")).unwrap_or_default();
+        let findings: Vec<Finding> = self.broken_checks.iter().cloned().chain(own).collect();
+        if findings.is_empty() {
+            return Ok(());
+        }
+        Err(EngineError::Stored { what: "configuration of checks", findings })
     }
 
     /// The checks in force for a task.

@@ -25,6 +25,7 @@ use crate::{
     instance::{EngineAddress, Instance},
     lock::Locks,
     scheduler::Scheduler,
+    steps::merge_queue::MergeQueues,
     watch::Watches,
     workers::Workers,
 };
@@ -70,6 +71,7 @@ pub(crate) struct Inner {
     pub(crate) workflow_watches: Mutex<HashMap<ProjectId, tokio_util::sync::DropGuard>>,
     pub(crate) scheduler: Scheduler,
     pub(crate) locks: Locks,
+    pub(crate) merge_queues: MergeQueues,
     /// Whose turn it is to measure.
     pub(crate) meter: tokio::sync::Mutex<()>,
     pub(crate) login_path: LoginPath,
@@ -134,6 +136,7 @@ impl Engine {
                 workflow_watches: Mutex::default(),
                 scheduler: Scheduler::default(),
                 locks: Locks::default(),
+                merge_queues: MergeQueues::default(),
                 meter: tokio::sync::Mutex::default(),
                 login_path: LoginPath::new(shell, LOGIN_SHELL_PATIENCE),
                 log_growth: tokio::sync::broadcast::Sender::new(256),

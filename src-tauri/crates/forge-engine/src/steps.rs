@@ -17,7 +17,9 @@ pub(crate) mod hook;
 pub(crate) mod knowledge;
 mod leaving;
 pub(crate) mod merge;
+pub(crate) mod merge_queue;
 mod prepare;
+mod rebase;
 mod relatives;
 mod turns;
 
@@ -110,6 +112,8 @@ pub(crate) enum Effect {
     Kick(TaskId),
     /// Places became free: ask whoever waits for one.
     WakeWaiting,
+    /// A turn to merge became free: ask whoever stands in line.
+    WakeMerges,
 }
 
 /// Why the steps after a failed barrier did not run.
@@ -300,7 +304,7 @@ impl Engine {
             (StepKind::Cleanup, _) | (_, Some(Action::CleanupWorkspaceNow)) => self.clean_up_now(s).await,
             (_, Some(Action::ScheduleWorkspaceCleanup)) => self.schedule_cleanup(s).await,
             (_, Some(Action::RunCiSteps)) => self.run_checks(s, cancel).await,
-            (_, Some(Action::RunMerge)) => self.run_merge(s).await,
+            (_, Some(Action::RunMerge)) => self.run_merge(s, cancel).await,
             (_, Some(Action::KnowledgeInject)) => self.inject_knowledge(s).await,
             (_, Some(Action::KnowledgeCapture)) => self.capture_knowledge(s).await,
             (kind, action) => Ok(End::skipped(format!("nothing to run for {kind} {action:?}"))),
@@ -378,6 +382,11 @@ impl Engine {
             }
             end => end,
         };
+        // Whoever stands behind it is asked again, unless it only stands in line itself.
+        let stands = matches!(&end, End::Wait(waiting) if waiting.reason == WaitReason::MergeQueue);
+        if step.action == Some(Action::RunMerge) && !stands {
+            effects.push(Effect::WakeMerges);
+        }
         let waited = task.waiting.is_some();
         let mut done = |outcome: StepOutcome, reason: Option<String>| {
             step.status = StepStatus::Done;
@@ -517,6 +526,7 @@ impl Engine {
                 }
                 Effect::Kick(task) => self.kick(&task),
                 Effect::WakeWaiting => wake = true,
+                Effect::WakeMerges => self.wake_merges(),
             }
         }
         if wake {
@@ -527,6 +537,7 @@ impl Engine {
     /// Asks every task that waits for a place again, in order of priority, and looks for work to start.
     pub(crate) fn wake_waiting(&self) {
         self.look_for_work();
+        self.wake_merges();
         let engine = self.clone();
         self.inner.tracker.spawn(async move {
             let waiting = async {

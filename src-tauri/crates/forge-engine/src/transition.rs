@@ -275,7 +275,8 @@ impl Engine {
         Ok(())
     }
 
-    async fn begin_review(
+    /// Begins a review of what is done, for the move into a gate.
+    pub(crate) async fn begin_review(
         &self,
         tx: &mut Tx,
         task: &TaskRow,

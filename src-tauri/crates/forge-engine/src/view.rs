@@ -10,7 +10,7 @@ use forge_model::execution::Usage;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::offer::{Facts, Offer, offers};
 use forge_model::task::{HolderKind, LiveExecution, RoleHolder, SubtaskCounts, Task};
-use forge_model::workflow::State;
+use forge_model::workflow::{State, StateKind};
 use forge_store::table::{dependencies, executions, reviews, roles, tasks, tasks::TaskRow, workspaces};
 use sqlx::SqliteConnection;
 
@@ -156,6 +156,7 @@ pub(crate) fn offers_of(
             .iter()
             .any(|(role, holder)| Some(role.as_str()) == work_role && holder.kind == HolderKind::Agent),
         waiting: task.waiting.as_ref().map(|waiting| waiting.reason),
+        at_gate: context.workflow.state(&task.status).is_some_and(|state| state.kind == StateKind::Gate),
     })
 }
 

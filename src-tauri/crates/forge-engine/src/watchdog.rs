@@ -18,7 +18,13 @@ use forge_store::table::{
 };
 use sqlx::SqliteConnection;
 
-use crate::{Engine, context::ProjectContext, error::Result, subtasks::is_ordered, transition::Trouble};
+use crate::{
+    Engine,
+    context::ProjectContext,
+    error::Result,
+    subtasks::is_ordered,
+    transition::{Trouble, is_reviewed},
+};
 
 /// How often all tasks are looked at. What goes on is found out by events; this finds what fell between.
 const LOOK_EVERY: Duration = Duration::from_secs(5 * 60);
@@ -150,7 +156,8 @@ async fn person_acts(conn: &mut SqliteConnection, task: &TaskRow, state: &State)
                 Action::RunMerge,
             ];
             let is_asked = reviews::last(conn, &task.id).await?.is_some_and(|review| {
-                review.state == state.name
+                is_reviewed(state)
+                    && review.state == state.name
                     && matches!(review.status, ReviewStatus::AwaitingHuman | ReviewStatus::Passed)
             });
             is_asked

@@ -30,6 +30,7 @@ mod land;
 mod local;
 mod lock;
 mod merge;
+mod move_to;
 mod object;
 mod plain;
 mod pool;

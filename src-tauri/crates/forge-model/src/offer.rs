@@ -63,6 +63,8 @@ pub struct Facts {
     pub has_agent: bool,
     /// What it waits for, if it goes on by itself.
     pub waiting: Option<WaitReason>,
+    /// Whether it stands at a gate.
+    pub at_gate: bool,
 }
 
 /// The offers for a task.
@@ -73,7 +75,7 @@ pub fn offers(facts: Facts) -> Vec<Offer> {
     }
     let mut offers: Vec<Offer> = facts
         .annotation
-        .map(recovery)
+        .map(|kind| recovery(kind, facts.at_gate))
         .unwrap_or_default()
         .iter()
         .filter(|verb| facts.has_agent || !matches!(verb, Verb::ResumeSession | Verb::SendBack))
@@ -92,7 +94,7 @@ pub fn offers(facts: Facts) -> Vec<Offer> {
 }
 
 /// The table: what helps against which trouble, most likely first.
-const fn recovery(kind: AnnotationType) -> &'static [Verb] {
+const fn recovery(kind: AnnotationType, at_gate: bool) -> &'static [Verb] {
     use AnnotationType as T;
     use Verb as V;
     match kind {
@@ -108,6 +110,8 @@ const fn recovery(kind: AnnotationType) -> &'static [Verb] {
         T::WorkspaceError => &[V::Retry, V::ResetWorkspace],
         T::BeforeWorkHookFailed | T::BeforeWorkHookTimeout => &[V::RetryHook, V::SkipHookOnce, V::Restart],
         T::SubtaskPaused => &[V::Retry, V::ResumeSession, V::Restart],
+        // A person stopped what the gate does.
+        T::Manual if at_gate => &[V::Retry, V::SendBack, V::Restart],
         T::DependencyCancelled | T::Manual => &[V::Restart],
         T::CascadeLimit | T::RecoveryRequired => &[V::Retry, V::SendBack, V::Restart],
         T::ReviewerUnusable => &[V::Approve, V::SendBack, V::Retry],
@@ -159,8 +163,14 @@ mod tests {
         offers(facts).into_iter().map(|offer| offer.verb).collect()
     }
 
-    const OPEN: Facts =
-        Facts { terminal: false, held: false, annotation: None, has_agent: true, waiting: None };
+    const OPEN: Facts = Facts {
+        terminal: false,
+        held: false,
+        annotation: None,
+        has_agent: true,
+        waiting: None,
+        at_gate: false,
+    };
 
     #[test]
     fn an_open_task_can_be_held_and_cancelled() {
@@ -174,6 +184,14 @@ mod tests {
         let limited = Facts { waiting: Some(WaitReason::RateLimited), ..OPEN };
         assert_eq!(verbs(limited), [Verb::Retry, Verb::Hold, Verb::Cancel]);
         assert_eq!(verbs(Facts { waiting: Some(WaitReason::AgentBusy), ..OPEN }), [Verb::Hold, Verb::Cancel]);
+    }
+
+    #[test]
+    fn a_gate_that_a_person_stopped_can_go_on() {
+        let stopped = Facts { annotation: Some(AnnotationType::Manual), ..OPEN };
+        assert_eq!(verbs(stopped), [Verb::Restart, Verb::Hold, Verb::Cancel]);
+        let at_gate = verbs(Facts { at_gate: true, ..stopped });
+        assert_eq!(at_gate, [Verb::Retry, Verb::SendBack, Verb::Restart, Verb::Hold, Verb::Cancel]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::{
     guards::open_prerequisites,
     hooks::SkippedOnce,
     steps::audit::audits,
-    transition::{Carry, Move, Trouble},
+    transition::{Carry, Move, Trouble, is_reviewed},
     view::offers_of,
 };
 
@@ -226,6 +226,7 @@ impl Engine {
             if kind == Some(AnnotationType::ReviewerUnusable) {
                 return self.audit_again(tx, task, &last, carry).await;
             }
+            self.review_anew(tx, context, task, &last).await?;
             return self.insert_entry(tx, context, task, &last, carry).await;
         }
         let mut mv = Move::by_user(&to, "retry", actor);
@@ -233,6 +234,27 @@ impl Engine {
         mv.keeps_pass = true;
         mv.carry = carry;
         self.apply(tx, context, task, mv).await.map(drop)
+    }
+
+    /// What a review came to stays on its row: another try at its gate is another review.
+    async fn review_anew(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &TaskRow,
+        last: &TransitionRow,
+    ) -> Result<()> {
+        let Some(state) = context.workflow.state(&task.status).filter(|state| is_reviewed(state)) else {
+            return Ok(());
+        };
+        let review = reviews::last(tx, &task.id).await?.filter(|review| review.state == state.name);
+        let is_over = review.is_none_or(|review| {
+            !matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)
+        });
+        if is_over {
+            self.begin_review(tx, task, state, last, None).await?;
+        }
+        Ok(())
     }
 
     /// Only the auditor failed: it alone is asked again.

@@ -28,6 +28,8 @@ use crate::{
 
 /// How much of each stream a review's row keeps.
 const TAIL_BYTES: usize = 4096;
+/// The remark on a review that had nothing to run.
+pub(super) const NO_CHECKS: &str = "no checks configured";
 /// From the gentle signal to the kill of a check.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -39,26 +41,81 @@ impl Engine {
             (review, workspaces::last(&mut conn, &s.task.id).await?)
         };
         let Some(mut review) = review else { return Ok(End::skipped("no review belongs to this move")) };
+        s.context.require_checks(&s.task)?;
         let present =
             workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
         let Some(workspace) = present else { return Ok(End::skipped("no workspace")) };
         let repo = self.repo(&s.context).await?;
         self.open_review(s, &mut review, &repo, &workspace).await?;
+        match self.run_all_checks(s, &mut review, &repo, &workspace, cancel).await? {
+            Checked::Passed(0) => Ok(End::Ok(Some(NO_CHECKS.to_owned()))),
+            Checked::Passed(count) => Ok(End::Ok(Some(format!("{count} checks passed")))),
+            Checked::Failed(check) => self.failed(s, review, *check).await,
+            Checked::Interrupted => Ok(End::Interrupted),
+        }
+    }
+
+    /// Runs the checks of an opened review in the worktree, up to the first that fails.
+    pub(super) async fn run_all_checks(
+        &self,
+        s: &Stepping,
+        review: &mut Review,
+        repo: &Repo,
+        workspace: &Workspace,
+        cancel: &CancellationToken,
+    ) -> Result<Checked> {
         let config = s.context.review_config(&s.task);
         let commands = config.ci_steps.clone().unwrap_or_default();
-        if commands.is_empty() {
-            return Ok(End::Ok(Some("no checks configured".to_owned())));
-        }
+        let worktree = Path::new(&workspace.path);
+        let mut known = self.earlier_passes(s, review, repo, worktree, &config).await?;
         for (index, command) in commands.iter().enumerate() {
-            let check = self.run_check(s, &review, &workspace, &config, index, command, cancel).await?;
-            let Some(mut check) = check else { return Ok(End::Interrupted) };
-            check.changed_files = self.settle_changes(&repo, &workspace, &config, command).await?;
-            self.write_check(s, &review, &check).await?;
-            if check.exit_code != Some(0) || check.timed_out || !check.changed_files.is_empty() {
-                return self.failed(s, review, check).await;
+            if let Some(pass) = known.iter().find(|pass| pass.command == *command) {
+                let index = u32::try_from(index).unwrap_or(u32::MAX);
+                let check = ReviewStep { index, cached: true, ..pass.clone() };
+                self.write_check(s, review, &check).await?;
+                continue;
+            }
+            let check = self.run_check(s, review, workspace, &config, index, command, cancel).await?;
+            let Some(mut check) = check else { return Ok(Checked::Interrupted) };
+            check.changed_files = repo.tracked_changes(worktree).await?;
+            if !check.changed_files.is_empty() && config.allow_changes == Some(true) {
+                self.commit_changes(review, repo, worktree, &mut check).await?;
+                // What passed on the files as they were says nothing about these.
+                known.clear();
+            }
+            self.write_check(s, review, &check).await?;
+            if !passed(&check) {
+                return Ok(Checked::Failed(Box::new(check)));
             }
         }
-        Ok(End::Ok(Some(format!("{} checks passed", commands.len()))))
+        Ok(Checked::Passed(commands.len()))
+    }
+
+    /// Checks that passed on the very same files, when the configuration lets them count; from now on those of
+    /// this review are among them.
+    async fn earlier_passes(
+        &self,
+        s: &Stepping,
+        review: &Review,
+        repo: &Repo,
+        worktree: &Path,
+        config: &ReviewConfig,
+    ) -> Result<Vec<ReviewStep>> {
+        // Checks see the whole worktree: only one that holds nothing but its commit is told by it.
+        let tree = match &review.reviewed_commit {
+            Some(commit) if repo.status(worktree).await?.is_empty() => Some(repo.tree_of(commit).await?),
+            Some(_) | None => None,
+        };
+        let mut tx = self.store().write().await?;
+        let known = match &tree {
+            Some(tree) if config.reuse_passes == Some(true) => {
+                reviews::steps_on_tree(&mut tx, &s.task.project_id, tree).await?
+            }
+            Some(_) | None => Vec::new(),
+        };
+        reviews::set_tree(&mut tx, &review.id, tree.as_deref()).await?;
+        tx.commit().await?;
+        Ok(known.into_iter().filter(|check| check.finished && passed(check)).collect())
     }
 
     /// Marks the review as running on the worktree's commit; an earlier, interrupted try is forgotten.
@@ -71,7 +128,7 @@ impl Engine {
     ) -> Result<()> {
         let commit = repo.head(Path::new(&workspace.path)).await?;
         let strayed = self.paths_outside_the_pass(s, repo, workspace, &commit).await?;
-        let no_checks = s.context.review_config(&s.task).ci_steps.is_none_or(|steps| steps.is_empty());
+        let no_checks = has_no_checks(s);
         let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
         review.status = ReviewStatus::Running;
         review.base_commit = repo.merge_base(&target, &commit).await?;
@@ -79,7 +136,7 @@ impl Engine {
         if !strayed.is_empty() {
             review.note = Some(format!("the fix changes more than was reviewed: {}", strayed.join(", ")));
         } else if no_checks && review.note.is_none() {
-            review.note = Some("no checks configured".to_owned());
+            review.note = Some(NO_CHECKS.to_owned());
         }
         let mut tx = self.store().write().await?;
         reviews::clear_steps(&mut tx, &review.id).await?;
@@ -196,42 +253,27 @@ impl Engine {
         Ok(())
     }
 
-    /// Tracked files that a check changed: named, or committed when the configuration allows it. Left as
-    /// they are they would be merged without anybody having looked at them.
-    async fn settle_changes(
+    /// Commits what a check changed, where the configuration allows it: left as it is it would be merged
+    /// without anybody having looked at it. From then on that commit is what is judged.
+    async fn commit_changes(
         &self,
+        review: &mut Review,
         repo: &Repo,
-        workspace: &Workspace,
-        config: &ReviewConfig,
-        command: &str,
-    ) -> Result<Vec<String>> {
-        let worktree = Path::new(&workspace.path);
-        let changed = repo.tracked_changes(worktree).await?;
-        if changed.is_empty() || config.allow_changes != Some(true) {
-            return Ok(changed);
-        }
-        repo.commit_all(worktree, &format!("Changes made by check: {command}"), None).await?;
-        Ok(Vec::new())
+        worktree: &Path,
+        check: &mut ReviewStep,
+    ) -> Result<()> {
+        repo.commit_all(worktree, &format!("Changes made by check: {}", check.command), None).await?;
+        check.changed_files = Vec::new();
+        review.reviewed_commit = Some(repo.head(worktree).await?);
+        let mut tx = self.store().write().await?;
+        reviews::update(&mut tx, review).await?;
+        reviews::set_tree(&mut tx, &review.id, None).await?;
+        tx.commit().await?;
+        Ok(())
     }
 
     async fn failed(&self, s: &Stepping, mut review: Review, check: ReviewStep) -> Result<End> {
-        let reason = match (check.timed_out, check.exit_code, check.signal) {
-            (true, ..) => format!("check `{}` ran out of time", check.command),
-            (_, Some(0), _) => {
-                format!("check `{}` changed tracked files: {}", check.command, check.changed_files.join(", "))
-            }
-            (_, Some(code), _) => format!("check `{}` exited with {code}", check.command),
-            (_, None, Some(signal)) => format!("check `{}` was ended by signal {signal}", check.command),
-            (_, None, None) => format!("check `{}` could not be run", check.command),
-        };
-        let output =
-            [check.stdout_tail.trim_end(), check.stderr_tail.trim_end()].join("\n").trim().to_owned();
-        let evidence = Evidence {
-            command: Some(check.command.clone()),
-            exit_code: check.exit_code,
-            output,
-            log_id: Some(check.log_id.clone()),
-        };
+        let (reason, evidence) = (reason_of(&check), evidence_of(&check));
         let mut tx = self.store().write().await?;
         let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
         if task.status != s.task.status {
@@ -272,6 +314,50 @@ impl Engine {
         };
         tx.commit().await?;
         Ok(end)
+    }
+}
+
+/// What checks came to.
+pub(super) enum Checked {
+    /// All of so many passed.
+    Passed(usize),
+    /// This one did not.
+    Failed(Box<ReviewStep>),
+    /// They were stopped.
+    Interrupted,
+}
+
+/// Whether nothing is to be run for a review.
+pub(super) fn has_no_checks(s: &Stepping) -> bool {
+    s.context.review_config(&s.task).ci_steps.is_none_or(|steps| steps.is_empty())
+}
+
+fn passed(check: &ReviewStep) -> bool {
+    check.exit_code == Some(0) && !check.timed_out && check.changed_files.is_empty()
+}
+
+/// Why a check failed, in words.
+pub(super) fn reason_of(check: &ReviewStep) -> String {
+    let command = &check.command;
+    match (check.timed_out, check.exit_code, check.signal) {
+        (true, ..) => format!("check `{command}` ran out of time"),
+        (_, Some(0), _) => {
+            format!("check `{command}` changed tracked files: {}", check.changed_files.join(", "))
+        }
+        (_, Some(code), _) => format!("check `{command}` exited with {code}"),
+        (_, None, Some(signal)) => format!("check `{command}` was ended by signal {signal}"),
+        (_, None, None) => format!("check `{command}` could not be run"),
+    }
+}
+
+/// What people need to see of a failed check to believe it.
+pub(super) fn evidence_of(check: &ReviewStep) -> Evidence {
+    let tails = [check.stdout_tail.trim_end(), check.stderr_tail.trim_end()];
+    Evidence {
+        command: Some(check.command.clone()),
+        exit_code: check.exit_code,
+        output: tails.join("\n").trim().to_owned(),
+        log_id: Some(check.log_id.clone()),
     }
 }
 

@@ -12,7 +12,7 @@ use forge_model::transition::StepOutcome;
 use forge_model::workflow::{Action, AlwaysWord, State, UserApproval};
 use forge_store::Tx;
 use forge_store::table::transitions::TransitionRow;
-use forge_store::table::{executions, merges, reviews, roles, steps, tasks, tasks::TaskRow};
+use forge_store::table::{executions, merges, reviews, roles, steps, steps::StepRow, tasks, tasks::TaskRow};
 use serde_json::json;
 
 use super::{End, Stepping};
@@ -230,8 +230,9 @@ impl Engine {
     /// Sends the task on by how its merge ended.
     pub(super) async fn decide_merge(&self, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
         let merged = steps::of_transition(tx, s.transition.seq).await?;
-        let ran =
-            merged.iter().find(|step| step.action == Some(Action::RunMerge)).and_then(|step| step.outcome);
+        // The entry may have been made more than once.
+        let before = |step: &&StepRow| step.id < s.step.id && step.action == Some(Action::RunMerge);
+        let ran = merged.iter().rfind(before).and_then(|step| step.outcome);
         if ran != Some(StepOutcome::Ok) {
             return Ok(End::skipped("the merge did not run"));
         }

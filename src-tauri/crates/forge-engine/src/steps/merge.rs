@@ -13,13 +13,14 @@ use forge_git::{Landing, MergeComputation, MergeRequest, Repo};
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionRole;
 use forge_model::merge::{Conflict, ConflictPath, ConflictSide, Merge, MergeStatus, conflict_hunks};
-use forge_model::review::ReviewStatus;
+use forge_model::review::{Review, ReviewStatus};
 use forge_model::settings::MergeStrategy;
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
 use forge_store::table::{executions, merges, reviews};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-use super::{End, Stepping};
+use super::{End, Stepping, rebase::Rebased};
 use crate::{Engine, context::task_branch, engine::locked, error::Result, transition::Trouble};
 
 /// How often a merge is computed anew because its target moved meanwhile.
@@ -32,7 +33,7 @@ const MAX_MARKED_BYTES: u64 = 4 * 1024 * 1024;
 
 type Queues = Mutex<HashMap<(PathBuf, String), Arc<tokio::sync::Mutex<()>>>>;
 
-/// One queue per repository and target.
+/// One writer per repository and target: merges, and what people decide about lessons.
 static QUEUES: LazyLock<Queues> = LazyLock::new(Queues::default);
 
 /// Waits until nobody else computes what a branch is moved to.
@@ -45,43 +46,75 @@ pub(crate) async fn turn_at(repo: &Repo, target: &str) -> tokio::sync::OwnedMute
 }
 
 impl Engine {
-    pub(super) async fn run_merge(&self, s: &Stepping) -> Result<End> {
+    pub(super) async fn run_merge(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         let repo = self.repo(&s.context).await?;
         let target = s.context.target_branch(&s.task);
         let Some(source) = self.merge_source(s, &repo).await? else {
             return self.nothing(s, self.intent(s, &target, "").await?, "the task has no branch").await;
         };
-        let _turn = turn_at(&repo, &target).await;
         self.unwatch(&s.task.id);
-        let mut merge = self.intent(s, &target, &source).await?;
-        if self.already_landed(&repo, &merge).await? {
-            return self.landed(s, &repo, merge).await;
+        let _turn = match self.merge_turn(s, &repo, &target).await? {
+            Ok(turn) => turn,
+            Err(end) => return Ok(end),
+        };
+        self.merge_in_turn(s, &repo, &target, source, cancel).await
+    }
+
+    /// Computes, checks where that is needed, and lands; again when the target moved meanwhile.
+    async fn merge_in_turn(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        target: &str,
+        mut source: String,
+        cancel: &CancellationToken,
+    ) -> Result<End> {
+        let mut merge = self.intent(s, target, &source).await?;
+        if self.already_landed(repo, &merge).await? {
+            return self.landed(s, repo, merge).await;
         }
-        let request = self.merge_request(s, &target, &source);
-        for _ in 0..ATTEMPTS {
+        let (mut moved, mut rebased) = (0, 0);
+        while moved < ATTEMPTS && rebased <= ATTEMPTS {
+            let landing = turn_at(repo, target).await;
+            merge.source_commit.clone_from(&source);
+            let request = self.merge_request(s, target, &source);
             let (commit, before) = match repo.compute_merge(&request).await? {
                 MergeComputation::NothingToMerge => return self.nothing(s, merge, "nothing to merge").await,
                 MergeComputation::Conflict { target_before, tree, paths, .. } => {
-                    let paths = described(&repo, &tree, paths).await?;
+                    let paths = described(repo, &tree, paths).await?;
                     return self.end_in_conflict(s, merge, target_before, paths).await;
                 }
                 MergeComputation::Ready { commit, target_before, .. } => (commit, target_before),
             };
+            if self.is_unchecked(s, repo, &source, &commit).await? {
+                // Others may move the target while the checks run; then it is rebased once more.
+                drop(landing);
+                rebased += 1;
+                if rebased > ATTEMPTS {
+                    break;
+                }
+                match self.check_rebased(s, repo, &commit, cancel).await? {
+                    Rebased::Passed(checked) => source = checked,
+                    Rebased::Moved => moved += 1,
+                    Rebased::Ended(end) => return Ok(end),
+                }
+                continue;
+            }
             merge.merge_commit = Some(commit.clone());
             merge.target_before = Some(before.clone());
             self.write_merge(s, &merge, EventType::MergeStarted).await?;
             self.point("merge.intended");
             match repo
-                .land(&target, &commit, &before, &format!("forge: merge task #{}", s.task.number))
+                .land(target, &commit, &before, &format!("forge: merge task #{}", s.task.number))
                 .await?
             {
                 Landing::Landed => {
                     self.point("merge.landed");
-                    return self.landed(s, &repo, merge).await;
+                    return self.landed(s, repo, merge).await;
                 }
-                Landing::Moved { .. } => {}
+                Landing::Moved { .. } => moved += 1,
                 Landing::CheckoutInTheWay { worktree, files } => {
-                    return self.wait_for_checkout(s, &repo, &worktree, files);
+                    return self.wait_for_checkout(s, repo, &worktree, files);
                 }
                 Landing::IndexLocked { path, .. } => {
                     let folder = path.parent().unwrap_or(&path).to_owned();
@@ -109,11 +142,13 @@ impl Engine {
         let Some(tip) = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await? else {
             return Ok(None);
         };
-        let review = {
-            let mut conn = self.store().read().await?;
-            reviews::last(&mut conn, &s.task.id).await?
-        };
-        let passed = review
+        let all = reviews::list(&mut *self.store().read().await?, &s.task.id).await?;
+        // What a rebase of Forge's own came to, other than a pass, is no judgement of the work.
+        let judged = |review: &Review| review.status == ReviewStatus::Passed || review.state != s.task.status;
+        let passed = all
+            .into_iter()
+            .rev()
+            .find(judged)
             .filter(|review| review.status == ReviewStatus::Passed)
             .and_then(|review| review.reviewed_commit);
         match passed {

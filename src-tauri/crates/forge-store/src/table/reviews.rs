@@ -86,11 +86,15 @@ pub async fn put_step(
     Ok(())
 }
 
-/// Names the tree that a review's checks run on.
+/// Names the tree that a review's checks run on; none when they see more than a commit's files.
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn set_tree(conn: &mut SqliteConnection, review: &ReviewId, tree: &str) -> Result<(), StoreError> {
+pub async fn set_tree(
+    conn: &mut SqliteConnection,
+    review: &ReviewId,
+    tree: Option<&str>,
+) -> Result<(), StoreError> {
     sqlx::query("UPDATE reviews SET tree = ?2 WHERE id = ?1")
         .bind(review.as_str())
         .bind(tree)
@@ -143,7 +147,7 @@ pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<R
     }
 }
 
-/// The review that belongs to a move.
+/// The latest review that belongs to a move.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -152,7 +156,7 @@ pub async fn of_transition(
     task: &TaskId,
     seq: i64,
 ) -> Result<Option<Review>, StoreError> {
-    let row = sqlx::query("SELECT * FROM reviews WHERE task_id = ?1 AND transition_seq = ?2")
+    let row = sqlx::query("SELECT * FROM reviews WHERE task_id = ?1 AND transition_seq = ?2 ORDER BY attempt_number DESC LIMIT 1")
         .bind(task.as_str())
         .bind(seq)
         .fetch_optional(&mut *conn)

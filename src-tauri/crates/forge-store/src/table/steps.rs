@@ -162,12 +162,12 @@ pub async fn any_open(conn: &mut SqliteConnection, task: &TaskId) -> Result<bool
     Ok(next(conn, task).await?.is_some())
 }
 
-/// The tasks for which something is still to be done.
+/// The tasks for which something is still to be done: first those that were at it, then by age.
 ///
 /// # Errors
 /// When they cannot be read.
 pub async fn tasks_with_open(conn: &mut SqliteConnection) -> Result<Vec<TaskId>, StoreError> {
-    let rows = sqlx::query("SELECT DISTINCT task_id FROM steps WHERE status <> 'done' ORDER BY task_id")
+    let rows = sqlx::query("SELECT task_id FROM steps WHERE status <> 'done' GROUP BY task_id ORDER BY max(status = 'running') DESC, min(id)")
         .fetch_all(conn)
         .await?;
     Ok(rows.iter().map(|row| TaskId(row.get(0))).collect())
@@ -257,18 +257,32 @@ pub async fn has_log(conn: &mut SqliteConnection, log_id: &str) -> Result<bool, 
     Ok(row.is_some())
 }
 
-/// The task that a log belongs to: that of a step, a check or a set-up.
+/// The begun merges that are not over, in the order in which they were begun.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn merging(conn: &mut SqliteConnection) -> Result<Vec<StepRow>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT * FROM steps WHERE status <> 'done' AND action = 'run_merge' AND started_at IS NOT NULL ORDER BY started_at, id",
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.iter().map(read).collect()
+}
+
+/// The task that a log belongs to: that of a step, a check or a set-up. A check's log is named for its review:
+/// others may show it, too.
 ///
 /// # Errors
 /// When it cannot be read.
 pub async fn task_of_log(conn: &mut SqliteConnection, log_id: &str) -> Result<Option<TaskId>, StoreError> {
     let row = sqlx::query(
         "SELECT task_id FROM steps WHERE log_id = ?1
-         UNION ALL SELECT r.task_id FROM review_steps s JOIN reviews r ON r.id = s.review_id
-           WHERE s.step ->> '$.log_id' = ?1
+         UNION ALL SELECT task_id FROM reviews WHERE id = ?2
          UNION ALL SELECT task_id FROM workspaces WHERE ?1 LIKE 'setup-' || id || '-%' LIMIT 1",
     )
     .bind(log_id)
+    .bind(log_id.strip_prefix("check-").and_then(|rest| rest.rsplit_once('-')).map(|(review, _)| review))
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| TaskId(row.get(0))))

@@ -1,0 +1,104 @@
+//! Moving a task's branch, and the worktree that stands on it, to a commit that replaces its own.
+//!
+//! Invariants: the branch moves by compare and swap; what it held is kept under a ref first, and so is whatever
+//! the worktree holds that is not committed. A move that was cut short is finished by asking for it again.
+
+use std::path::Path;
+
+use crate::bytes;
+use crate::error::GitError;
+use crate::repo::Repo;
+
+impl Repo {
+    /// Moves `branch` from `old` to `new` and puts `worktree` there; what they held is kept under `ref_prefix`.
+    /// Untracked files stay unless `new` has a file in their place. Repeating it is safe.
+    ///
+    /// [`GitError::RefMoved`] when the branch is neither at `old` nor at `new`; nothing is changed then.
+    pub async fn move_branch(
+        &self,
+        worktree: Option<&Path>,
+        branch: &str,
+        old: &str,
+        new: &str,
+        ref_prefix: &str,
+    ) -> Result<(), GitError> {
+        let name = format!("refs/heads/{branch}");
+        let found = self.ref_value(&name).await?;
+        let is_there = found.as_deref() == Some(new);
+        if !is_there && found.as_deref() != Some(old) {
+            return Err(GitError::RefMoved { name, expected: old.to_owned(), found });
+        }
+        // Half of an earlier move is no work of anybody's.
+        if let Some(worktree) = worktree.filter(|_| !is_there) {
+            self.backup_worktree(worktree, ref_prefix, "forge: before the rebase").await?;
+        }
+        if !is_there {
+            self.keep(old, ref_prefix).await?;
+            self.update_ref(&name, new, old, "forge: rebased onto the target").await?;
+        }
+        let Some(worktree) = worktree else { return Ok(()) };
+        let untracked = self.status(worktree).await?;
+        let untracked: Vec<String> =
+            untracked.into_iter().filter(|entry| entry.untracked).map(|entry| entry.path).collect();
+        self.discard_changes(worktree, branch, new, &untracked, ref_prefix).await?;
+        Ok(())
+    }
+
+    /// Keeps a commit under a prefix unless one of the refs there is it already.
+    async fn keep(&self, commit: &str, ref_prefix: &str) -> Result<(), GitError> {
+        let prefix = format!("{}/", ref_prefix.trim_end_matches('/'));
+        let kept = self.read().args(["for-each-ref", "--format=%(objectname)", &prefix]).ok().await?;
+        if !bytes::text(&kept).lines().any(|known| known == commit) {
+            self.next_number(ref_prefix, commit).await?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Sandbox;
+    use crate::worktree::NewWorktree;
+
+    const KEPT: &str = "refs/forge/backup/t";
+
+    #[tokio::test]
+    async fn a_branch_moves_with_its_worktree_and_nothing_is_lost() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        let base = sandbox.head();
+        let path = sandbox.dir().join("task");
+        let spec = NewWorktree { path: path.clone(), branch: "task".to_owned(), base: base.clone() };
+        repo.create_worktree(&spec).await.unwrap();
+        std::fs::write(path.join("work"), "old\n").unwrap();
+        let old = repo.commit_all(&path, "work", None).await.unwrap().unwrap();
+        let new = sandbox.commit("elsewhere", &[("work", "new\n"), ("more", "more\n")]);
+        std::fs::write(path.join("a"), "not committed\n").unwrap();
+        std::fs::write(path.join("more"), "in the way\n").unwrap();
+        std::fs::write(path.join("beside"), "untracked\n").unwrap();
+        let elsewhere = repo.move_branch(Some(&path), "task", &base, &new, KEPT).await;
+        assert!(matches!(elsewhere, Err(GitError::RefMoved { .. })), "{elsewhere:?}");
+        assert_eq!(std::fs::read_to_string(path.join("a")).unwrap(), "not committed\n");
+        repo.move_branch(Some(&path), "task", &old, &new, KEPT).await.unwrap();
+        assert_eq!(repo.resolve("refs/heads/task").await.unwrap(), Some(new.clone()));
+        let read = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
+        assert_eq!((read("work"), read("more"), read("a")), ("new\n".into(), "more\n".into(), "a\n".into()));
+        assert_eq!(read("beside"), "untracked\n");
+        let kept = repo.backups(KEPT).await.unwrap();
+        assert!(kept.iter().any(|kept| kept.commit == old), "{kept:?}");
+        let saved = |name: &str, content: &str| {
+            kept.iter().any(|kept| {
+                let (ok, said) =
+                    sandbox.try_git_at(repo.root(), &["show", &format!("{}:{name}", kept.commit)]);
+                ok && said == content
+            })
+        };
+        assert!(saved("a", "not committed\n") && saved("more", "in the way\n"), "{kept:?}");
+        // Again, as after a kill between the branch and its worktree.
+        std::fs::write(path.join("work"), "old\n").unwrap();
+        repo.move_branch(Some(&path), "task", &old, &new, KEPT).await.unwrap();
+        assert_eq!(read("work"), "new\n");
+        assert_eq!(repo.backups(KEPT).await.unwrap().len(), kept.len(), "half a move is nobody's work");
+    }
+}

@@ -1,0 +1,257 @@
+//! Checks: passes that count again on the very same files, reviews that are stopped, configurations that are broken.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use forge_model::{
+    ids::{ProjectId, TaskId},
+    review::ReviewConfig,
+};
+use forge_store::{
+    Store,
+    table::{projects, tasks},
+};
+use forge_tests::serve::marked_processes;
+use serde_json::{Value, json};
+
+use crate::{
+    board::{Board, is},
+    forge::{script, text, until_exists},
+};
+
+async fn reviews(board: &Board, task: &Value) -> Result<Vec<Value>> {
+    board.items(&format!("/tasks/{}/reviews", text(task, "id"))).await
+}
+
+fn counting(file: &Path) -> String {
+    format!("echo x >>'{}' && echo counted", file.display())
+}
+
+fn count(file: &Path) -> usize {
+    std::fs::read_to_string(file).unwrap_or_default().lines().count()
+}
+
+const EDIT: &[&str] = &["edit a <<< \"x\\n\""];
+
+async fn awaiting(board: &Board, task: &Value, attempt: u32) -> Result<Value> {
+    let there = |task: &Value| {
+        task["review"]["status"] == "awaiting_human" && task["review"]["attempt_number"] == attempt
+    };
+    board.server.until(task, there).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pass_on_the_same_files_counts_again_where_that_is_wanted() -> Result<()> {
+    for reuse in [true, false] {
+        let settings = json!({ "auto_approve": false });
+        let board = Board::new(settings).await?;
+        let dir = board.sandbox.dir.path();
+        let (first, second) = (dir.join("first"), dir.join("second"));
+        let checks = json!({ "ci_steps": [counting(&first), counting(&second)], "reuse_passes": reuse });
+        let task = board.task(EDIT, json!({ "review_config": checks })).await?;
+        board.claim(&task).await?;
+        awaiting(&board, &task, 1).await?;
+        // Another task comes to the same files by itself.
+        let twin = board.task(EDIT, json!({ "review_config": checks })).await?;
+        board.claim(&twin).await?;
+        awaiting(&board, &twin, 1).await?;
+        assert_eq!((count(&first), count(&second)), if reuse { (1, 1) } else { (2, 2) });
+        let (own, shared) = (reviews(&board, &task).await?, reviews(&board, &twin).await?);
+        for index in 0..2 {
+            let (own, shared) = (&own[0]["steps"][index], &shared[0]["steps"][index]);
+            assert_eq!((&own["cached"], &shared["cached"]), (&json!(false), &json!(reuse)));
+            assert_eq!(own["log_id"] == shared["log_id"], reuse);
+            let log = board.server.get(&format!("/executions/{}/logs", text(shared, "log_id"))).await?;
+            assert!(log.to_string().contains("counted"), "its log can be read: {log:#}");
+        }
+        // Other files are checked anew, and a check of another text, too.
+        board.act(&task, "review/reject?wait=none", json!({ "reason": "more" })).await?;
+        awaiting(&board, &task, 2).await?;
+        let again = reviews(&board, &task).await?;
+        assert_eq!(again[1]["steps"][0]["cached"], reuse, "the agent changed nothing");
+        let other = board.task(&["edit b <<< \"x\\n\""], json!({ "review_config": checks })).await?;
+        board.claim(&other).await?;
+        awaiting(&board, &other, 1).await?;
+        assert_eq!(reviews(&board, &other).await?[0]["steps"][0]["cached"], false);
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_failed_or_changed_files_is_run_again() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let dir = board.sandbox.dir.path();
+    let (flaky, changing) = (dir.join("flaky"), dir.join("changing"));
+    // Passes from its second run on; the other one changes a file when it is run for the first time.
+    let fails = format!("{}; test $(wc -l <'{}') -gt 1", counting(&flaky), flaky.display());
+    let changes =
+        format!("{}; test $(wc -l <'{}') -gt 1 || echo y >>a", counting(&changing), changing.display());
+    for (check, file) in [(fails, &flaky), (changes, &changing)] {
+        std::fs::remove_file(file).ok();
+        let checks = json!({ "ci_steps": [check], "reuse_passes": true });
+        let budget = json!({ "retry_budgets": { "review": 0 } });
+        let task = board.task(EDIT, json!({ "review_config": checks, "task_state_config": budget })).await?;
+        board.claim(&task).await?;
+        let blocked = board.server.until(&task, is("blocked")).await?;
+        assert_eq!(blocked["error_annotation"]["type"], "review_budget_exhausted");
+        if file == &changing {
+            let tree = text(&blocked["workspace"], "path");
+            std::fs::write(Path::new(&tree).join("a"), "x\n")?;
+        }
+        board.act(&task, "actions/reset_budget?wait=none", json!({})).await?;
+        awaiting(&board, &task, 2).await?;
+        let step = reviews(&board, &task).await?[1]["steps"][0].clone();
+        assert_eq!((&step["cached"], count(file)), (&json!(false), 2), "{step:#}");
+        board.act(&task, "actions/cancel", json!({})).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_check_may_change_is_merged_with_the_rest() -> Result<()> {
+    let checks = json!({ "ci_steps": ["echo formatted >>a"], "allow_changes": true, "reuse_passes": true });
+    let board = Board::new(json!({ "review_config": checks })).await?;
+    for _ in 0..2 {
+        let task = board.task(EDIT, json!({})).await?;
+        board.claim(&task).await?;
+        board.server.until(&task, is("done")).await?;
+        let review = reviews(&board, &task).await?.remove(0);
+        assert_eq!(review["steps"][0]["cached"], false);
+        assert_eq!(board.sandbox.repo.show("main", "a").as_deref(), Some("x\nformatted"));
+        board.sandbox.repo.git(&["rm", "-q", "a"])?;
+        board.sandbox.repo.git(&["commit", "-qm", "as before"])?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_are_stopped_and_run_again_on_demand() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let go = board.sandbox.dir.path().join("go");
+    let check = format!("sleep 600 & {}; kill $!", until_exists(&go));
+    let task = board.task(EDIT, json!({ "review_config": { "ci_steps": [check] } })).await?;
+    let none = board.refused(&task, "review/cancel", json!({})).await;
+    assert!(none.is_ok_and(|(status, _)| status == 409 || status == 400));
+    board.claim(&task).await?;
+    board.server.until(&task, is("review")).await?;
+    let dir = board.sandbox.dir.path();
+    let sleeps =
+        || -> Result<bool> { Ok(marked_processes(dir)?.iter().any(|line| line.contains("sleep 600"))) };
+    while !sleeps()? {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let answer = board.server.post(&format!("/tasks/{}/review/cancel", text(&task, "id")), json!({})).await?;
+    assert_eq!(
+        (&answer["review"]["status"], &answer["task"]["status"]),
+        (&json!("cancelled"), &json!("review"))
+    );
+    assert!(!sleeps()?, "its whole process group is gone");
+    let stopped = board.get(&task).await?;
+    assert_eq!(stopped["error_annotation"]["type"], "manual");
+    let verbs: Vec<_> = stopped["offers"].as_array().into_iter().flatten().map(|o| text(o, "verb")).collect();
+    assert_eq!(verbs, ["retry", "send_back", "restart", "hold", "cancel"]);
+    let (status, refusal) =
+        board.refuse(&format!("/tasks/{}/review/cancel", text(&task, "id")), json!({})).await?;
+    assert_eq!((status, &refusal["code"]), (409, &json!("nothing_running")));
+    std::fs::write(&go, "")?;
+    board.act(&task, "actions/retry?wait=none", json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    let rows: Vec<_> = reviews(&board, &task).await?.iter().map(|row| text(row, "status")).collect();
+    assert_eq!(rows, ["cancelled", "passed"], "what was stopped stays on record");
+    assert_eq!(board.get(&task).await?["budgets"]["review"]["used"], 0);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_auditor_is_stopped_with_its_review() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let dir = board.sandbox.dir.path();
+    let (began, go) = (dir.join("began"), dir.join("go"));
+    let audit = format!(
+        "edit a <<< \"spoiled\"\nrun touch '{}'\nwait-for {}\nverdict pass",
+        began.display(),
+        go.display()
+    );
+    let description =
+        format!("{}\n```forge-script role=reviewer\n{audit}\n```\n", script(&["edit a <<< \"x\\n\""]));
+    let roles = json!({ "coder": board.agent, "reviewer": board.agent });
+    let new = json!({ "title": "Do it", "description": description, "roles": roles });
+    let task = board.server.task(&board.project, new).await?;
+    board.claim(&task).await?;
+    while !began.exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    board.server.post(&format!("/tasks/{}/review/cancel", text(&task, "id")), json!({})).await?;
+    let stopped = board.get(&task).await?;
+    assert_eq!((&stopped["status"], &stopped["live"]), (&json!("review"), &Value::Null));
+    assert_eq!(stopped["error_annotation"]["type"], "manual", "not the auditor's fault");
+    let tree = text(&stopped["workspace"], "path");
+    assert_eq!(std::fs::read_to_string(Path::new(&tree).join("a"))?, "x\n", "no trace of it");
+    let run = board.runs(&task).await?.pop().context("no run")?;
+    assert_eq!(run["status"], "cancelled");
+    std::fs::write(&go, "")?;
+    board.act(&task, "actions/retry?wait=none", json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    Ok(())
+}
+
+/// As an older Forge may have left it: the doors refuse to save such a thing.
+#[tokio::test(flavor = "multi_thread")]
+async fn broken_checks_in_the_store_let_nothing_pass() -> Result<()> {
+    for broken in [json!({ "ci_steps": "npm test" }), json!({ "ci_steps": ["  "] }), json!({ "steps": [] })] {
+        let mut board = Board::new(json!({})).await?;
+        let task = board.task(EDIT, json!({})).await?;
+        board.server.terminate().await?;
+        let store = Store::open(&board.sandbox.data_dir()).await?;
+        let mut tx = store.write().await?;
+        let mut row =
+            projects::get(&mut tx, &ProjectId(board.project.clone())).await?.context("no project")?;
+        row.settings["review_config"] = broken.clone();
+        let now = row.project.updated_at;
+        projects::update(&mut tx, &mut row, now).await?;
+        tx.commit().await?;
+        store.close().await;
+        board.server = board.sandbox.serve()?;
+        board.claim(&task).await?;
+        let blocked = board.server.until(&task, is("blocked")).await?;
+        let trouble = &blocked["error_annotation"];
+        assert_eq!(
+            (&trouble["type"], &trouble["from_state"]),
+            (&json!("recovery_required"), &json!("review"))
+        );
+        assert!(text(trouble, "message").contains("review_config"), "{broken}: {trouble:#}");
+        assert!(board.sandbox.repo.show("main", "a").is_none());
+        // It is mended where it was made.
+        let path = format!("/projects/{}/settings", board.project);
+        let refused = board.patch(&path, json!({ "max_concurrent": 3 })).await;
+        assert!(
+            refused.is_err_and(|error| error.to_string().contains("review_config")),
+            "it is said to whoever saves"
+        );
+        board.patch(&path, json!({ "review_config": null })).await?;
+        board.act(&task, "actions/retry?wait=none", json!({})).await?;
+        board.server.until(&task, is("done")).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_blank_check_of_a_task_lets_nothing_pass() -> Result<()> {
+    let mut board = Board::new(json!({})).await?;
+    let task = board.task(EDIT, json!({ "review_config": { "ci_steps": ["true"] } })).await?;
+    board.server.terminate().await?;
+    let store = Store::open(&board.sandbox.data_dir()).await?;
+    let mut tx = store.write().await?;
+    let mut row = tasks::get(&mut tx, &TaskId(text(&task, "id"))).await?.context("no task")?;
+    row.review_config =
+        Some(ReviewConfig { ci_steps: Some(vec![" ".to_owned()]), ..ReviewConfig::default() });
+    let now = row.updated_at;
+    tasks::update(&mut tx, &mut row, now).await?;
+    tx.commit().await?;
+    store.close().await;
+    board.server = board.sandbox.serve()?;
+    board.claim(&task).await?;
+    let blocked = board.server.until(&task, is("blocked")).await?;
+    assert!(text(&blocked["error_annotation"], "message").contains("ci_steps[0]"), "{blocked:#}");
+    Ok(())
+}

@@ -1,0 +1,343 @@
+//! Reaching the target: in order, one at a time, and never with what nothing was run on.
+
+use std::{collections::BTreeSet, path::Path};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::{
+    board::{Board, is},
+    forge::{text, until_exists},
+};
+
+async fn reviews(board: &Board, task: &Value) -> Result<Vec<Value>> {
+    board.items(&format!("/tasks/{}/reviews", text(task, "id"))).await
+}
+
+fn waits_for(reason: &'static str) -> impl Fn(&Value) -> bool {
+    move |task| task["waiting"]["reason"] == reason
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn twenty_at_once_all_land() -> Result<()> {
+    let board = Board::new(json!({ "max_concurrent": 20 })).await?;
+    board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 20 })).await?;
+    let go = board.sandbox.dir.path().join("go");
+    let mut tasks = Vec::new();
+    for number in 0..20 {
+        let lines = [format!("wait-for {}", go.display()), format!("edit f{number} <<< \"{number}\\n\"")];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let task = board.task(&lines, json!({})).await?;
+        board.claim(&task).await?;
+        tasks.push(task);
+    }
+    for task in &tasks {
+        board.server.until(task, |task| task["live"].is_object()).await?;
+    }
+    std::fs::write(&go, "")?;
+    for task in &tasks {
+        let done = board.server.until(task, is("done")).await?;
+        assert!(done["waiting"].is_null(), "{done:#}");
+        let merges = board.items(&format!("/tasks/{}/merges", text(task, "id"))).await?;
+        assert_eq!(merges.iter().map(|merge| merge["status"].as_str()).collect::<Vec<_>>(), [Some("landed")]);
+    }
+    let repo = &board.sandbox.repo;
+    for number in 0..20 {
+        assert_eq!(repo.show("main", &format!("f{number}")), Some(number.to_string()));
+    }
+    repo.git(&["fsck", "--strict", "--no-dangling"])?;
+    assert_eq!(repo.git(&["status", "--porcelain"])?, "", "the user's checkout moved along");
+    let merges = repo.git(&["log", "--merges", "--first-parent", "--format=%s", "main"])?;
+    let distinct: BTreeSet<&str> = merges.lines().collect();
+    assert_eq!(distinct.len(), merges.lines().count(), "one merge each:\n{merges}");
+    Ok(())
+}
+
+/// A merge driver of the user's that takes as long as the test wants holds the turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_comes_later_stands_in_line_and_says_behind_whom() -> Result<()> {
+    let mut board = Board::new(json!({ "max_concurrent": 8 })).await?;
+    board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 8 })).await?;
+    let go = board.sandbox.dir.path().join("go");
+    let repo = &board.sandbox.repo;
+    repo.write(".gitattributes", "slow merge=slow\n")?;
+    repo.write("slow", "first\n")?;
+    repo.commit("a file with a driver of its own")?;
+    let driver = format!("{}; git merge-file --union %A %O %B", until_exists(&go));
+    repo.git(&["config", "merge.slow.driver", &driver])?;
+    let path = repo.path().display().to_string();
+    let ours = format!("run cd '{path}' && echo main >>slow && git commit -qam main");
+    let first = board.task(&[&ours, "append slow <<< \"task\\n\""], json!({})).await?;
+    board.claim(&first).await?;
+    board.server.until(&first, is("merging")).await?;
+    let mut line = vec![first];
+    for number in 1..4 {
+        let task = board.task(&[&format!("edit f{number} <<< \"x\\n\"")], json!({})).await?;
+        board.claim(&task).await?;
+        let behind = format!("stands behind #{}", line[line.len() - 1]["number"]);
+        let stands = board.server.until(&task, waits_for("merge_queue")).await?;
+        assert_eq!((&stands["status"], &stands["waiting"]["message"]), (&json!("merging"), &json!(behind)));
+        line.push(task);
+    }
+    let queue = board.items(&format!("/projects/{}/merge-queue", board.project)).await?;
+    let places: Vec<_> =
+        queue.iter().map(|entry| (entry["number"].clone(), entry["place"].clone())).collect();
+    let expected: Vec<_> =
+        line.iter().zip(0..).map(|(task, place)| (task["number"].clone(), json!(place))).collect();
+    assert_eq!(places, expected);
+    // Another target is another queue.
+    repo.git(&["branch", "release"])?;
+    let apart = json!({ "merge_config": { "target_branch": "release" } });
+    let other = board.task(&["edit other <<< \"x\\n\""], apart).await?;
+    board.claim(&other).await?;
+    board.server.until(&other, is("done")).await?;
+    // Its own end lets nobody pass, and who leaves the line holds nobody up.
+    board.server.terminate().await?;
+    board.server = board.sandbox.serve()?;
+    let last = &line[3];
+    board.server.until(last, waits_for("merge_queue")).await?;
+    board.act(&line[2], "actions/cancel", json!({})).await?;
+    assert_eq!(board.get(&line[1]).await?["status"], "merging");
+    std::fs::write(&go, "")?;
+    for task in [&line[0], &line[1], &line[3]] {
+        board.server.until(task, is("done")).await?;
+    }
+    let order = board.sandbox.repo.git(&["log", "--first-parent", "--reverse", "--format=%s", "main"])?;
+    let merged: Vec<&str> = order.lines().filter(|subject| subject.contains('#')).collect();
+    let numbers: Vec<String> =
+        [&line[0], &line[1], &line[3]].iter().map(|task| format!("Do it (#{})", task["number"])).collect();
+    assert_eq!(merged, numbers, "in the order of their coming");
+    Ok(())
+}
+
+const CHECK: &str = "test ! -e poison";
+
+/// Work that passed its review, and a target that moved since.
+struct Stale {
+    board: Board,
+    task: Value,
+}
+
+impl Stale {
+    /// `late` is added to the target between the review and the merge; nobody has the target checked out.
+    async fn new(late: &str, strategy: &str, checks: Value) -> Result<Self> {
+        let settings = json!({
+            "auto_approve": false, "review_config": { "ci_steps": checks },
+            "merge_config": { "strategy": strategy, "target_branch": "trunk" },
+        });
+        let board = Board::new(settings).await?;
+        board.sandbox.repo.git(&["branch", "trunk"])?;
+        let task = board
+            .task(&["edit work <<< \"work\\n\"", "run git add work && git commit -qm mine"], json!({}))
+            .await?;
+        board.claim(&task).await?;
+        board.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+        add(&board, late)?;
+        Ok(Self { board, task })
+    }
+
+    async fn approve(&self) -> Result<()> {
+        self.board.act(&self.task, "review/approve?wait=none", json!({})).await?;
+        Ok(())
+    }
+
+    async fn set_checks(&self, checks: Value) -> Result<()> {
+        let version = self.board.get(&self.task).await?["version"].clone();
+        let change = json!({ "version": version, "review_config": { "ci_steps": checks } });
+        self.board.patch(&format!("/tasks/{}", text(&self.task, "id")), change).await?;
+        Ok(())
+    }
+
+    fn tip(&self, name: &str) -> Result<String> {
+        self.board.sandbox.repo.git(&["rev-parse", name])
+    }
+
+    fn branch(&self) -> String {
+        format!("refs/heads/forge/{}", text(&self.task, "id"))
+    }
+}
+
+/// Adds a file to the target, which is checked out nowhere.
+fn add(board: &Board, file: &str) -> Result<()> {
+    let repo = &board.sandbox.repo;
+    let blob = repo.git(&["hash-object", "-w", "--", &readme(repo.path())])?;
+    let tree = repo.git(&["ls-tree", "trunk"])?;
+    let with = format!("{tree}\n100644 blob {blob}\t{file}\n");
+    let list = board.sandbox.dir.path().join("tree");
+    std::fs::write(&list, with)?;
+    let made = std::process::Command::new("git")
+        .arg("mktree")
+        .current_dir(repo.path())
+        .stdin(std::fs::File::open(&list)?)
+        .output()?;
+    ensure!(made.status.success(), "{made:?}");
+    let tree = String::from_utf8(made.stdout)?.trim().to_owned();
+    let commit = repo.git(&["commit-tree", "-p", "trunk", "-m", &format!("adds {file}"), &tree])?;
+    repo.git(&["update-ref", "refs/heads/trunk", &commit])?;
+    Ok(())
+}
+
+fn readme(repo: &Path) -> String {
+    repo.join("README.md").display().to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_forge_rebased_is_checked_before_it_lands() -> Result<()> {
+    let stale = Stale::new("late", "rebase", json!([CHECK, "git log -1 --format=%H >../checked"])).await?;
+    let (board, reviewed) = (&stale.board, stale.tip(&stale.branch())?);
+    stale.approve().await?;
+    let done = board.server.until(&stale.task, is("done")).await?;
+    let all = reviews(board, &stale.task).await?;
+    let rows: Vec<_> = all.iter().map(|row| (row["status"].as_str(), row["verdict"].as_str())).collect();
+    assert_eq!(rows, [(Some("passed"), Some("pass")), (Some("passed"), Some("pass_ci_only"))]);
+    let landed = stale.tip("trunk")?;
+    assert_eq!((&all[1]["reviewed_commit"], &all[1]["state"]), (&json!(landed), &json!("merging")));
+    assert_eq!(all[1]["steps"].as_array().map(Vec::len), Some(2), "its own checks");
+    let parents = board.sandbox.repo.git(&["log", "--format=%s", "trunk"])?;
+    assert_eq!(parents, "mine\nadds late\nfirst", "replayed, no merge commit");
+    assert_eq!(done["budgets"]["merge_fix"]["used"], 0, "it costs nothing");
+    assert_eq!(board.runs(&stale.task).await?.len(), 1, "nobody was asked");
+    let kept = format!("refs/forge/backup/{}/", text(&stale.task, "id"));
+    let kept = board.sandbox.repo.git(&["for-each-ref", "--format=%(objectname)", &kept])?;
+    assert!(kept.lines().any(|kept| kept == reviewed), "the old tip is kept: {kept}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rebase_that_breaks_the_checks_does_not_land() -> Result<()> {
+    let stale = Stale::new("poison", "rebase", json!([CHECK])).await?;
+    let (board, before) = (&stale.board, stale.tip("trunk")?);
+    stale.approve().await?;
+    let blocked = board.server.until(&stale.task, is("blocked")).await?;
+    assert_eq!(blocked["error_annotation"]["type"], "ci_failed_after_merge_fix");
+    assert_eq!(blocked["error_annotation"]["evidence"]["command"], CHECK);
+    assert!(blocked["review_passed_at"].is_null());
+    assert_eq!(stale.tip("trunk")?, before);
+    let last = reviews(board, &stale.task).await?.pop().context("no review")?;
+    assert_eq!((&last["status"], &last["verdict"]), (&json!("failed"), &json!("fail")));
+    // Trying again checks again, although branch and target stand where they would land.
+    board.act(&stale.task, "actions/retry?wait=none", json!({})).await?;
+    board
+        .server
+        .until(&stale.task, |task| task["review"]["attempt_number"] == 3 && task["status"] == "blocked")
+        .await?;
+    assert_eq!(stale.tip("trunk")?, before);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_moves_while_the_checks_run_is_rebased_on_again() -> Result<()> {
+    let stale = Stale::new("late", "rebase", json!([])).await?;
+    let board = &stale.board;
+    let dir = board.sandbox.dir.path();
+    let (began, go) = (dir.join("began"), dir.join("go"));
+    let check = format!("echo x >>'{}'; {}", began.display(), until_exists(&go));
+    stale.set_checks(json!([check])).await?;
+    stale.approve().await?;
+    while !began.exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let merging = board.get(&stale.task).await?;
+    assert_eq!((&merging["status"], &merging["review"]["status"]), (&json!("merging"), &json!("running")));
+    add(board, "later")?;
+    std::fs::write(&go, "")?;
+    board.server.until(&stale.task, is("done")).await?;
+    let verdicts: Vec<_> =
+        reviews(board, &stale.task).await?.iter().map(|row| text(row, "verdict")).collect();
+    assert_eq!(verdicts, ["pass", "pass_ci_only", "pass_ci_only"]);
+    let log = board.sandbox.repo.git(&["log", "--format=%s", "trunk"])?;
+    assert_eq!(log, "mine\nadds later\nadds late\nfirst");
+    Ok(())
+}
+
+/// A check that moves the target by a commit of this tree.
+fn moving(board: &Board, tree: &str) -> String {
+    let repo = board.sandbox.repo.path().display().to_string();
+    format!(
+        "cd '{repo}' && export GIT_INDEX_FILE=$(mktemp -u) && git read-tree trunk && {tree} && \
+         git update-ref refs/heads/trunk $(git commit-tree -p trunk -m moved $(git write-tree))"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_never_stands_still_is_given_up() -> Result<()> {
+    let stale = Stale::new("late", "rebase", json!([])).await?;
+    let board = &stale.board;
+    let adds = "git update-index --add --cacheinfo 100644,$(git rev-parse trunk:README.md),n$$";
+    stale.set_checks(json!([moving(board, adds)])).await?;
+    stale.approve().await?;
+    let blocked = board.server.until(&stale.task, is("blocked")).await?;
+    assert_eq!(blocked["error_annotation"]["type"], "target_unstable", "{blocked:#}");
+    assert_eq!(reviews(board, &stale.task).await?.len(), 1 + 5);
+    assert!(board.sandbox.repo.show("trunk", "work").is_none());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_very_files_that_were_checked_land_without_another_check() -> Result<()> {
+    let stale = Stale::new("late", "rebase", json!([])).await?;
+    stale.set_checks(json!([moving(&stale.board, "true")])).await?;
+    stale.approve().await?;
+    stale.board.server.until(&stale.task, is("done")).await?;
+    assert_eq!(reviews(&stale.board, &stale.task).await?.len(), 2);
+    let log = stale.board.sandbox.repo.git(&["log", "--format=%s", "trunk"])?;
+    assert_eq!(log, "mine\nmoved\nadds late\nfirst");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn merge_and_squash_are_not_checked_again() -> Result<()> {
+    for strategy in ["merge", "squash"] {
+        let stale = Stale::new("late", strategy, json!([CHECK])).await?;
+        stale.approve().await?;
+        let board = &stale.board;
+        board.server.until(&stale.task, is("done")).await?;
+        assert_eq!(reviews(board, &stale.task).await?.len(), 1, "{strategy}");
+        assert!(board.sandbox.repo.show("trunk", "late").is_some(), "{strategy}");
+        assert_eq!(board.sandbox.repo.show("trunk", "work").as_deref(), Some("work"), "{strategy}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_checks_of_a_rebase_can_be_stopped() -> Result<()> {
+    let stale = Stale::new("late", "rebase", json!([])).await?;
+    let board = &stale.board;
+    let go = board.sandbox.dir.path().join("go");
+    stale.set_checks(json!([until_exists(&go)])).await?;
+    stale.approve().await?;
+    board.server.until(&stale.task, |task| task["review"]["attempt_number"] == 2).await?;
+    let before = stale.tip("trunk")?;
+    let path = format!("/tasks/{}/review/cancel", text(&stale.task, "id"));
+    board.server.post(&path, json!({})).await?;
+    let stopped = board.get(&stale.task).await?;
+    assert_eq!(
+        (&stopped["status"], &stopped["error_annotation"]["type"]),
+        (&json!("merging"), &json!("manual"))
+    );
+    assert_eq!((&stopped["review"]["status"], stale.tip("trunk")?), (&json!("cancelled"), before));
+    std::fs::write(&go, "")?;
+    board.act(&stale.task, "actions/retry?wait=none", json!({})).await?;
+    board.server.until(&stale.task, is("done")).await?;
+    let verdicts: Vec<_> =
+        reviews(board, &stale.task).await?.iter().map(|row| text(row, "verdict")).collect();
+    assert_eq!(verdicts, ["pass", "", "pass_ci_only"]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_checkout_lets_others_pass() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 4 })).await?;
+    let repo = &board.sandbox.repo;
+    repo.write("README.md", "# mine\n")?;
+    let stuck = board.task(&["edit README.md <<< \"theirs\\n\""], json!({})).await?;
+    board.claim(&stuck).await?;
+    board.server.until(&stuck, waits_for("target_checkout_dirty")).await?;
+    let free = board.task(&["edit free <<< \"x\\n\""], json!({})).await?;
+    board.claim(&free).await?;
+    board.server.until(&free, is("done")).await?;
+    repo.git(&["checkout", "README.md"])?;
+    board.server.until(&stuck, is("done")).await?;
+    Ok(())
+}
