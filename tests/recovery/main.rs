@@ -1,6 +1,7 @@
 //! A kill at every boundary of the pipeline, then a restart: the task arrives, each effect happened once,
 //! the target is before or after and never between, and nothing is left behind.
 
+mod audits;
 mod given_up;
 mod hooks;
 mod kills;

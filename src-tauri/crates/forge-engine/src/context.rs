@@ -21,7 +21,7 @@ pub(crate) struct ProjectContext {
     pub settings: ProjectSettings,
     pub workflow: Workflow,
     /// What is wrong with the stored checks. Everything else of the project can be used; no review passes.
-    broken_checks: Vec<Finding>,
+    pub broken_checks: Vec<Finding>,
 }
 
 impl ProjectContext {

@@ -170,6 +170,7 @@ async fn a_hook_for_others_is_recorded_as_skipped() {
         project: bench.context.project.clone(),
         settings: bench.context.settings.clone(),
         workflow,
+        broken_checks: Vec::new(),
     };
     let mut tx = bench.engine.store().write().await.unwrap();
     let mut task = bench.task_in(&mut tx, "todo").await;

@@ -197,6 +197,9 @@ impl Engine {
         from: &TransitionRow,
         rejection: Rejection,
     ) -> Result<End> {
+        // Whatever follows: an earlier pass does not outlive a rejection.
+        task.review_passed_at = None;
+        tasks::update(tx, task, self.now()).await?;
         // A plan that is sent back is no failed attempt at the work.
         let counted = judges(context, &task.status);
         let budget = boundary::budget(tx, context, task).await?.get(BudgetKind::Review);
@@ -208,8 +211,6 @@ impl Engine {
             trouble.evidence = rejection.evidence;
             return Ok(End::Block(trouble));
         }
-        task.review_passed_at = None;
-        tasks::update(tx, task, self.now()).await?;
         let mut mv = match &rejection.actor {
             Actor::User { .. } => Move::by_user(&rejection.to, "reject", rejection.actor.clone()),
             // An agent's run starts a chain of its own.

@@ -1,0 +1,126 @@
+//! Comments on lines of the diff: drafts, batches that the agent is told, and lines that move or go.
+
+use anyhow::{Context as _, Result};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    board::{Board, is},
+    forge::{good, refused, text},
+};
+
+const FIRST: &str =
+    "edit a.txt <<< \"one\\ntwo\\nthree\\nfour\\nfive\\nsix\\nseven\\neight\\nnine\\nten\\n\"";
+const SECOND: &str =
+    "edit a.txt <<< \"zero\\none\\ntwo\\nthree\\nfour\\nfive\\nsix\\nseven\\neight\\nneun\\nzehn\\n\"";
+
+async fn waiting(board: &Board) -> Result<Value> {
+    let told = format!("```forge-script\n{FIRST}\n```\n```forge-script attempt=2\n{SECOND}\n```");
+    let new = json!({ "title": "Do it", "description": told, "roles": { "coder": board.agent } });
+    let task = board.server.task(&board.project, new).await?;
+    board.claim(&task).await?;
+    awaits(board, &task, 1).await?;
+    Ok(task)
+}
+
+async fn awaits(board: &Board, task: &Value, attempt: u64) -> Result<Value> {
+    let there = |task: &Value| {
+        task["review"]["status"] == "awaiting_human" && task["review"]["attempt_number"] == attempt
+    };
+    board.server.until(task, there).await
+}
+
+async fn comment(board: &Board, task: &Value, body: Value) -> Result<Value> {
+    board.server.post(&format!("/tasks/{}/comments", text(task, "id")), body).await
+}
+
+async fn all(board: &Board, task: &Value) -> Result<Vec<Value>> {
+    board.items(&format!("/tasks/{}/comments", text(task, "id"))).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejection_tells_the_agent_what_was_said_on_lines() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let task = waiting(&board).await?;
+    let id = text(&task, "id");
+    let draft = comment(&board, &task, json!({ "path": "a.txt", "line": 2, "text": "say zwei" })).await?;
+    assert_eq!(
+        (&draft["status"], &draft["excerpt"], &draft["now_line"]),
+        (&json!("draft"), &json!(["two"]), &json!(2))
+    );
+    let gone = comment(&board, &task, json!({ "path": "a.txt", "text": "never mind" })).await?;
+    let removed =
+        board.server.request(Method::DELETE, &format!("/comments/{}", text(&gone, "id"))).send().await?;
+    assert!(removed.status().is_success());
+    let path = format!("/comments/{}", text(&draft, "id"));
+    board.patch(&path, json!({ "text": "say deux" })).await?;
+    let more = json!({ "path": "a.txt", "line": 9, "last_line": 10, "text": "in German" });
+    board.act(&task, "review/reject?wait=none", json!({ "comments": [more] })).await?;
+    awaits(&board, &task, 2).await?;
+    let run = board.runs(&task).await?.pop().context("no run")?;
+    let log = board.server.get(&format!("/tasks/{id}/logs/{}", text(&run, "log_id"))).await?.to_string();
+    let preview = board.server.get(&format!("/tasks/{id}/prompt-preview")).await?.to_string();
+    for part in ["`a.txt` line 2", "say deux", "`a.txt` lines 9-10", "in German"] {
+        assert!(log.contains(part) || preview.contains(part), "{part}:\n{preview}");
+    }
+    assert!(!preview.contains("never mind"), "{preview}");
+    // The agent's second version has another first line, and no ninth and tenth any more.
+    let shown = all(&board, &task).await?;
+    let places: Vec<_> =
+        shown.iter().map(|c| (text(c, "status"), c["now_line"].clone(), c["outdated"].clone())).collect();
+    assert_eq!(places, [("sent".into(), json!(3), json!(false)), ("sent".into(), Value::Null, json!(true))]);
+    assert_eq!(shown[1]["excerpt"], json!(["nine", "ten"]), "what it was about can still be read");
+    assert!(shown.iter().all(|comment| comment["review_id"].is_string()));
+    // Sent is sent, but can be settled.
+    for (method, body) in [(Method::PATCH, json!({ "text": "other" })), (Method::DELETE, Value::Null)] {
+        let request = board.server.request(method.clone(), &path);
+        let request = if body.is_null() { request } else { request.json(&body) };
+        let (status, refusal) = refused(request).await?;
+        assert_eq!((status, &refusal["code"]), (409, &json!("already_sent")), "{method}");
+    }
+    let settled = board.patch(&path, json!({ "resolved": true })).await?;
+    assert_eq!(settled["status"], "resolved");
+    let again = board.patch(&path, json!({ "resolved": false })).await?;
+    assert_eq!(again["status"], "sent");
+    board.act(&task, "review/approve?wait=none", json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_that_are_not_there_are_refused() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let task = waiting(&board).await?;
+    let path = format!("/tasks/{}/comments", text(&task, "id"));
+    let cases = [
+        (json!({ "path": "a.txt", "line": 11, "text": "x" }), "line"),
+        (json!({ "path": "a.txt", "line": 0, "text": "x" }), "line"),
+        (json!({ "path": "a.txt", "line": 3, "last_line": 2, "text": "x" }), "last_line"),
+        (json!({ "path": "a.txt", "last_line": 2, "text": "x" }), "line"),
+        (json!({ "path": "none.txt", "line": 1, "text": "x" }), "path"),
+        (json!({ "path": "a.txt", "side": "old", "line": 1, "text": "x" }), "path"),
+        (json!({ "path": "../../etc/passwd", "line": 1, "text": "x" }), "path"),
+        (json!({ "path": "/etc/passwd", "text": "x" }), "path"),
+        (json!({ "path": "a.txt", "line": 1, "text": "  " }), "text"),
+    ];
+    for (body, field) in cases {
+        let (status, refusal) = board.refuse(&path, body.clone()).await?;
+        assert!(
+            (400..500).contains(&status) && refusal.to_string().contains(field),
+            "{body}: {status} {refusal:#}"
+        );
+    }
+    assert_eq!(all(&board, &task).await?, Vec::<Value>::new());
+    // A batch with one that is refused changes nothing.
+    let batch = json!([{ "path": "a.txt", "line": 1, "text": "good" }, { "path": "a.txt", "line": 99, "text": "bad" }]);
+    let (status, refusal) = board.refused(&task, "review/reject", json!({ "comments": batch })).await?;
+    assert!(status == 400 && refusal.to_string().contains("comments[1].line"), "{refusal:#}");
+    let now = board.get(&task).await?;
+    assert_eq!((&now["status"], &now["review"]["status"]), (&json!("review"), &json!("awaiting_human")));
+    assert_eq!(all(&board, &task).await?, Vec::<Value>::new());
+    // Neither a word nor a comment is no rejection.
+    assert_eq!(board.refused(&task, "review/reject", json!({})).await?.0, 400);
+    let kept = good(board.server.request(Method::GET, &path).send().await?).await?;
+    assert_eq!(kept["items"], json!([]));
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! An audited task with two conflicts of its own to survive: an auditor that spoils the worktree, a merge that
+//! conflicts and is mended, and a rebase that Forge makes itself. Wherever a kill comes, the work lands once and
+//! nothing of the auditor is left.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::{Repository, fault};
+use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Which way the task goes to the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The auditor passes it, the merge conflicts, the agent mends it.
+    Conflict,
+    /// The auditor passes it, the target has moved, Forge rebases it.
+    Rebase,
+}
+
+struct Audited {
+    dir: TempDir,
+    repo: Repository,
+    server: Served,
+    way: Way,
+}
+
+fn id(value: &Value) -> Result<String> {
+    Ok(value["id"].as_str().with_context(|| format!("no id in {value}"))?.to_owned())
+}
+
+impl Audited {
+    fn up(way: Way, env: Vec<(String, String)>) -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
+        repo.git(&["checkout", "-q", "-b", "elsewhere"])?;
+        let server = Serve { program: "forge-faulty", data: dir.path().join("data"), env }.start()?;
+        Ok(Self { dir, repo, server, way })
+    }
+
+    fn description(&self) -> String {
+        let repo = self.repo.path().display();
+        // Once, however often its attempt is repeated.
+        let file = if self.way == Way::Conflict { "work" } else { "other" };
+        let moves = format!(
+            "run cd '{repo}' && git show main:{file} >/dev/null 2>&1 || \
+             (export GIT_INDEX_FILE='{repo}/../index'; git read-tree main && \
+             git update-index --add --cacheinfo 100644,$(git rev-parse main:README.md),{file} && \
+             git update-ref refs/heads/main $(git commit-tree -p main -m moved $(git write-tree)))"
+        );
+        let audit = "edit work <<< \"spoiled\"\nedit trace <<< \"trace\"\nrun git add -A && git commit -qm trace\nverdict pass fine";
+        // A run that a kill cut short is another attempt: each does what is needed wherever it finds itself.
+        let work = "run test -e work || echo work >work";
+        let mend = "run git rebase -q --strategy-option=theirs main || true";
+        format!(
+            "```forge-script\n{moves}\n{work}\n```\n```forge-script attempt=2\n{moves}\n{work}\nrun git add -A && git commit -qm work || true\n{mend}\n```\n\
+             ```forge-script role=reviewer\n{audit}\n```"
+        )
+    }
+
+    /// Everything that is made before the claim, which no kill disturbs.
+    async fn make(&self) -> Result<Value> {
+        let agent = self.server.post("/agents", scripted_agent("scripted")?).await?;
+        let strategy = if self.way == Way::Conflict { "merge" } else { "rebase" };
+        let settings = json!({
+            "shell": ["sh", "-c"], "review_config": { "ci_steps": ["test -e work && ! test -e trace"] },
+            "merge_config": { "strategy": strategy, "target_branch": "main" },
+        });
+        let new = json!({ "name": "sample", "repo_path": self.repo.path(), "settings": settings });
+        let path = format!("/projects/{}/tasks", id(&self.server.post("/projects", new).await?)?);
+        let roles = json!({ "coder": agent["id"], "reviewer": agent["id"] });
+        let new = json!({ "title": "Audited", "description": self.description(), "roles": roles });
+        let task = self.server.post(&path, new).await?;
+        let claim = json!({ "agent_id": agent["id"], "version": task["version"] });
+        // The kill may come before, while or after it answers.
+        let _ = self.server.post(&format!("/tasks/{}/claim", id(&task)?), claim).await;
+        Ok(task)
+    }
+
+    async fn arrive(&self, task: &Value) -> Result<()> {
+        let over = |task: &Value| {
+            let cleaned = task["workspace"]["status"] == "cleaned";
+            (task["status"] == "done" && cleaned)
+                || ["blocked", "merge_failed"].contains(&task["status"].as_str().unwrap_or_default())
+                    && !task["error_annotation"].is_null()
+        };
+        let end = self.server.wait(&id(task)?, "over", over).await?;
+        ensure!(end["status"] == "done", "it ended otherwise: {end:#}");
+        ensure!(self.repo.show("main", "trace").is_none(), "the auditor's file landed");
+        let work = self.repo.show("main", "work").unwrap_or_default();
+        ensure!(work == "work", "the work is {work:?}");
+        let log = self.repo.git(&["log", "--format=%s", "main"])?;
+        ensure!(!log.contains("trace"), "the auditor's commit landed:\n{log}");
+        let merges = self.server.get(&format!("/tasks/{}/merges", id(task)?)).await?;
+        let landed =
+            merges["items"].as_array().into_iter().flatten().filter(|merge| merge["status"] == "landed");
+        ensure!(landed.count() == 1, "{merges:#}");
+        let reviews = self.server.get(&format!("/tasks/{}/reviews", id(task)?)).await?;
+        let reviews = reviews["items"].as_array().context("no reviews")?;
+        let open =
+            reviews.iter().filter(|row| row["status"] == "running" || row["status"] == "awaiting_human");
+        ensure!(open.count() == 0, "{reviews:#?}");
+        let last = reviews.last().context("no review")?;
+        ensure!(last["verdict"] == "pass_ci_only", "{last:#}");
+        if self.way == Way::Rebase {
+            ensure!(last["reviewed_commit"] == self.repo.git(&["rev-parse", "main"])?.as_str(), "{last:#}");
+        }
+        let moves = self.server.get(&format!("/tasks/{}/transitions", id(task)?)).await?;
+        let moves = moves["items"].as_array().context("no moves")?;
+        ensure!(moves.iter().filter(|row| row["to"] == "done").count() == 1, "{moves:#?}");
+        ensure!(moves.iter().all(|row| row["rejection"] == false), "nothing was rejected: {moves:#?}");
+        self.repo.git(&["fsck", "--strict", "--no-dangling"])?;
+        ensure!(self.repo.git(&["status", "--porcelain"])?.is_empty(), "the user's checkout was touched");
+        ensure!(self.repo.git(&["worktree", "list"])?.lines().count() == 1, "a worktree is left");
+        let left = marked_processes(self.dir.path())?;
+        ensure!(left.is_empty(), "processes are left: {left:?}");
+        Ok(())
+    }
+}
+
+async fn survives(way: Way, point: &str, times: u32) -> Result<()> {
+    let mut audited = Audited::up(way, vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])?;
+    let task = audited.make().await?;
+    // It is bound to be killed: the boundary was passed without disturbance, too.
+    for _ in 0..1500 {
+        if audited.server.is_gone()? {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    ensure!(audited.server.is_gone()?, "{way:?}: {point}#{times} was never passed");
+    let data = audited.dir.path().join("data");
+    audited.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
+    audited.arrive(&task).await
+}
+
+/// The boundaries of what is this story's own: the rest of the way is told by others.
+const OURS: [&str; 9] = [
+    "step.begin:run_ci_steps",
+    "step.ran:run_ci_steps",
+    "step.end:run_ci_steps",
+    "step.ran:advance",
+    "execution.",
+    "audit.",
+    "rebase.",
+    "merge.",
+    "step.ran:run_merge",
+];
+
+async fn each_kill_is_survived(way: Way, expected: &[&str]) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let trace = folder.path().join("trace.txt");
+    let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
+    let undisturbed = Audited::up(way, env)?;
+    let task = undisturbed.make().await?;
+    undisturbed.arrive(&task).await?;
+    let mut passed: BTreeMap<String, u32> = BTreeMap::new();
+    for line in std::fs::read_to_string(&trace)?.lines() {
+        *passed.entry(line.to_owned()).or_default() += 1;
+    }
+    for point in expected {
+        ensure!(passed.contains_key(*point), "{point} is not among {passed:?}");
+    }
+    let mut cases = Vec::new();
+    for (point, times) in &passed {
+        if OURS.iter().any(|prefix| point.starts_with(prefix)) {
+            cases.extend((1..=*times).map(|n| (point.clone(), n)));
+        }
+    }
+    println!("{} kills", cases.len());
+    crate::kills::all_survived(cases, move |point, times| async move { survives(way, &point, times).await })
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audit_and_a_mended_conflict_survive_every_kill() -> Result<()> {
+    each_kill_is_survived(Way::Conflict, &["audit.discarded", "step.end:run_ci_steps", "merge.landed"]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audit_and_a_rebase_of_forges_own_survive_every_kill() -> Result<()> {
+    each_kill_is_survived(Way::Rebase, &["rebase.opened", "rebase.moved", "rebase.checked", "merge.landed"])
+        .await
+}
