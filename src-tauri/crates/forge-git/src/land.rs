@@ -4,13 +4,14 @@
 //! index and ref move together, by git's own fast-forward, or not at all. Local changes are never stashed,
 //! overwritten or thrown away; those in the way are named.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::{GitError, LockHolder};
 use crate::lock::{self, Purpose, turn};
+use crate::merge::ScratchDir;
 use crate::repo::{Repo, operation_in};
 use crate::worktree::WorktreeEntry;
 
@@ -97,6 +98,7 @@ impl Repo {
             let files = self.tracked_changes(&user.path).await?;
             return Ok(Landing::CheckoutInTheWay { worktree: user.path.clone(), files });
         }
+        let staged_before = std::fs::read(git_dir.join("index")).unwrap_or_default();
         let merge = self
             .at(&user.path, Kind::User)
             .env("GIT_REFLOG_ACTION", reason)
@@ -118,12 +120,52 @@ impl Repo {
         if now.as_deref() != Some(expected_before) {
             return Ok(Landing::Moved { now });
         }
+        self.take_back(&user.path, &git_dir, expected_before, commit, &staged_before).await?;
         let files = self.in_the_way(&user.path, expected_before, commit).await?;
         if files.is_empty() {
             Err(output.failed(args))
         } else {
             Ok(Landing::CheckoutInTheWay { worktree: user.path.clone(), files })
         }
+    }
+
+    /// Puts a checkout back after git moved its files and index, but not the branch, as when a hook refused that.
+    ///
+    /// What was staged before, at the very paths that the commit changes, is the user's own: then nothing is
+    /// touched. Else git's own two-way merge goes back; it refuses where anything was changed since.
+    async fn take_back(
+        &self,
+        worktree: &Path,
+        git_dir: &Path,
+        before: &str,
+        commit: &str,
+        index_before: &[u8],
+    ) -> Result<(), GitError> {
+        if std::fs::read(git_dir.join("index")).unwrap_or_default() == index_before {
+            return Ok(());
+        }
+        let changed = self.changed_between(before, commit).await?;
+        let staged = self.at(worktree, Kind::Read).args(["diff-index", "--cached", "-z", "--name-only"]);
+        let unlike_commit = staged.arg(commit).ok().await?;
+        if bytes::records(&unlike_commit).any(|path| changed.contains(bytes::path(path))) {
+            return Ok(());
+        }
+        let scratch = ScratchDir::new(self.common_dir())?;
+        let copy = scratch.path.join("index");
+        std::fs::write(&copy, index_before).map_err(GitError::io("write", &copy))?;
+        let staged = self.at(worktree, Kind::Read).env("GIT_INDEX_FILE", &copy);
+        let staged = staged.args(["diff-index", "--cached", "-z", "--name-only", before]).ok().await?;
+        if bytes::records(&staged).any(|path| changed.contains(bytes::path(path))) {
+            return Ok(());
+        }
+        let back = self.at(worktree, Kind::User).args(["read-tree", "-m", "-u", commit, before]);
+        self.run_in_index(git_dir, back).await.map(drop)
+    }
+
+    async fn changed_between(&self, from: &str, to: &str) -> Result<HashSet<PathBuf>, GitError> {
+        let differing =
+            self.read().args(["diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to]).ok().await?;
+        Ok(bytes::records(&differing).map(|path| bytes::path(path).to_owned()).collect())
     }
 
     /// Local changes, untracked and ignored files at the paths that differ between two commits.

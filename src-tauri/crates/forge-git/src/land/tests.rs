@@ -220,3 +220,34 @@ async fn a_landing_nobody_waits_for_is_never_half_done() {
         sandbox.git(&["reset", "-q", "--hard", &base]);
     }
 }
+
+#[tokio::test]
+async fn a_refused_ref_leaves_the_checkout_as_it_was() {
+    type Prepare = fn(&Sandbox);
+    let local: [(&str, Prepare); 2] = [
+        ("clean", |_| {}),
+        ("changes beside it", |s| {
+            s.write("free", "mine");
+            s.write("staged", "mine");
+            s.git(&["add", "staged"]);
+            s.write("untracked", "mine");
+        }),
+    ];
+    for (name, prepare) in local {
+        let (sandbox, repo, base, tip) = ahead().await;
+        prepare(&sandbox);
+        let told = || {
+            let staged = sandbox.git_out(&["ls-files", "--stage"]);
+            let status = sandbox.git_out(&["status", "--porcelain", "-uall", "--ignored"]);
+            (staged, status, sandbox.read("a"), sandbox.read("old"), sandbox.read("free"))
+        };
+        let before = told();
+        sandbox.hook("reference-transaction", "[ \"$1\" != prepared ] || ! grep -q refs/heads/main");
+        let refused = repo.land("main", &tip, &base, "x").await;
+        assert!(matches!(refused, Err(GitError::Failed { .. })), "{name}: {refused:?}");
+        assert_eq!((sandbox.head(), told()), (base.clone(), before), "{name}");
+        assert!(!sandbox.path("new").exists() && !sandbox.path("dir/file").exists(), "{name}");
+        fs::remove_file(sandbox.path(".git/hooks/reference-transaction")).unwrap();
+        assert_eq!(land(&repo, &base, &tip).await, Landing::Landed, "{name}: goes on by itself");
+    }
+}
