@@ -46,7 +46,7 @@ async fn the_three_sides_are_shown_and_the_agent_is_told() -> Result<()> {
                 && task["budgets"]["merge_fix"]["used"] == 1
         })
         .await?;
-    assert!(fixing["review_passed_at"].is_i64());
+    assert!(fixing["review_passed_at"].is_string());
     let id = text(&task, "id");
     let conflict = board.server.get(&format!("/tasks/{id}/conflict")).await?["conflict"].clone();
     assert_eq!(conflict["target"], "main");
