@@ -2,11 +2,13 @@
  * A host with a lively project, for the page opened in a plain browser and for component tests.
  * It answers like the engine where the window looks, and decides as little as it can.
  * Samples: `empty` (nothing there), `new` (a project without tasks), `broken` (every read fails),
- * `troubles` (one task of each kind of trouble and wait);
+ * `troubles` (one task of each kind of trouble and wait), `diff` (changes with comments, a conflict),
+ * `review` (one task of each kind of review, merge, pull request and delivery);
  * anything else is the full one.
  */
 import type {
   Agent,
+  AssignRole,
   Column,
   CreateAgent,
   CreateProject,
@@ -32,8 +34,10 @@ import {
   sampleWorkspaceView,
 } from "./sample.ts";
 import { sampleHookOutput, sampleMoves, sampleTroubles } from "./sampleTroubles.ts";
+import { createSampleDiff, sampleDiffTasks } from "./sampleDiff.ts";
 import { createSampleKnowledge } from "./sampleKnowledge.ts";
 import { createSampleProcess } from "./sampleProcess.ts";
+import { createSampleReview, sampleReviewTasks } from "./sampleReviewHost.ts";
 import { at, tasksOf, titles } from "./sampleTasks.ts";
 
 function refuse(
@@ -114,7 +118,15 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
           }),
         ];
   const tasks =
-    sample === null ? tasksOf("p1", size) : sample === "troubles" ? sampleTroubles("p1") : [];
+    sample === null
+      ? tasksOf("p1", size)
+      : sample === "troubles"
+        ? sampleTroubles("p1")
+        : sample === "review"
+          ? sampleReviewTasks("p1")
+          : sample === "diff"
+            ? sampleDiffTasks("p1")
+            : [];
   const notifications =
     sample === null
       ? [
@@ -300,6 +312,11 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
     settingsOf: (id) => own[id] ?? {},
   });
 
+  const reviewing = createSampleReview({
+    refuse,
+    changed: (...tags) => host.commit({ tags }),
+  });
+
   const answers = {
     meta: () => ({
       version: "0.1.0",
@@ -456,10 +473,11 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
     task_claim: ({ task_id }: { task_id: string }) =>
       edit(task_id, { status: "in_progress", status_since: at(0) }),
     task_update: ({ task_id, ...change }: UpdateTask) => edit(task_id, change as Partial<Task>),
-    task_assign: ({ task_id, holder }: { task_id: string; holder: string | null }) =>
+    task_assign: ({ task_id, role, holder }: AssignRole) =>
       edit(task_id, {
         roles: {
-          coder:
+          ...task(task_id).roles,
+          [role]:
             holder === null
               ? null
               : holder === "user"
@@ -523,7 +541,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
           .sort((one, other) => one.status_since.localeCompare(other.status_since)),
       ),
     task_executions: () => page([]),
-    task_reviews: () => page([]),
+    ...reviewing.answers,
     task_transitions: () => page(sampleMoves),
     task_workspace: ({ task_id }: { task_id: string }) => task(task_id).workspace,
     task_backups: ({ task_id }: { task_id: string }) =>
@@ -620,6 +638,9 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
           ),
       ),
     backup_restore: () => ({ done: true }),
+    ...(sample === "diff"
+      ? createSampleDiff({ refuse, change: edit, changed: (...tags) => host.commit({ tags }) })
+      : {}),
     notification_list: () => page(notifications),
     notification_read: ({ ids }: { ids?: string[] }) => {
       notifications.forEach((each, index) => {

@@ -9,12 +9,14 @@ import {
   Hourglass,
   Lock,
   Pause,
+  Scale,
   TriangleAlert,
   Undo2,
   UserRound,
 } from "lucide-react";
 import { memo, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
+import { useOp } from "#ui/api/client.ts";
 import type { ReviewBadge, Task, WaitReason } from "#ui/api/generated.ts";
 import { priorityLevel, priorityNumber } from "#ui/app/priority.ts";
 import type { KnownState } from "#ui/app/useStates.ts";
@@ -25,7 +27,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { KinNumbers, ParentMark } from "./Kin.tsx";
 import { useActivity } from "./useActivity.ts";
-import { count, kindOf, lineOf, lineTone, money, type Line } from "./format.ts";
+import { count, hasPullRequest, kindOf, lineOf, lineTone, money, type Line } from "./format.ts";
 import styles from "./Card.module.css";
 
 export interface CardFaceProps {
@@ -66,6 +68,38 @@ function Activity({ task, activity }: { task: Task; activity: string }) {
   );
 }
 
+/** An auditor at work: said in a word, since its avatar alone does not tell it from the coder. */
+function Auditing({ task, activity }: { task: Task; activity: string }) {
+  const { t } = useTranslation();
+  const now = useActivity(task.id, activity);
+  return (
+    <>
+      <Scale aria-hidden />
+      <span className={styles.ellipsis}>
+        {t("roleBadge.auditor")}
+        {now && `: ${now}`}
+      </span>
+    </>
+  );
+}
+
+/** The number of its pull request, asked for only where the card says that there is one. */
+function PullMark({ taskId }: { taskId: string }) {
+  const { t } = useTranslation();
+  const pull = useOp("task_pull_request", { task_id: taskId }).data?.pull_request?.pull_request;
+  if (!pull) return null;
+  return (
+    <span
+      className={styles.pull}
+      role="img"
+      aria-label={t("roleBadge.pull", { number: pull.number })}
+    >
+      <GitPullRequest aria-hidden />
+      {pull.number}
+    </span>
+  );
+}
+
 function LineText({ task, line }: { task: Task; line: Line }) {
   const { t } = useTranslation();
   const say = (icon: ReactNode, text: ReactNode) => (
@@ -77,6 +111,8 @@ function LineText({ task, line }: { task: Task; line: Line }) {
   switch (line.kind) {
     case "live":
       return <Activity task={task} activity={line.activity} />;
+    case "auditing":
+      return <Auditing task={task} activity={line.activity} />;
     case "undo":
       return say(
         <Undo2 />,
@@ -144,6 +180,7 @@ function Numbers({ task }: { task: Task }) {
           {usage.runs_of_unknown_cost > 0 && "+"}
         </span>
       )}
+      {hasPullRequest(task) && <PullMark taskId={task.id} />}
       {task.review && <ReviewMark review={task.review} />}
     </span>
   );

@@ -1,16 +1,19 @@
-import { UserRound, UserRoundX } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import type { Column, WorkflowView } from "#ui/api/generated.ts";
 import { priorityLevels, priorityNumber } from "#ui/app/priority.ts";
 import { kindOfState } from "#ui/app/stateKinds.ts";
 import { statesOf } from "#ui/app/useStates.ts";
-import { Avatar } from "#ui/components/Avatar.tsx";
-import { CommandPalette, type PaletteItem } from "#ui/components/CommandPalette.tsx";
+import {
+  CommandPalette,
+  type PaletteGroup,
+  type PaletteItem,
+} from "#ui/components/CommandPalette.tsx";
 import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { assign, move, setPriority } from "./actions.ts";
 import type { AgentNames } from "./BoardCard.tsx";
 import { useBoard } from "./model.ts";
+import { roleGroups } from "./roleGroups.tsx";
 import { refusal } from "./rules.ts";
 import { useActing } from "./useActing.ts";
 
@@ -49,17 +52,13 @@ export function Pickers({ view, agents, columns }: PickersProps) {
       });
     }
   }
-  const role = view.work_role;
-  if (picking === "assign" && role !== null) {
-    const give = (holder: string | null) => () => void assign(acting, tasks, role, holder);
-    for (const [id, label] of agents) {
-      items.push({ id, label, icon: <Avatar name={label} size={14} />, run: give(id) });
-    }
-    items.push(
-      { id: "user", label: t("board.you"), icon: <UserRound />, run: give("user") },
-      { id: "", label: t("board.group.nobody"), icon: <UserRoundX />, run: give(null) },
-    );
-  }
+  const first = tasks[0];
+  const title =
+    tasks.length > 1
+      ? t("board.selected", { count: tasks.length })
+      : first
+        ? `#${first.number} ${first.title}`
+        : "";
   if (picking === "priority") {
     for (const level of priorityLevels) {
       items.push({
@@ -70,19 +69,24 @@ export function Pickers({ view, agents, columns }: PickersProps) {
       });
     }
   }
-  const first = tasks[0];
-  const title =
-    tasks.length > 1
-      ? t("board.selected", { count: tasks.length })
-      : first
-        ? `#${first.number} ${first.title}`
-        : "";
+  const groups: PaletteGroup[] =
+    picking === "assign"
+      ? roleGroups({
+          view,
+          agents,
+          title,
+          words: { you: t("board.you"), nobody: t("board.group.nobody") },
+          give: (role, holder) => void assign(acting, tasks, role, holder),
+        })
+      : picking
+        ? [{ value: title, items }]
+        : [];
   return (
     <CommandPalette
       open={picking !== null && tasks.length > 0}
       onOpenChange={(open) => !open && close()}
       title={picking ? t(`board.command.${picking}`) : ""}
-      groups={picking ? [{ value: title, items }] : []}
+      groups={groups}
     />
   );
 }

@@ -20,6 +20,8 @@ export function count(lines: number, locale?: string): string {
 
 export type Line =
   | { readonly kind: "live"; readonly activity: string }
+  /** An agent judges the work. */
+  | { readonly kind: "auditing"; readonly activity: string }
   | { readonly kind: "undo"; readonly until: string }
   | { readonly kind: "waiting"; readonly reason: string; readonly text: string }
   | { readonly kind: "trouble"; readonly type: AnnotationType; readonly text: string }
@@ -33,7 +35,10 @@ export function lineOf(task: Task, state: KnownState | undefined): Line {
   if (task.waiting?.reason === "undo" && task.waiting.until) {
     return { kind: "undo", until: task.waiting.until };
   }
-  if (task.live) return { kind: "live", activity: task.live.activity };
+  if (task.live) {
+    const { role, activity } = task.live;
+    return { kind: role === "reviewer" ? "auditing" : "live", activity };
+  }
   if (task.error_annotation) {
     const { type, message } = task.error_annotation;
     return { kind: "trouble", type, text: message };
@@ -60,6 +65,7 @@ export function lineTone(line: Line): "accent" | "warning" | "danger" | "review"
     case "undo":
       return "warning";
     case "checks":
+    case "auditing":
       return "review";
     case "waiting":
     case "held":
@@ -73,6 +79,16 @@ export function agentOf(task: Task, workRole: string | null): string | null {
   if (task.live) return task.live.agent_id;
   const holder = workRole === null ? null : task.roles[workRole];
   return holder?.id ?? (holder ? "user" : null);
+}
+
+/** Whether its card is worth a look at its pull request. */
+export function hasPullRequest({ waiting, error_annotation: trouble }: Task): boolean {
+  return (
+    waiting?.reason === "awaiting_merge" ||
+    waiting?.reason === "host_unreachable" ||
+    trouble?.type === "pr_closed_without_merge" ||
+    trouble?.type === "pr_failed"
+  );
 }
 
 export const kindOf = (task: Task, state: KnownState | undefined): StateKind =>

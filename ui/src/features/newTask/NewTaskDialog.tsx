@@ -15,7 +15,7 @@ import { Dialog } from "#ui/components/Dialog.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
-import { Select } from "#ui/components/Select.tsx";
+import { Select, type SelectOption } from "#ui/components/Select.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { setPreference, usePreference } from "#ui/store/preferences.ts";
@@ -27,7 +27,6 @@ const fields = [
   "description",
   "review_config",
   "depends_on",
-  "roles",
   "priority",
   "parent_id",
   "execution_mode",
@@ -160,7 +159,7 @@ export default function NewTaskDialog({
   const [draft, setDraft] = useState<Omit<Draft, "agent" | "dependsOn" | "checks" | "part">>({
     title: "",
     description: "",
-    reviewer: "nobody",
+    reviewer: nobody,
     priority: "none",
   });
   const [chosenAgent, setAgent] = useState<string | null>(null);
@@ -171,6 +170,16 @@ export default function NewTaskDialog({
   const agent = chosenAgent ?? presetAgent(agents ?? [], lastAgent);
 
   const inTurn = part?.mode === "ordered_turn";
+  const holders = (none: string): SelectOption<string>[] => [
+    { value: nobody, label: none },
+    { value: "user", label: t("newTask.you") },
+    ...(agents ?? []).map(({ id, name, paused }) => ({
+      value: id,
+      label: name,
+      icon: <Avatar name={name} size={16} />,
+      ...(paused ? { note: t("agents.paused") } : {}),
+    })),
+  ];
 
   const claim = useOpMutation("task_claim", {
     onError: (error) =>
@@ -213,7 +222,8 @@ export default function NewTaskDialog({
     submit(event.shiftKey && agent !== nobody && !inTurn);
   };
 
-  const rest = restOf(create.error, fields);
+  const shown = [roles.work, roles.review].flatMap((role) => (role ? [`roles.${role}`] : []));
+  const rest = restOf(create.error, [...fields, ...shown]);
   return (
     <Dialog
       open
@@ -271,26 +281,16 @@ export default function NewTaskDialog({
           <Select
             label={t("newTask.agent")}
             value={agent}
-            options={[
-              { value: nobody, label: t("newTask.noAgent") },
-              { value: "user", label: t("newTask.you") },
-              ...(agents ?? []).map(({ id, name, paused }) => ({
-                value: id,
-                label: name,
-                icon: <Avatar name={name} size={16} />,
-                ...(paused ? { note: t("agents.paused") } : {}),
-              })),
-            ]}
+            error={roles.work ? findingAt(create.error, `roles.${roles.work}`) : undefined}
+            options={holders(t("newTask.noAgent"))}
             onChange={setAgent}
           />
           {roles.review && (
             <Select
               label={t("newTask.reviewer")}
               value={draft.reviewer}
-              options={[
-                { value: "nobody", label: t("newTask.noReviewer") },
-                { value: "user", label: t("newTask.you") },
-              ]}
+              error={findingAt(create.error, `roles.${roles.review}`)}
+              options={holders(t("newTask.noReviewer"))}
               onChange={(reviewer) => setDraft({ ...draft, reviewer })}
             />
           )}

@@ -24,6 +24,16 @@ describe("a draft becomes an input", () => {
     });
   });
 
+  it("gives the review to whoever is to judge: an agent, the person, or nobody", () => {
+    const judged = (reviewer: string) => toInput("p1", { ...draft, reviewer }, roles).roles;
+    expect(judged("a2")).toEqual({ coder: "a1", reviewer: "a2" });
+    expect(judged("user")).toEqual({ coder: "a1", reviewer: "user" });
+    expect(judged("nobody")).toEqual({ coder: "a1" });
+    expect(toInput("p1", { ...draft, reviewer: "a2" }, { ...roles, review: null }).roles).toEqual({
+      coder: "a1",
+    });
+  });
+
   it("as a part with a worktree of its own, after others", () => {
     const part = { parent, mode: "independent" as const };
     expect(toInput("p1", { ...draft, part, dependsOn: ["t2"] }, roles)).toEqual({

@@ -13,7 +13,8 @@ export interface Draft {
   readonly description: string;
   /** An agent's id, `user`, or nobody. */
   readonly agent: string;
-  readonly reviewer: "user" | "nobody";
+  /** Likewise. */
+  readonly reviewer: string;
   readonly priority: PriorityLevel;
   /** Null leaves the checks to the project. */
   readonly checks: readonly string[] | null;
@@ -45,7 +46,7 @@ export function toInput(
   // A part that runs in turn is the work of its parent's agent.
   const inTurn = draft.part?.mode === "ordered_turn";
   if (roles.work && draft.agent !== nobody && !inTurn) held[roles.work] = draft.agent;
-  if (roles.review && draft.reviewer === "user") held[roles.review] = "user";
+  if (roles.review && draft.reviewer !== nobody) held[roles.review] = draft.reviewer;
   return {
     project_id: projectId,
     title: draft.title.trim(),

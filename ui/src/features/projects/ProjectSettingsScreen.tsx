@@ -15,7 +15,9 @@ import { Tabs } from "#ui/components/Tabs.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { useIsDirty } from "#ui/draft/drafts.ts";
 import { General } from "./General.tsx";
+import { PullRequests } from "./PullRequests.tsx";
 import {
+  AreaSetting,
   Frame,
   LinesSetting,
   SettingsProvider,
@@ -33,6 +35,7 @@ const tabs = [
   "hooks",
   "checks",
   "merge",
+  "pullRequests",
   "setup",
   "automation",
   "knowledge",
@@ -62,6 +65,16 @@ function Checks() {
         path="review_config.allow_changes"
         label={t("projectSettings.allowChanges")}
         hint={t("projectSettings.allowChangesHint")}
+      />
+      <SwitchSetting
+        path="review_config.reuse_passes"
+        label={t("reviewSettings.reuse")}
+        hint={t("reviewSettings.reuseHint")}
+      />
+      <AreaSetting
+        path="review_config.review_prompt"
+        label={t("reviewSettings.prompt")}
+        hint={t("reviewSettings.promptHint")}
       />
     </div>
   );
@@ -226,6 +239,8 @@ export default function ProjectSettingsScreen() {
         return settled(found, <Checks />);
       case "merge":
         return settled(found, <Merging project={found} />);
+      case "pullRequests":
+        return settled(found, <PullRequests project={found} />);
       case "setup":
         return settled(found, <Setup projectId={found.id} />);
       case "automation":

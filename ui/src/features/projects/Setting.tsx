@@ -8,7 +8,7 @@ import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
-import { TextField } from "#ui/components/TextField.tsx";
+import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { isOwn, linesAt, patchAt, valueAt } from "./settingsPath.ts";
 import styles from "./settings.module.css";
 
@@ -115,6 +115,45 @@ function TextSettingField({
           <Button type="submit" variant="primary" busy={busy}>
             {t("projectSettings.save")}
           </Button>
+        )}
+      </form>
+    </Frame>
+  );
+}
+
+/** A text of several lines; nothing is saved before the button says so. Empty returns to the default. */
+export function AreaSetting(props: SettingProps) {
+  const { view } = useSettings();
+  const value = valueAt(view.settings, props.path);
+  const text = typeof value === "string" ? value : "";
+  return <AreaField key={text} {...props} saved={text} />;
+}
+
+function AreaField({ path, label, hint, saved }: SettingProps & { saved: string }) {
+  const { t } = useTranslation();
+  const { error, busy, patch } = useSettings();
+  const [text, setText] = useState(saved);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    patch(patchAt(path, text.trim() === "" ? null : text.trim()));
+  };
+  return (
+    <Frame path={path} label={label}>
+      <form className={styles.area} onSubmit={submit}>
+        <TextArea
+          label={label}
+          hint={hint}
+          rows={5}
+          value={text}
+          error={findingAt(error, path)}
+          onChange={setText}
+        />
+        {text !== saved && (
+          <div className={styles.buttons}>
+            <Button type="submit" size="sm" variant="primary" busy={busy}>
+              {t("projectSettings.save")}
+            </Button>
+          </div>
         )}
       </form>
     </Frame>

@@ -13,6 +13,7 @@ import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { Title } from "./Title.tsx";
 import { Properties } from "./Properties.tsx";
+import { ReviewBadges } from "./review/ReviewBadges.tsx";
 import type { Action } from "./useAction.ts";
 import type { TaskActions } from "./useTaskActions.tsx";
 import styles from "./TaskHeader.module.css";
@@ -123,6 +124,7 @@ export function TaskHeader({ task, view, action, actions, onClose, onFullPage }:
         ) : (
           <span className={styles.state}>{stateLabel}</span>
         )}
+        <ReviewBadges task={task} workflow={view?.workflow} />
         <span className={styles.space} />
         <MainButton action={action} actions={actions} />
         <Menu

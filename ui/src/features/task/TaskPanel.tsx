@@ -1,6 +1,6 @@
 /** One task, beside the board or on a page of its own: the same component. */
 import { Play } from "lucide-react";
-import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
+import { lazy, Suspense, useCallback, useMemo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { call, useOp } from "#ui/api/client.ts";
 import type { Task } from "#ui/api/generated.ts";
@@ -16,6 +16,7 @@ import { NeedBanner } from "./banner/NeedBanner.tsx";
 import { Conversation } from "./conversation/Conversation.tsx";
 import { createUnfolded } from "./conversation/RowContext.ts";
 import { createLogStore } from "./conversation/logStore.ts";
+import { DeliveryPart } from "./delivery/DeliveryPart.tsx";
 import { Details } from "./details/Details.tsx";
 import { canHaveParts, Parts } from "./details/Parts.tsx";
 import { Reviews } from "./review/Reviews.tsx";
@@ -53,10 +54,32 @@ function LoadingPanel() {
   );
 }
 
-/** The tab that the address asks for when the task is opened. */
-function useTabAsked(): TabId | null {
+/** The tab, and when it is the diff's the place in it, that the address asks for. */
+function useAsked(): { readonly tab: TabId | null; readonly key: string } {
   const route = useRoute();
-  return (route.name !== null && tabIds.find((id) => id === route.query["tab"])) || null;
+  if (route.name === null) return { tab: null, key: "" };
+  const { tab: asked, file, line, side } = route.query;
+  const tab = tabIds.find((id) => id === asked) ?? null;
+  return { tab, key: tab ? [tab, file, line, side].join("\n") : "" };
+}
+
+/** Follows the address; a choice by hand ends what the address asked for. */
+function useTab(): [TabId, (tab: TabId) => void] {
+  const asked = useAsked();
+  const [tab, setTab] = useState<TabId>(asked.tab ?? "conversation");
+  const [followed, setFollowed] = useState(asked.key);
+  if (asked.key !== followed) {
+    setFollowed(asked.key);
+    if (asked.tab) setTab(asked.tab);
+  }
+  const choose = useCallback(
+    (next: TabId) => {
+      setTab(next);
+      if (asked.key !== "") setQuery({ tab: null, file: null, line: null, side: null });
+    },
+    [asked.key],
+  );
+  return [tab, choose];
 }
 
 function useTabKeys(onTab: (tab: TabId) => void): void {
@@ -85,8 +108,7 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const view = useOp("project_workflow_get", { project_id: projectId }).data;
   const action = useAction();
   const actions = useTaskActions(task, view, action);
-  const asked = useTabAsked();
-  const [tab, setTab] = useState<TabId>(asked ?? "conversation");
+  const [tab, setTab] = useTab();
   const [showDetails, setShowDetails] = useState<boolean | null>(null);
   const [showParts, setShowParts] = useState(mode === "page" || isUntouched(task));
   // Here, not in the list: with the first part the list moves to a section of its own.
@@ -154,6 +176,9 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
           )}
           <div className={styles.inset} data-area="banner">
             <NeedBanner task={task} workflow={view?.workflow} compact={tab === "diff"} />
+          </div>
+          <div className={styles.inset}>
+            {view && <DeliveryPart task={task} workflow={view.workflow} />}
           </div>
           <div className={styles.facts}>
             {canHaveParts(task) && task.subtasks.total > 0 && (

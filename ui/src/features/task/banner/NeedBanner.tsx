@@ -12,11 +12,11 @@ import {
 import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { AnnotationType, ErrorAnnotation, Offer, Task, Workflow } from "#ui/api/generated.ts";
-import { asksForPlan } from "#ui/app/plan.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Said } from "#ui/components/Said.tsx";
-import { isClearable, isPreflight, needOf, stateOf } from "../state.ts";
+import { Decide } from "../review/Decide.tsx";
+import { isClearable, isPreflight, needOf } from "../state.ts";
 import { useAction } from "../useAction.ts";
 import { EvidenceBlock, HookEvidence, saysNothing } from "./Evidence.tsx";
 import { Offers } from "./Offers.tsx";
@@ -116,43 +116,8 @@ export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps)
         </Banner>
       );
     }
-    case "review": {
-      const state = stateOf(workflow, task.status);
-      const gate = state?.gate_config;
-      const isPlan = asksForPlan(state);
-      const decide = async (offer: Offer, field: string | null): Promise<boolean> => {
-        const op = offer.verb === "approve" ? "review_approve" : "review_reject";
-        const done = await action.run(op, {
-          task_id: task.id,
-          wait: "none",
-          ...(field === null ? {} : { reason: field }),
-        });
-        return done !== null;
-      };
-      const choices: Offer[] = [
-        {
-          verb: "approve",
-          label: gate?.approve_label ?? t("review.approve"),
-          fields: [],
-          why: t("review.approveWhy"),
-        },
-        {
-          verb: "send_back",
-          label: gate?.reject_label ?? t("review.reject"),
-          fields: ["reason"],
-          why: t("review.rejectWhy"),
-        },
-      ];
-      return (
-        <Banner
-          tone="warning"
-          title={t(isPlan ? "review.awaitsPlan" : "review.awaits")}
-          actions={<Offers offers={choices} action={action} onTake={decide} />}
-        >
-          {t(isPlan ? "review.awaitsPlanText" : "review.awaitsText")}
-        </Banner>
-      );
-    }
+    case "review":
+      return <Decide task={task} workflow={workflow} />;
     case "waiting": {
       const { waiting } = need;
       return (

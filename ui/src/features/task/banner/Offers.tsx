@@ -16,17 +16,23 @@ export interface OffersProps {
   readonly action: Action;
   /** Answers whether it was done. */
   readonly onTake: (offer: Offer, field: string | null) => Promise<boolean>;
+  /** A text that is asked for may be left out: something else says enough. */
+  readonly mayBeEmpty?: boolean;
+  /** What goes along with the text. */
+  readonly formNote?: string | null;
 }
 
 function OfferForm({
   offer,
   action,
   onTake,
+  mayBeEmpty = false,
+  formNote = null,
   onClose,
 }: Omit<OffersProps, "offers"> & { offer: Offer; onClose: () => void }) {
   const { t } = useTranslation();
   const [text, setText] = useState("");
-  const missing = needsText(offer) && text.trim() === "";
+  const missing = !mayBeEmpty && needsText(offer) && text.trim() === "";
   const send = async () => {
     if (missing || action.busy) return;
     if (await onTake(offer, text.trim() === "" ? null : text.trim())) onClose();
@@ -60,6 +66,7 @@ function OfferForm({
         onChange={setText}
         onKeyDown={onKeyDown}
       />
+      {formNote && <p className={styles.quiet}>{formNote}</p>}
       <div className={styles.buttons}>
         <Button
           size="sm"
@@ -80,7 +87,8 @@ function OfferForm({
 }
 
 /** The engine's offers as buttons, the likeliest first; those that need a text open a form. */
-export function Offers({ offers, action, onTake }: OffersProps) {
+export function Offers({ offers, ...form }: OffersProps) {
+  const { action, onTake } = form;
   const { t } = useTranslation();
   const [open, setOpen] = useState<Offer | null>(null);
   const [asked, setAsked] = useState<Offer | null>(null);
@@ -95,7 +103,7 @@ export function Offers({ offers, action, onTake }: OffersProps) {
   return (
     <div className={styles.offers}>
       {open ? (
-        <OfferForm offer={open} action={action} onTake={onTake} onClose={() => setOpen(null)} />
+        <OfferForm offer={open} {...form} onClose={() => setOpen(null)} />
       ) : (
         <div className={styles.buttons}>
           {offers.map((offer, index) => (

@@ -1,6 +1,7 @@
 /**
  * A diff in colours, unified or side by side, highlighted off the main thread. The only file that
- * imports the viewer; a chunk of its own.
+ * imports the viewer; a chunk of its own. Comments are the viewer's annotations: it is told where
+ * they stand, and each reads its own text, so that no comment redraws the rows.
  */
 import { processFile, registerCustomTheme, resolveTheme } from "@pierre/diffs";
 import {
@@ -10,19 +11,44 @@ import {
   type CodeViewItem,
 } from "@pierre/diffs/react";
 import DiffWorker from "@pierre/diffs/worker/worker-portable.js?worker";
-import { useImperativeHandle, useMemo, useRef, type Ref } from "react";
+import {
+  useEffect,
+  useEffectEvent,
+  useImperativeHandle,
+  useMemo,
+  useRef,
+  useState,
+  type Ref,
+} from "react";
 import type { FileChange, Hunk } from "#ui/api/generated.ts";
 import { usePreference } from "#ui/store/preferences.ts";
-import { patchOf } from "./hunks.ts";
-import type { DiffStyle, DiffViewHandle } from "./view.ts";
+import type { RowIndex } from "./comments.ts";
+import { at, cursorOf, sidedLine, type Cursor, type SidedLine } from "./cursor.ts";
+import { patchOf, type DiffRow } from "./hunks.ts";
+import { Thread } from "./Thread.tsx";
+import type { Commenting, DiffStyle, DiffViewHandle } from "./view.ts";
 import styles from "./ColourDiff.module.css";
 
 export interface ColourDiffProps {
   readonly change: FileChange;
   readonly hunks: readonly Hunk[];
+  readonly rows: readonly DiffRow[];
+  readonly index: RowIndex;
   readonly diffStyle: DiffStyle;
   readonly label: string;
+  readonly commenting: Commenting;
   readonly handle: Ref<DiffViewHandle>;
+}
+
+interface Noted {
+  readonly key: string;
+}
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+  readonly side?: "additions" | "deletions" | undefined;
+  readonly endSide?: "additions" | "deletions" | undefined;
 }
 
 /**
@@ -58,30 +84,108 @@ const ground = `:host {
 /** Changes with the content, so that what was highlighted once is not highlighted again. */
 function contentKey(patch: string): string {
   let hash = 5_381;
-  for (let at = 0; at < patch.length; at += 1) hash = (hash * 33 + patch.charCodeAt(at)) | 0;
+  for (let place = 0; place < patch.length; place += 1)
+    hash = (hash * 33 + patch.charCodeAt(place)) | 0;
   return `${hash}:${patch.length}`;
 }
 
-export default function ColourDiff({ change, hunks, diffStyle, label, handle }: ColourDiffProps) {
-  const themeType = usePreference("theme");
-  const viewer = useRef<CodeViewHandle<undefined, undefined>>(null);
-  const items = useMemo((): CodeViewItem<undefined>[] => {
+const startOf = ({ start, side }: Range): SidedLine => ({ line: start, side: side ?? "additions" });
+const endOf = ({ end, side, endSide }: Range): SidedLine => ({
+  line: end,
+  side: endSide ?? side ?? "additions",
+});
+
+/** What the viewer marks for a cursor. */
+function selectionOf(rows: readonly DiffRow[], cursor: Cursor | null) {
+  const start = cursor && sidedLine(rows[cursor.anchor], cursor.side);
+  const end = cursor && sidedLine(rows[cursor.row], cursor.side);
+  if (!start || !end) return null;
+  const range = { start: start.line, side: start.side, end: end.line, endSide: end.side };
+  return { id: itemId, range };
+}
+
+/** The file and where comments stand; only the latter changes when one is made. */
+function useItems(change: FileChange, hunks: readonly Hunk[], anchors: Commenting["anchors"]) {
+  const fileDiff = useMemo(() => {
     const patch = patchOf(change, hunks);
-    const cacheKey = contentKey(patch);
-    const fileDiff = processFile(patch, { isGitDiff: true, cacheKey });
-    return fileDiff ? [{ id: itemId, type: "diff", fileDiff, version: 1 }] : [];
+    return processFile(patch, { isGitDiff: true, cacheKey: contentKey(patch) });
   }, [change, hunks]);
+  const [known, setKnown] = useState({ fileDiff, anchors, version: 1 });
+  // The viewer takes a changed item only under another version.
+  const isNew = known.fileDiff !== fileDiff || known.anchors !== anchors;
+  const version = isNew ? known.version + 1 : known.version;
+  if (isNew) setKnown({ fileDiff, anchors, version });
+  return useMemo((): CodeViewItem<Noted>[] => {
+    if (!fileDiff) return [];
+    const annotations = anchors.map(({ key, side, line }) => ({
+      side,
+      lineNumber: line,
+      metadata: { key },
+    }));
+    return [{ id: itemId, type: "diff", fileDiff, annotations, version }];
+  }, [fileDiff, anchors, version]);
+}
+
+export default function ColourDiff({
+  change,
+  hunks,
+  rows,
+  index,
+  diffStyle,
+  label,
+  commenting,
+  handle,
+}: ColourDiffProps) {
+  const themeType = usePreference("theme");
+  const viewer = useRef<CodeViewHandle<Noted, undefined>>(null);
+  const frame = useRef<HTMLElement>(null);
+  const { anchors, top, cursor, onCursor, onComment, onKeyDown, arrival, onArrived } = commenting;
+  const items = useItems(change, hunks, anchors);
+  const showRow = (row: number, align: "start" | "center" | "nearest") => {
+    const target = sidedLine(rows[row], null);
+    if (!target) return;
+    viewer.current?.scrollTo({
+      type: "line",
+      id: itemId,
+      lineNumber: target.line,
+      side: target.side,
+      align,
+      offset: align === "start" ? 60 : 0,
+    });
+  };
   useImperativeHandle(handle, () => ({
-    goTo: ({ side, line }) =>
-      viewer.current?.scrollTo({
-        type: "line",
-        id: itemId,
-        lineNumber: line,
-        side,
-        align: "start",
-        offset: 60,
-      }),
+    goTo: ({ row }) => {
+      onCursor(at(row));
+      showRow(row, "start");
+    },
+    focus: () => {
+      if (cursor && cursor.row !== cursor.anchor) onCursor(at(cursor.row, cursor.side));
+      frame.current?.focus({ preventScroll: true });
+    },
   }));
+  const arrive = useEffectEvent(() => {
+    if (!arrival) return;
+    if (arrival.row === null) viewer.current?.scrollTo({ type: "position", position: 0 });
+    else showRow(arrival.row, "center");
+    onArrived();
+  });
+  useEffect(() => {
+    if (arrival) arrive();
+  }, [arrival]);
+  const follow = useEffectEvent((row: number) => showRow(row, "nearest"));
+  const row = cursor?.row;
+  useEffect(() => {
+    if (row !== undefined) follow(row);
+  }, [row]);
+  const press = useEffectEvent((range: Range) => {
+    const pointed = cursorOf(index, startOf(range), endOf(range));
+    if (pointed) onComment?.(pointed);
+  });
+  const [pressed, setPressed] = useState<Range | null>(null);
+  useEffect(() => {
+    if (pressed) press(pressed);
+  }, [pressed]);
+  const canComment = onComment !== undefined;
   const options = useMemo(
     () =>
       ({
@@ -96,14 +200,55 @@ export default function ColourDiff({ change, hunks, diffStyle, label, handle }: 
         overflow: "scroll",
         tokenizeMaxLength: 800_000,
         unsafeCSS: ground,
+        enableLineSelection: true,
+        lineHoverHighlight: "number",
+        enableGutterUtility: canComment,
+        // A new range each time: the same button may be pressed twice.
+        ...(canComment ? { onGutterUtilityClick: (range: Range) => setPressed({ ...range }) } : {}),
         layout: { paddingTop: 0, paddingBottom: 0, gap: 0 },
       }) as const,
-    [themeType, diffStyle],
+    [themeType, diffStyle, canComment],
   );
+  // The viewer puts the button of a selection before that of the line under the pointer. A single
+  // line that the pointer did not choose makes way as soon as the pointer moves.
+  const [pointed, setPointed] = useState<Cursor | null>(null);
+  const [passed, setPassed] = useState<Cursor | null>(null);
+  const single = cursor !== null && cursor.row === cursor.anchor;
+  const gone = single && cursor === passed && cursor !== pointed;
+  const selection = useMemo(() => selectionOf(rows, gone ? null : cursor), [rows, cursor, gone]);
   return (
     <WorkerPoolContextProvider poolOptions={poolOptions} highlighterOptions={highlighterOptions}>
-      <section className={styles.frame} aria-label={label} data-selectable>
-        <CodeView ref={viewer} items={items} options={options} className={styles.view ?? ""} />
+      {/* Arrows walk the lines in it. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
+      <section
+        ref={frame}
+        className={styles.frame}
+        aria-label={label}
+        data-selectable
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        tabIndex={0}
+        onKeyDown={(event) => {
+          setPassed(null);
+          onKeyDown(event);
+        }}
+        onPointerMove={(event) => {
+          if (event.movementX !== 0 || event.movementY !== 0) setPassed(cursor);
+        }}
+      >
+        <CodeView<Noted>
+          ref={viewer}
+          items={items}
+          options={options}
+          className={styles.view ?? ""}
+          selectedLines={selection}
+          onSelectedLinesChange={(next) => {
+            const chosen = next && cursorOf(index, startOf(next.range), endOf(next.range));
+            setPointed(chosen);
+            onCursor(chosen);
+          }}
+          renderAnnotation={(...[{ metadata }]) => <Thread at={metadata.key} />}
+          {...(top ? { renderCodeViewHeader: () => top } : {})}
+        />
       </section>
     </WorkerPoolContextProvider>
   );

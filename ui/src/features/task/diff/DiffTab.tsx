@@ -12,8 +12,9 @@ import {
 import { useCallback, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
-import type { DiffSummary, Scope, Task } from "#ui/api/generated.ts";
+import type { Comment, DiffSummary, Scope, Task } from "#ui/api/generated.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
+import { useRoute } from "#ui/app/router.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { DiffCount } from "#ui/components/DiffCount.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
@@ -22,8 +23,13 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
+import { forgetPlace, placeIn } from "../diffPlace.ts";
+import { CommentsBar } from "./CommentsBar.tsx";
 import { FileTree } from "./FileTree.tsx";
 import { FileView } from "./FileView.tsx";
+import { StrayComments } from "./StrayComments.tsx";
+import { countsOf, sidesOf, strays } from "./comments.ts";
+import type { Goal } from "./goal.ts";
 import { stepTo, type ChangeStart } from "./hunks.ts";
 import { fileOrder, firstToRead } from "./tree.ts";
 import { useNarrow } from "./useNarrow.ts";
@@ -53,42 +59,40 @@ function useNavigation(
   changes: React.RefObject<readonly ChangeStart[]>,
 ): Navigation {
   const [chosen, setChosen] = useState<string | null>(null);
-  const change = useRef<number | null>(null);
+  const change = useRef<{ readonly path: string; readonly index: number } | null>(null);
   const path = chosen !== null && paths.includes(chosen) ? chosen : first;
-  const choose = useCallback((next: string) => {
-    change.current = null;
-    setChosen(next);
-  }, []);
   const stepFile = useCallback(
     (step: 1 | -1) => {
       const next = stepTo(path === null ? null : paths.indexOf(path), step, paths.length);
-      if (next !== null) choose(paths[next] ?? "");
+      if (next !== null) setChosen(paths[next] ?? null);
     },
-    [path, paths, choose],
+    [path, paths],
   );
   const stepChange = useCallback(
     (step: 1 | -1) => {
-      const next = stepTo(change.current, step, changes.current.length);
+      const known = change.current?.path === path ? change.current.index : null;
+      const next = stepTo(known, step, changes.current.length);
       const target = next === null ? undefined : changes.current[next];
-      if (!target) {
+      if (next === null || !target || path === null) {
+        change.current = null;
         stepFile(step);
         return;
       }
-      change.current = next;
+      change.current = { path, index: next };
       view.current?.goTo(target);
     },
-    [stepFile, changes, view],
+    [path, stepFile, changes, view],
   );
   return useMemo(
     () => ({
       path,
-      choose,
+      choose: setChosen,
       nextFile: () => stepFile(1),
       previousFile: () => stepFile(-1),
       nextChange: () => stepChange(1),
       previousChange: () => stepChange(-1),
     }),
-    [path, choose, stepFile, stepChange],
+    [path, stepFile, stepChange],
   );
 }
 
@@ -114,6 +118,30 @@ function useDiffKeys(navigation: Navigation): void {
   );
   useCommands(commands);
 }
+
+/** Where somebody leads: a link in the address, or a step to a comment. */
+function useGoal(choose: (path: string) => void) {
+  const route = useRoute();
+  const asked = route.name === null ? null : placeIn(route.query);
+  const key = asked ? JSON.stringify(asked) : "";
+  const [goal, setGoal] = useState<Goal | null>(null);
+  const go = (next: Goal) => {
+    choose(next.path);
+    setGoal(next);
+  };
+  const [followed, setFollowed] = useState("");
+  if (key !== followed) {
+    setFollowed(key);
+    if (asked) {
+      const { file: path, line, side } = asked;
+      go({ path, line, side: side ?? "new", commentId: null });
+    }
+  }
+  const arrived = () => setGoal(null);
+  return { goal, go, arrived };
+}
+
+const noComments: readonly Comment[] = [];
 
 function Bar({
   summary,
@@ -209,6 +237,9 @@ function Files({
   navigation,
   view,
   onChanges,
+  comments,
+  goal,
+  onGoal,
 }: {
   task: Task;
   scope: Scope;
@@ -218,9 +249,14 @@ function Files({
   navigation: Navigation;
   view: React.RefObject<DiffViewHandle | null>;
   onChanges: (changes: readonly ChangeStart[]) => void;
+  comments: readonly Comment[];
+  goal: Goal | null;
+  onGoal: () => void;
 }) {
   const marks = useViewedMarks(task.id);
   const change = summary.files.find(({ path }) => path === navigation.path);
+  const counts = useMemo(() => countsOf(comments, summary.files), [comments, summary]);
+  const sides = useMemo(() => sidesOf(scope, summary.head), [scope, summary.head]);
   return (
     <div className={styles.files}>
       {tree !== "hidden" && (
@@ -228,6 +264,7 @@ function Files({
           <FileTree
             taskId={task.id}
             files={summary.files}
+            counts={counts}
             selected={navigation.path}
             onSelect={navigation.choose}
           />
@@ -247,6 +284,10 @@ function Files({
           }}
           onChanges={onChanges}
           handle={view}
+          comments={comments}
+          sides={sides}
+          goal={goal?.path === change.path ? goal : null}
+          onGoal={onGoal}
         />
       )}
     </div>
@@ -274,17 +315,25 @@ export default function DiffTab({ task }: { task: Task }) {
   const files = useMemo(() => fileOrder(summary?.files ?? []), [summary]);
   const paths = useMemo(() => files.map(({ path }) => path), [files]);
   const walk = useNavigation(paths, firstToRead(files), view, changes);
+  const { goal, go, arrived } = useGoal(walk.choose);
   const navigation = useMemo(
     () => ({
       ...walk,
       choose: (path: string) => {
         setTreeOver(false);
+        forgetPlace();
+        arrived();
         walk.choose(path);
       },
     }),
-    [walk],
+    [walk, arrived],
   );
   useDiffKeys(navigation);
+  const commentsRead = useOp("task_comments", { task_id: task.id }, { enabled: !gone });
+  const comments = commentsRead.data?.items ?? noComments;
+  const stray = useMemo(() => (summary ? strays(comments, files) : []), [comments, files, summary]);
+  const [strayOpen, setStrayOpen] = useState(false);
+  const missing = goal !== null && summary !== undefined && !paths.includes(goal.path);
   const onChanges = useCallback((next: readonly ChangeStart[]) => {
     changes.current = next;
   }, []);
@@ -308,6 +357,29 @@ export default function DiffTab({ task }: { task: Task }) {
         onTree={() => (narrow ? setTreeOver(!treeOver) : setTreeBeside(!treeBeside))}
         navigation={navigation}
       />
+      {summary && (
+        <CommentsBar
+          task={task}
+          comments={comments}
+          files={files}
+          onGo={go}
+          strayOpen={strayOpen}
+          onStray={() => setStrayOpen(!strayOpen)}
+        />
+      )}
+      {strayOpen && stray.length > 0 && <StrayComments taskId={task.id} comments={stray} />}
+      {commentsRead.error && (
+        <ErrorState
+          title={t("comments.failed")}
+          error={commentsRead.error}
+          onRetry={() => void commentsRead.refetch()}
+        />
+      )}
+      {missing && (
+        <p className={styles.missing} role="status">
+          {t("comments.noFile", { path: goal.path })}
+        </p>
+      )}
       {answer.error ? (
         <ErrorState
           title={t("diff.failed")}
@@ -341,6 +413,9 @@ export default function DiffTab({ task }: { task: Task }) {
           navigation={navigation}
           view={view}
           onChanges={onChanges}
+          comments={comments}
+          goal={goal}
+          onGoal={arrived}
         />
       )}
     </div>

@@ -1,4 +1,4 @@
-import { Check, ChevronRight, Folder, Search } from "lucide-react";
+import { Check, ChevronRight, Folder, MessageSquare, MessageSquareDot, Search } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { FileChange } from "#ui/api/generated.ts";
@@ -6,6 +6,7 @@ import { DiffCount } from "#ui/components/DiffCount.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { VirtualList, type VirtualListHandle } from "#ui/components/VirtualList.tsx";
 import { KindMark } from "./KindMark.tsx";
+import type { Counts } from "./comments.ts";
 import { matching, treeRows, type TreeRow } from "./tree.ts";
 import { isViewed, useViewedMarks } from "./viewed.ts";
 import styles from "./FileTree.module.css";
@@ -13,11 +14,12 @@ import styles from "./FileTree.module.css";
 export interface FileTreeProps {
   readonly taskId: string;
   readonly files: readonly FileChange[];
+  readonly counts: ReadonlyMap<string, Counts>;
   readonly selected: string | null;
   readonly onSelect: (path: string) => void;
 }
 
-export function FileTree({ taskId, files, selected, onSelect }: FileTreeProps) {
+export function FileTree({ taskId, files, counts, selected, onSelect }: FileTreeProps) {
   const { t } = useTranslation();
   const marks = useViewedMarks(taskId);
   const [filter, setFilter] = useState("");
@@ -57,6 +59,7 @@ export function FileTree({ taskId, files, selected, onSelect }: FileTreeProps) {
     }
     const { change } = row;
     const viewed = isViewed(marks, change);
+    const said = counts.get(change.path);
     return (
       <button
         type="button"
@@ -69,6 +72,21 @@ export function FileTree({ taskId, files, selected, onSelect }: FileTreeProps) {
       >
         <KindMark kind={change.kind} />
         <span className={styles.name}>{row.name}</span>
+        {said && said.open > 0 && (
+          <span
+            className={styles.comments}
+            data-drafts={said.drafts > 0 || undefined}
+            role="img"
+            aria-label={
+              said.drafts > 0
+                ? t("comments.inFileDrafts", { count: said.open, drafts: said.drafts })
+                : t("comments.inFile", { count: said.open })
+            }
+          >
+            {said.drafts > 0 ? <MessageSquareDot aria-hidden /> : <MessageSquare aria-hidden />}
+            {said.open}
+          </span>
+        )}
         {viewed && <Check className={styles.viewed} aria-label={t("diff.viewed")} />}
         {change.binary ? (
           <span className={styles.note}>{t("diff.binary")}</span>

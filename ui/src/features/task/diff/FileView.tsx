@@ -1,8 +1,8 @@
 /** One changed file: its head, and its rows in colours, plain, or a word on why not. */
-import { FileCode2, FileDigit } from "lucide-react";
-import { lazy, Suspense, useEffect, useMemo, useState, type Ref } from "react";
+import { FileCode2, FileDigit, MessageSquarePlus } from "lucide-react";
+import { useEffect, useMemo, useState, type ReactNode, type RefObject } from "react";
 import { useTranslation } from "react-i18next";
-import type { FileChange, Scope } from "#ui/api/generated.ts";
+import type { Comment, FileChange, Scope } from "#ui/api/generated.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Checkbox } from "#ui/components/Checkbox.tsx";
@@ -10,21 +10,24 @@ import { CopyButton } from "#ui/components/CopyButton.tsx";
 import { DiffCount } from "#ui/components/DiffCount.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { bytes } from "#ui/app/size.ts";
 import { whole } from "../numbers.ts";
-import { Fallback } from "./Fallback.tsx";
+import { CommentCard } from "./CommentCard.tsx";
+import { Composer } from "./Composer.tsx";
+import { FileRows } from "./FileRows.tsx";
 import { KindMark } from "./KindMark.tsx";
-import { PlainDiff } from "./PlainDiff.tsx";
+import { NotesProvider, type Notes } from "./Notes.ts";
+import { rowIndex, wholeFile, type Sides } from "./comments.ts";
+import { openComposer } from "./composer.ts";
 import { changeStarts, diffRows, type ChangeStart } from "./hunks.ts";
 import { useFileDiff } from "./useFileDiff.ts";
+import { useFileNotes, type FileNotes } from "./useFileNotes.ts";
 import type { DiffStyle, DiffViewHandle } from "./view.ts";
+import type { Goal } from "./goal.ts";
+import commentStyles from "./Comments.module.css";
 import styles from "./FileView.module.css";
-
-const ColourDiff = lazy(() => import("./ColourDiff.tsx"));
-
-/** Colours are made in a worker; where there is none, plain rows say the same. */
-const hasWorkers = typeof Worker !== "undefined";
 
 export interface FileViewProps {
   readonly taskId: string;
@@ -34,10 +37,17 @@ export interface FileViewProps {
   readonly viewed: boolean;
   readonly onViewed: (viewed: boolean) => void;
   readonly onChanges: (changes: readonly ChangeStart[]) => void;
-  readonly handle: Ref<DiffViewHandle>;
+  readonly handle: RefObject<DiffViewHandle | null>;
+  readonly comments: readonly Comment[];
+  readonly sides: Sides;
+  /** The place in this file that somebody leads to. */
+  readonly goal: Goal | null;
+  readonly onGoal: () => void;
 }
 
-function Head({ change, viewed, onViewed }: Pick<FileViewProps, "change" | "viewed" | "onViewed">) {
+type HeadProps = Pick<FileViewProps, "taskId" | "change" | "viewed" | "onViewed" | "sides">;
+
+function Head({ taskId, change, viewed, onViewed, sides }: HeadProps) {
   const { t } = useTranslation();
   const folder = change.path.slice(0, change.path.lastIndexOf("/") + 1);
   return (
@@ -53,6 +63,14 @@ function Head({ change, viewed, onViewed }: Pick<FileViewProps, "change" | "view
       <CopyButton text={change.path} label={t("diff.copyPath")} />
       {change.untracked && <Badge look="outline">{t("diff.untracked")}</Badge>}
       {!change.binary && <DiffCount added={change.added} removed={change.removed} />}
+      {sides.new && (
+        <IconButton
+          label={t("comments.addToFile")}
+          icon={<MessageSquarePlus />}
+          size="sm"
+          onClick={() => openComposer(taskId, change.path, wholeFile)}
+        />
+      )}
       <Checkbox label={t("diff.viewed")} checked={viewed} onChange={onViewed} />
     </header>
   );
@@ -65,6 +83,25 @@ function sizes(change: FileChange): string {
     .join(" → ");
 }
 
+/** What is said of the file as a whole, and what has no row to stand under. */
+function topOf(notes: FileNotes): ReactNode {
+  if (notes.top.length === 0 && notes.topComposers.length === 0) return null;
+  return (
+    <>
+      {notes.top.map((comment) => (
+        <CommentCard
+          key={comment.id}
+          comment={comment}
+          away={!comment.outdated && comment.line !== null}
+        />
+      ))}
+      {notes.topComposers.map((composer) => (
+        <Composer key={composer.key} composer={composer} />
+      ))}
+    </>
+  );
+}
+
 function Body({
   taskId,
   scope,
@@ -72,6 +109,10 @@ function Body({
   diffStyle,
   onChanges,
   handle,
+  comments,
+  sides,
+  goal,
+  onGoal,
 }: Omit<FileViewProps, "viewed" | "onViewed">) {
   const { t } = useTranslation();
   const [asked, setAsked] = useState(false);
@@ -82,84 +123,98 @@ function Body({
   });
   const { hunks } = diff;
   const rows = useMemo(() => diffRows(hunks), [hunks]);
+  const index = useMemo(() => rowIndex(rows), [rows]);
   useEffect(() => onChanges(changeStarts(rows)), [rows, onChanges]);
-
-  if (change.binary) {
-    return (
-      <EmptyState icon={<FileDigit />} title={t("diff.binaryTitle")}>
-        {sizes(change)}
-      </EmptyState>
-    );
-  }
+  const notes = useFileNotes(taskId, comments, change, { rows, index, sides });
+  const [wanted, setWanted] = useState<string | null>(null);
+  const shared: Notes = {
+    taskId,
+    at: notes.at,
+    composersAt: notes.composersAt,
+    wanted,
+    onFound: () => setWanted(null),
+    onLeave: () => handle.current?.focus(),
+  };
+  const loading = !change.binary && !folded && !diff.ready && !diff.error;
+  // Until the rows are there, nobody can say what stands under them and what above.
+  const top = loading ? null : topOf(notes);
+  const fixedTop = top && <div className={commentStyles.top}>{top}</div>;
   const show = <Button onClick={() => setAsked(true)}>{t("diff.show")}</Button>;
-  if (folded) {
-    return (
-      <EmptyState icon={<FileCode2 />} title={t("diff.generatedTitle")} actions={show}>
-        {t("diff.generatedText")}
-      </EmptyState>
-    );
-  }
-  if (diff.error && !diff.ready) {
-    return <ErrorState title={t("diff.fileFailed")} error={diff.error} onRetry={diff.retry} />;
-  }
-  if (!diff.ready || !diff.first) {
-    return (
-      <div className={styles.loading} aria-busy>
-        <SkeletonText lines={8} />
-      </div>
-    );
-  }
-  if (diff.first.too_large) {
-    return (
-      <EmptyState icon={<FileCode2 />} title={t("diff.largeTitle")} actions={show}>
-        {t("diff.largeText", { rows: whole(diff.first.total_rows), size: sizes(change) })}
-      </EmptyState>
-    );
-  }
-  if (rows.length === 0) {
-    const modes = [change.old_mode, change.new_mode].filter(Boolean).join(" → ");
-    return <EmptyState title={t("diff.noContent")}>{modes}</EmptyState>;
-  }
-  const label = t("diff.changesIn", { path: change.path });
-  const plain = (
-    <PlainDiff
-      rows={rows}
-      columns={diff.columns}
-      label={label}
-      onEndReached={diff.more}
-      handle={handle}
-    />
-  );
+  const arrive = (arrived: Goal) => {
+    setWanted(arrived.commentId);
+    onGoal();
+  };
+
+  const content = (): ReactNode => {
+    if (change.binary) {
+      return (
+        <EmptyState icon={<FileDigit />} title={t("diff.binaryTitle")}>
+          {sizes(change)}
+        </EmptyState>
+      );
+    }
+    if (folded) {
+      return (
+        <EmptyState icon={<FileCode2 />} title={t("diff.generatedTitle")} actions={show}>
+          {t("diff.generatedText")}
+        </EmptyState>
+      );
+    }
+    if (diff.error && !diff.ready) {
+      return <ErrorState title={t("diff.fileFailed")} error={diff.error} onRetry={diff.retry} />;
+    }
+    if (loading || !diff.first) {
+      return (
+        <div className={styles.loading} aria-busy>
+          <SkeletonText lines={8} />
+        </div>
+      );
+    }
+    if (diff.first.too_large) {
+      return (
+        <EmptyState icon={<FileCode2 />} title={t("diff.largeTitle")} actions={show}>
+          {t("diff.largeText", { rows: whole(diff.first.total_rows), size: sizes(change) })}
+        </EmptyState>
+      );
+    }
+    if (rows.length === 0) {
+      const modes = [change.old_mode, change.new_mode].filter(Boolean).join(" → ");
+      return <EmptyState title={t("diff.noContent")}>{modes}</EmptyState>;
+    }
+    return null;
+  };
+  const instead = content();
   return (
-    <>
-      {diff.plain && <p className={styles.notice}>{t("diff.plain")}</p>}
-      {diff.first.lossy && <p className={styles.notice}>{t("diff.lossy")}</p>}
-      {diff.plain || !hasWorkers ? (
-        plain
+    <NotesProvider value={shared}>
+      {instead ? (
+        <>
+          {fixedTop}
+          {instead}
+        </>
       ) : (
-        <Fallback instead={plain}>
-          <Suspense fallback={<div className={styles.loading} aria-busy />}>
-            <ColourDiff
-              change={diff.first.change}
-              hunks={hunks}
-              diffStyle={diffStyle}
-              label={label}
-              handle={handle}
-            />
-          </Suspense>
-        </Fallback>
+        <FileRows
+          taskId={taskId}
+          change={change}
+          diff={diff}
+          rows={rows}
+          index={index}
+          sides={sides}
+          diffStyle={diffStyle}
+          notes={notes}
+          top={top && <div className={commentStyles.thread}>{top}</div>}
+          goal={goal}
+          onArrived={arrive}
+          handle={handle}
+        />
       )}
-      {diff.error && (
-        <ErrorState title={t("diff.fileFailed")} error={diff.error} onRetry={diff.retry} />
-      )}
-    </>
+    </NotesProvider>
   );
 }
 
 export function FileView({ viewed, onViewed, ...rest }: FileViewProps) {
   return (
     <section className={styles.file} aria-label={rest.change.path}>
-      <Head change={rest.change} viewed={viewed} onViewed={onViewed} />
+      <Head {...rest} viewed={viewed} onViewed={onViewed} />
       <Body {...rest} />
     </section>
   );

@@ -16,12 +16,21 @@ const sameHunk = (one: Hunk, other: Hunk): boolean =>
 /** A hunk that spans pages comes again on each of them; here it is one again. */
 export function joinPages(pages: readonly FileDiff[]): readonly Hunk[] {
   const hunks: Hunk[] = [];
+  // Only what was copied here is added to: pages are what was answered.
+  let copied: DiffLine[] | null = null;
   for (const page of pages) {
     for (const hunk of page.hunks) {
       const last = hunks.at(-1);
-      if (last && sameHunk(last, hunk)) {
-        hunks[hunks.length - 1] = { ...last, lines: [...last.lines, ...hunk.lines] };
-      } else hunks.push(hunk);
+      if (!last || !sameHunk(last, hunk)) {
+        hunks.push(hunk);
+        copied = null;
+        continue;
+      }
+      if (!copied) {
+        copied = [...last.lines];
+        hunks[hunks.length - 1] = { ...last, lines: copied };
+      }
+      for (const line of hunk.lines) copied.push(line);
     }
   }
   return hunks;

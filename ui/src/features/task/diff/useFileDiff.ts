@@ -18,6 +18,8 @@ export interface LoadedDiff {
   readonly error: ApiError | null;
   readonly retry: () => void;
   readonly more: (() => void) | undefined;
+  /** There is nothing more to come. */
+  readonly complete: boolean;
 }
 
 const pageRows = 2_000;
@@ -58,6 +60,7 @@ export function useFileDiff(
     columns,
     error: query.error ? ApiError.from(query.error) : null,
     retry: () => void (isFetchNextPageError ? fetchNextPage() : query.refetch()),
+    complete: first !== undefined && !hasNextPage,
     more: !small && hasNextPage && !isFetching ? () => void fetchNextPage() : undefined,
   };
 }

@@ -236,10 +236,13 @@ export function answersFor({
         input,
       ),
     task_reviews: () => page(reviews),
+    task_merges: () => page([]),
+    task_pull_request: () => ({ pull_request: null }),
     task_transitions: () => page(transitions),
     task_workspace: () => task.workspace,
     task_backups: () => page([]),
     task_diff: () => someSummary([]),
+    task_comments: () => page([]),
     task_prompt_preview: () => ({ text: "You are working on task 42." }),
   };
 }

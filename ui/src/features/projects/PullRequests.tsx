@@ -1,0 +1,283 @@
+/** Pull requests of a project: whether there are any, at which host, and whether that can be used. */
+import { CircleCheck, GitPullRequest, KeyRound } from "lucide-react";
+import { useState, type FormEvent } from "react";
+import { useTranslation } from "react-i18next";
+import { useOp, useOpMutation } from "#ui/api/client.ts";
+import { errorText } from "#ui/api/error.ts";
+import { findingAt } from "#ui/api/findings.ts";
+import type { HostConfig, HostKind, HostStanding, Project } from "#ui/api/generated.ts";
+import { AlertDialog } from "#ui/components/AlertDialog.tsx";
+import { Banner } from "#ui/components/Banner.tsx";
+import { Button } from "#ui/components/Button.tsx";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { Select } from "#ui/components/Select.tsx";
+import { SkeletonText } from "#ui/components/Skeleton.tsx";
+import { TextField } from "#ui/components/TextField.tsx";
+import { showToast } from "#ui/components/Toast.tsx";
+import {
+  draftOf,
+  hostKinds,
+  isWhole,
+  same,
+  settingOf,
+  usualAddress,
+  type HostDraft,
+} from "./codeHost.ts";
+import { useSettings } from "./Setting.tsx";
+import { WorkModeSetting } from "./WorkModeSetting.tsx";
+import styles from "./settings.module.css";
+
+const path = "code_host";
+
+/** What the git remotes name, for one press. */
+function Suggestion({ host, onUse }: { host: HostConfig; onUse: () => void }) {
+  const { t } = useTranslation();
+  const { busy } = useSettings();
+  return (
+    <div className={styles.suggestion}>
+      <Banner
+        tone="info"
+        icon={<GitPullRequest />}
+        title={t("codeHost.found")}
+        actions={
+          <Button size="sm" busy={busy} onClick={onUse}>
+            {t("codeHost.use")}
+          </Button>
+        }
+      >
+        {t("codeHost.foundText", {
+          kind: t(`codeHost.kinds.${host.kind}`),
+          owner: host.owner,
+          repo: host.repo,
+          remote: host.remote ?? "origin",
+        })}
+      </Banner>
+    </div>
+  );
+}
+
+function HostFields({ saved, isOwn }: { saved: HostDraft; isOwn: boolean }) {
+  const { t } = useTranslation();
+  const { error, busy, patch } = useSettings();
+  const [draft, setDraft] = useState(saved);
+  const set = (change: Partial<HostDraft>) => setDraft({ ...draft, ...change });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (isWhole(draft)) patch({ [path]: settingOf(draft) });
+  };
+  const parts = ["kind", "base_url", "owner", "repo", "remote"];
+  const inFields = parts.some((part) => findingAt(error, `${path}.${part}`));
+  const rest = inFields ? undefined : findingAt(error, path);
+  return (
+    <form className={styles.host} onSubmit={submit}>
+      <Select<HostKind>
+        label={t("codeHost.kind")}
+        value={draft.kind}
+        options={hostKinds.map((value) => ({ value, label: t(`codeHost.kinds.${value}`) }))}
+        onChange={(kind) => set({ kind })}
+      />
+      <TextField
+        label={t("codeHost.url")}
+        hint={t("codeHost.urlHint", { address: usualAddress[draft.kind] })}
+        mono
+        placeholder={usualAddress[draft.kind]}
+        value={draft.url}
+        error={findingAt(error, `${path}.base_url`)}
+        onChange={(url) => set({ url })}
+      />
+      <TextField
+        label={t("codeHost.owner")}
+        hint={t("codeHost.ownerHint")}
+        mono
+        value={draft.owner}
+        error={findingAt(error, `${path}.owner`)}
+        onChange={(owner) => set({ owner })}
+      />
+      <TextField
+        label={t("codeHost.repo")}
+        mono
+        value={draft.repo}
+        error={findingAt(error, `${path}.repo`)}
+        onChange={(repo) => set({ repo })}
+      />
+      <TextField
+        label={t("codeHost.remote")}
+        hint={t("codeHost.remoteHint")}
+        mono
+        value={draft.remote}
+        error={findingAt(error, `${path}.remote`)}
+        onChange={(remote) => set({ remote })}
+      />
+      {rest && <p className={styles.error}>{rest}</p>}
+      <div className={styles.buttons}>
+        {(!isOwn || !same(draft, saved)) && (
+          <Button type="submit" variant="primary" disabled={!isWhole(draft)} busy={busy}>
+            {t("codeHost.save")}
+          </Button>
+        )}
+        {isOwn && (
+          <Button disabled={busy} onClick={() => patch({ [path]: null })}>
+            {t("codeHost.clear")}
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+function Host({ standing }: { standing: HostStanding | undefined }) {
+  const { t } = useTranslation();
+  const { view, patch } = useSettings();
+  const own = view.settings.code_host ?? null;
+  const guessed = standing && !standing.configured ? standing.host : null;
+  const saved = draftOf(own ?? guessed);
+  return (
+    <div className={styles.card} role="group" aria-label={t("codeHost.title")}>
+      {!own && guessed && (
+        <Suggestion host={guessed} onUse={() => patch({ [path]: settingOf(draftOf(guessed)) })} />
+      )}
+      {!own && standing && !standing.host && (
+        <p className={styles.nothing}>{t("codeHost.nothing")}</p>
+      )}
+      <div className={styles.setting}>
+        <div className={styles.control}>
+          {/* What is saved, or found, elsewhere starts the form anew. */}
+          <HostFields key={JSON.stringify(saved)} saved={saved} isOwn={own !== null} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Standing({ standing, onAsk }: { standing: HostStanding; onAsk: () => void }) {
+  const { t } = useTranslation();
+  const { token, reachable, problem, remedy } = standing;
+  const place =
+    token === "keychain" || token === "gh" ? t(`codeHost.places.${token}`) : (token ?? "");
+  const again = (
+    <Button size="sm" onClick={onAsk}>
+      {t("codeHost.askAgain")}
+    </Button>
+  );
+  return (
+    <div className={styles.setting}>
+      <div className={styles.control}>
+        <div className={styles.confirm}>
+          {problem === null && reachable ? (
+            <div className={styles.ready} data-tone="success">
+              <CircleCheck aria-hidden />
+              <span>{t("codeHost.ready")}</span>
+              {again}
+            </div>
+          ) : (
+            <Banner
+              tone="warning"
+              title={t(token !== null && !reachable ? "codeHost.notReachable" : "codeHost.problem")}
+              actions={again}
+            >
+              {problem} {remedy}
+            </Banner>
+          )}
+          <span className={styles.hint}>
+            {token === null ? t("codeHost.tokenNone") : t("codeHost.tokenFrom", { place })}
+          </span>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Token({ project, standing }: { project: Project; standing: HostStanding }) {
+  const { t } = useTranslation();
+  const [token, setToken] = useState("");
+  const [asking, setAsking] = useState(false);
+  const keep = useOpMutation("code_host_token_put", {
+    onSuccess: () => {
+      setToken("");
+      showToast({ tone: "success", title: t("codeHost.tokenSaved") });
+    },
+  });
+  const forget = useOpMutation("code_host_token_forget", { onSuccess: () => setAsking(false) });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (token.trim() !== "") keep.mutate({ project_id: project.id, token: token.trim() });
+  };
+  return (
+    <form className={styles.setting} onSubmit={submit}>
+      <div className={styles.control}>
+        <div className={styles.confirm}>
+          {keep.error && (
+            <Banner tone="danger" title={t("codeHost.tokenFailed")}>
+              {errorText(keep.error)}
+            </Banner>
+          )}
+          <TextField
+            type="password"
+            label={t("codeHost.token")}
+            hint={t("codeHost.tokenHint")}
+            icon={<KeyRound />}
+            mono
+            autoComplete="new-password"
+            value={token}
+            onChange={setToken}
+          />
+          <div className={styles.buttons}>
+            {token.trim() !== "" && (
+              <Button type="submit" variant="primary" busy={keep.isPending}>
+                {t("codeHost.tokenSave")}
+              </Button>
+            )}
+            {standing.token === "keychain" && (
+              <Button onClick={() => setAsking(true)}>{t("codeHost.forget")}</Button>
+            )}
+          </div>
+        </div>
+      </div>
+      <AlertDialog
+        open={asking}
+        onOpenChange={(open) => {
+          setAsking(open);
+          forget.reset();
+        }}
+        danger
+        busy={forget.isPending}
+        title={t("codeHost.forgetTitle")}
+        description={t("codeHost.forgetText")}
+        confirmLabel={t("codeHost.forget")}
+        onConfirm={() => forget.mutate({ project_id: project.id })}
+      >
+        {forget.error && (
+          <Banner tone="danger" title={t("codeHost.forgetFailed")}>
+            {errorText(forget.error)}
+          </Banner>
+        )}
+      </AlertDialog>
+    </form>
+  );
+}
+
+export function PullRequests({ project }: { project: Project }) {
+  const { t } = useTranslation();
+  const answer = useOp("project_code_host", { project_id: project.id });
+  const standing = answer.data;
+  const ask = () => void answer.refetch();
+  return (
+    <>
+      <WorkModeSetting project={project} />
+      <h2 className={styles.heading}>{t("codeHost.title")}</h2>
+      <Host standing={standing} />
+      {answer.error ? (
+        <ErrorState title={t("codeHost.standingFailed")} error={answer.error} onRetry={ask} />
+      ) : !standing ? (
+        <SkeletonText lines={3} />
+      ) : (
+        standing.host && (
+          <div className={styles.card} role="group" aria-label={t("codeHost.standing")}>
+            <Standing standing={standing} onAsk={ask} />
+            <Token project={project} standing={standing} />
+          </div>
+        )
+      )}
+    </>
+  );
+}

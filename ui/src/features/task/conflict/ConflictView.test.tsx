@@ -1,0 +1,103 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { render, screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it } from "vitest";
+import type { Task } from "#ui/api/generated.ts";
+import { createQueryClient } from "#ui/api/operations.tsx";
+import { TooltipProvider } from "#ui/components/Tooltip.tsx";
+import { createFakePlatform } from "#ui/platform/fake.ts";
+import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
+import { createSampleDiff } from "#ui/test/sampleDiff.ts";
+import { someTask, someWorkflow } from "../testing/fixtures.ts";
+import { layOut, refuse, violations, type Answers } from "../testing/show.tsx";
+import { ConflictView } from "./ConflictView.tsx";
+
+layOut();
+
+function open(task: Partial<Task> = {}, more: Answers = {}) {
+  const host = createSampleDiff({
+    refuse: (code, message) => refuse(code, message)(),
+    change: () => someTask(),
+    changed: () => {},
+  });
+  const platform = createFakePlatform({
+    ...host,
+    project_workflow_get: () => someWorkflow,
+    ...more,
+  });
+  const shown = render(
+    <PlatformProvider platform={platform}>
+      <QueryClientProvider client={createQueryClient()}>
+        <TooltipProvider>
+          <ConflictView task={someTask({ id: "t2", status: "in_progress", ...task })} />
+        </TooltipProvider>
+      </QueryClientProvider>
+    </PlatformProvider>,
+  );
+  return { platform, user: userEvent.setup(), ...shown };
+}
+const file = async (path: string) => within(await screen.findByRole("region", { name: path }));
+
+describe("a merge conflict", () => {
+  it("says what conflicts, in words, and whose turn it is", async () => {
+    const { container } = open();
+    expect(await screen.findByRole("heading", { name: "3 files conflict with main" })).toBeTruthy();
+    expect(await screen.findByText(/The agent was sent back with these places/)).toBeTruthy();
+    expect((await file("src/settings.ts")).getByText("Both changed the same lines")).toBeTruthy();
+    const deleted = await file("src/legacy/config.ts");
+    expect(deleted.getByText("The task deleted this file; main changed it.")).toBeTruthy();
+    expect((await file("assets/logo.png")).getByText(/no lines to show/)).toBeTruthy();
+    expect(await violations(container)).toEqual([]);
+  });
+
+  it("shows the place first, each side under its name", async () => {
+    open({ status: "blocked" });
+    expect(await screen.findByText(/You decide/)).toBeTruthy();
+    const place = (await file("src/settings.ts")).getByLabelText("Place 1 of 1");
+    const sides = [...place.querySelectorAll<HTMLElement>("[data-side]")];
+    expect(sides.map(({ dataset }) => dataset["side"])).toEqual(["ours", "base", "theirs"]);
+    expect(sides[0]?.textContent).toContain("main");
+    expect(sides[0]?.textContent).toContain("comments: true");
+    expect(sides[2]?.textContent).toContain("This task");
+    expect(place.textContent).not.toContain("<<<<<<<");
+  });
+
+  it("reads the three sides when they are asked for, with the lines in conflict marked", async () => {
+    const { platform, user, container } = open();
+    const settings = await file("src/settings.ts");
+    expect(platform.calls.some(({ op }) => op === "task_conflict_file")).toBe(false);
+    await user.click(settings.getByRole("button", { name: "Show the three sides" }));
+    const mine = within(await settings.findByRole("region", { name: "This task" }));
+    const marked = mine
+      .getByRole("log", { name: "Lines: This task" })
+      .querySelectorAll("[data-marked]");
+    expect([...marked].map(({ textContent }) => textContent)).toEqual([
+      '5  const text = readFileSync(path, "utf8");',
+      "6  return { ...defaults, ...parse(text) };",
+    ]);
+    expect(settings.getByRole("region", { name: "main" })).toBeTruthy();
+    expect(settings.getByRole("region", { name: "Before both" })).toBeTruthy();
+    expect(await violations(container)).toEqual([]);
+  });
+
+  it("says why a side has no lines", async () => {
+    const { user } = open();
+    const deleted = await file("src/legacy/config.ts");
+    await user.click(deleted.getByRole("button", { name: "Show the three sides" }));
+    expect((await deleted.findByRole("region", { name: "This task" })).textContent).toContain(
+      "Not there.",
+    );
+    expect(deleted.getByRole("region", { name: "main" }).textContent).toContain("Too large");
+    const logo = await file("assets/logo.png");
+    await user.click(logo.getByRole("button", { name: "Show the three sides" }));
+    expect(await logo.findAllByText("Binary: not shown.")).toHaveLength(3);
+  });
+
+  it("says that there is none, or why it could not be read", async () => {
+    const { unmount } = open({ id: "t1" });
+    expect(await screen.findByRole("heading", { name: "No conflict" })).toBeTruthy();
+    unmount();
+    open({}, { task_conflict: refuse("internal", "failed to read the conflict: locked") });
+    expect(await screen.findByText("failed to read the conflict: locked")).toBeTruthy();
+  });
+});

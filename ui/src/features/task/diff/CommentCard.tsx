@@ -1,0 +1,248 @@
+/** One comment: who, what, how it stands, and what can be done about it. */
+import {
+  ChevronRight,
+  CircleAlert,
+  CircleCheck,
+  ExternalLink,
+  Info,
+  Pencil,
+  RotateCcw,
+  Trash2,
+  TriangleAlert,
+} from "lucide-react";
+import { useEffect, useEffectEvent, useRef, useState, type ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import type { Comment, Severity } from "#ui/api/generated.ts";
+import { Badge, type Tone } from "#ui/components/Badge.tsx";
+import { Button } from "#ui/components/Button.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { Markdown } from "#ui/components/Markdown.tsx";
+import { RelativeTime } from "#ui/components/RelativeTime.tsx";
+import { editDraft, openDraft, resetDraft, useDraft, useIsDirty } from "#ui/draft/drafts.ts";
+import { usePlatform } from "#ui/platform/PlatformContext.tsx";
+import { ActionError } from "../ActionError.tsx";
+import { useAction } from "../useAction.ts";
+import { Writing } from "./Composer.tsx";
+import { useNotes } from "./Notes.ts";
+import { authorText, whereText } from "./words.ts";
+import styles from "./Comments.module.css";
+
+const severities: Readonly<Record<Severity, { readonly tone: Tone; readonly icon: ReactNode }>> = {
+  error: { tone: "danger", icon: <CircleAlert /> },
+  warning: { tone: "warning", icon: <TriangleAlert /> },
+  info: { tone: "neutral", icon: <Info /> },
+};
+
+/** The text of a draft while it is rewritten outlives the tab, too. */
+const rewriteKey = (id: string): string => `comment.rewrite:${id}`;
+
+function Rewrite({
+  comment,
+  asked,
+  onDone,
+}: {
+  comment: Comment;
+  asked: boolean;
+  onDone: () => void;
+}) {
+  const { t } = useTranslation();
+  const action = useAction();
+  const key = rewriteKey(comment.id);
+  const text = useDraft(key)?.text ?? comment.text;
+  const leave = () => {
+    resetDraft(key, comment.text, null);
+    onDone();
+  };
+  const save = async () => {
+    const input = { comment_id: comment.id, text: text.trim() };
+    if (await action.run("comment_update", input)) leave();
+  };
+  return (
+    <Writing
+      label={t("comments.rewrite", { where: whereText(comment, t) })}
+      text={text}
+      onText={(next) => {
+        openDraft(key, comment.text, null);
+        editDraft(key, next, key);
+      }}
+      saveLabel={t("comments.saveDraft")}
+      discardLabel={text === comment.text ? t("action.cancel") : t("comments.discard")}
+      action={action}
+      onSave={() => void save()}
+      onDiscard={leave}
+      takesFocus={asked}
+      onLeave={() => {
+        if (text === comment.text) onDone();
+      }}
+    />
+  );
+}
+
+function Excerpt({ comment }: { comment: Comment }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <p className={styles.where}>{t("comments.outdatedText")}</p>
+      {comment.excerpt.length > 0 && (
+        <pre
+          className={styles.excerpt}
+          aria-label={t("comments.excerpt")}
+          // A scrolling region must be reachable by keyboard.
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+          tabIndex={0}
+        >
+          {comment.excerpt.join("\n")}
+        </pre>
+      )}
+    </>
+  );
+}
+
+/** Becomes the focus when it is what was gone to. */
+function useArrival(id: string, onArrived: () => void) {
+  const { wanted, onFound } = useNotes();
+  const box = useRef<HTMLElement>(null);
+  const arrive = useEffectEvent(() => {
+    onArrived();
+    box.current?.focus({ preventScroll: true });
+    onFound();
+    // Once the rows have made room for it.
+    requestAnimationFrame(() => box.current?.scrollIntoView?.({ block: "nearest" }));
+  });
+  useEffect(() => {
+    if (wanted === id) arrive();
+  }, [wanted, id]);
+  return box;
+}
+
+export function CommentCard({ comment, away = false }: { comment: Comment; away?: boolean }) {
+  const { t } = useTranslation();
+  const platform = usePlatform();
+  const action = useAction();
+  const [editing, setEditing] = useState(false);
+  const unfinished = useIsDirty(rewriteKey(comment.id));
+  const [unfolded, setUnfolded] = useState(false);
+  const box = useArrival(comment.id, () => setUnfolded(true));
+  const { status, severity, source, outdated, url } = comment;
+  const isDraft = status === "draft";
+  const isResolved = status === "resolved";
+  const folded = isResolved && !unfolded;
+  const author = authorText(comment, t);
+  const where = whereText(comment, t);
+  if (isDraft && (editing || unfinished)) {
+    return <Rewrite comment={comment} asked={editing} onDone={() => setEditing(false)} />;
+  }
+  const look = severity && severities[severity];
+  return (
+    <article
+      ref={box}
+      className={styles.card}
+      data-status={status}
+      data-folded={folded || undefined}
+      data-comment={comment.id}
+      aria-label={t("comments.by", { author, where })}
+      // Next and previous comment lead here.
+      tabIndex={-1}
+    >
+      <header className={styles.head}>
+        <span className={styles.author}>{author}</span>
+        {source !== "person" && <Badge look="outline">{t(`comments.source.${source}`)}</Badge>}
+        {look && severity && (
+          <Badge tone={look.tone} icon={look.icon}>
+            {t(`comments.severity.${severity}`)}
+          </Badge>
+        )}
+        {isDraft && (
+          <Badge tone="warning" icon={<Pencil />}>
+            {t("comments.status.draft")}
+          </Badge>
+        )}
+        {status === "sent" && source === "person" && <Badge>{t("comments.status.sent")}</Badge>}
+        {isResolved && (
+          <Badge tone="success" icon={<CircleCheck />}>
+            {t("comments.status.resolved")}
+          </Badge>
+        )}
+        {outdated && <Badge tone="neutral">{t("comments.outdated")}</Badge>}
+        <span className={styles.where}>
+          {where}
+          {away && ` · ${t("comments.notShown")}`}
+        </span>
+        <span className={styles.where}>
+          <RelativeTime at={comment.created_at} />
+        </span>
+        <span className={styles.tools}>
+          {url && (
+            <IconButton
+              label={t("comments.atHost")}
+              icon={<ExternalLink />}
+              size="sm"
+              onClick={() => void platform.openExternal(url)}
+            />
+          )}
+          {isDraft && (
+            <>
+              <IconButton
+                label={t("comments.edit")}
+                icon={<Pencil />}
+                size="sm"
+                onClick={() => setEditing(true)}
+              />
+              <IconButton
+                label={t("comments.delete")}
+                icon={<Trash2 />}
+                size="sm"
+                disabled={action.busy !== null}
+                onClick={() => void action.run("comment_delete", { comment_id: comment.id })}
+              />
+            </>
+          )}
+          {isResolved && (
+            <>
+              <IconButton
+                label={t("comments.reopen")}
+                icon={<RotateCcw />}
+                size="sm"
+                disabled={action.busy !== null}
+                onClick={() =>
+                  void action.run("comment_update", { comment_id: comment.id, resolved: false })
+                }
+              />
+              <IconButton
+                label={t(folded ? "comments.unfold" : "comments.fold")}
+                icon={<ChevronRight />}
+                size="sm"
+                aria-expanded={!folded}
+                onClick={() => setUnfolded(folded)}
+              />
+            </>
+          )}
+          {!isDraft && !isResolved && (
+            <Button
+              size="sm"
+              variant="ghost"
+              icon={<CircleCheck />}
+              busy={action.busy !== null}
+              onClick={() =>
+                void action.run("comment_update", { comment_id: comment.id, resolved: true })
+              }
+            >
+              {t("comments.resolve")}
+            </Button>
+          )}
+        </span>
+      </header>
+      {!folded && (
+        <div className={styles.body}>
+          {outdated && <Excerpt comment={comment} />}
+          <Markdown source={comment.text} onLink={(href) => void platform.openExternal(href)} />
+        </div>
+      )}
+      <ActionError
+        title={t("comments.changeFailed")}
+        error={action.error}
+        onDismiss={action.dismiss}
+      />
+    </article>
+  );
+}

@@ -1,0 +1,61 @@
+/** A person's decision on the review; comments on the diff go along with a rejection. */
+import { useTranslation } from "react-i18next";
+import type { Offer, Task, Workflow } from "#ui/api/generated.ts";
+import { asksForPlan } from "#ui/app/plan.ts";
+import { Banner } from "#ui/components/Banner.tsx";
+import { Offers } from "../banner/Offers.tsx";
+import { stateOf } from "../state.ts";
+import { useAction } from "../useAction.ts";
+import { useDraftCount } from "./useDrafts.ts";
+
+export function Decide({ task, workflow }: { task: Task; workflow: Workflow | undefined }) {
+  const { t } = useTranslation();
+  const action = useAction();
+  const drafts = useDraftCount(task.id);
+  const state = stateOf(workflow, task.status);
+  const gate = state?.gate_config;
+  const isPlan = asksForPlan(state);
+  const decide = async (offer: Offer, reason: string | null): Promise<boolean> => {
+    const op = offer.verb === "approve" ? "review_approve" : "review_reject";
+    const done = await action.run(op, {
+      task_id: task.id,
+      wait: "none",
+      ...(reason === null ? {} : { reason }),
+    });
+    return done !== null;
+  };
+  const choices: Offer[] = [
+    {
+      verb: "approve",
+      label: gate?.approve_label ?? t("review.approve"),
+      fields: [],
+      why: t("review.approveWhy"),
+    },
+    {
+      verb: "send_back",
+      label: gate?.reject_label ?? t("review.reject"),
+      fields: ["reason"],
+      why: t("review.rejectWhy"),
+    },
+  ];
+  const sends = drafts > 0 ? t("decide.sends", { count: drafts }) : null;
+  return (
+    <Banner
+      tone="warning"
+      title={t(isPlan ? "review.awaitsPlan" : "review.awaits")}
+      actions={
+        <Offers
+          offers={choices}
+          action={action}
+          onTake={decide}
+          // Comments say enough.
+          mayBeEmpty={drafts > 0}
+          formNote={sends}
+        />
+      }
+    >
+      {t(isPlan ? "review.awaitsPlanText" : "review.awaitsText")}{" "}
+      {sends !== null && t("decide.drafts", { count: drafts })}
+    </Banner>
+  );
+}

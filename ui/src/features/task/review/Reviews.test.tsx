@@ -1,0 +1,245 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Review, Task } from "#ui/api/generated.ts";
+import {
+  sampleAudit,
+  sampleComment,
+  sampleReview,
+  sampleStep,
+  unusableAudit,
+} from "#ui/test/sampleReview.ts";
+import { someEntry, someTask, someWorkspace } from "../testing/fixtures.ts";
+import { layOut, refuse, show, violations, type Answers } from "../testing/show.tsx";
+
+layOut();
+beforeEach(() => {
+  location.hash = "";
+});
+
+const page = <Item,>(items: Item[]) => ({ items, next_cursor: null });
+const log = (text: string) => () => ({
+  entries: [someEntry(1, { kind: "stdout", body: { text } })],
+  first_seq: 1,
+  last_seq: 1,
+  total: 1,
+});
+const inReview = (change: Partial<Task> = {}) =>
+  someTask({
+    status: "review",
+    workspace: someWorkspace(),
+    review: { attempt_number: 2, status: "running", verdict: null },
+    ...change,
+  });
+const live = {
+  execution_id: "e-live",
+  agent_id: "a1",
+  role: "reviewer",
+  activity: "Reading src/limit.rs",
+  started_at: "2030-01-01T12:00:00Z",
+};
+
+async function open(task: Task, reviews: Review[], more: Answers = {}) {
+  const shown = show({ task, reviews }, more);
+  await screen.findByRole("tab", { name: "Review" });
+  await shown.user.keyboard("3");
+  return shown;
+}
+
+describe("the auditor", () => {
+  it("is shown at work, with what it prints, and can be stopped", async () => {
+    const { user, sent, container } = await open(
+      inReview({ live }),
+      [
+        sampleReview({
+          attempt_number: 2,
+          status: "running",
+          verdict: null,
+          finished_at: null,
+          steps: [sampleStep({ cached: true })],
+          audits: [unusableAudit({ agent_id: "a1" })],
+        }),
+      ],
+      {
+        task_log: log("comparing with main"),
+        review_cancel: () => ({ task: inReview(), review: null }),
+      },
+    );
+    const attempt = await screen.findByRole("region", { name: "Attempt 2" });
+    const [first, second] = within(attempt).getAllByRole("group", { name: "Auditor Claude" });
+    expect(within(first as HTMLElement).getByText("No verdict")).toBeTruthy();
+    expect(within(first as HTMLElement).getByText(/asked once more/)).toBeTruthy();
+    expect(within(second as HTMLElement).getByText("Reading the work")).toBeTruthy();
+    expect(await within(second as HTMLElement).findByText("comparing with main")).toBeTruthy();
+    expect(within(attempt).getByText("cached")).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Claude reviews" })).toBeTruthy();
+    expect(await violations(container)).toEqual([]);
+    await user.click(within(attempt).getByRole("button", { name: "Stop the review" }));
+    await waitFor(() => expect(sent("review_cancel")).toEqual([{ task_id: "t1" }]));
+  });
+
+  it("says why a review could not be stopped", async () => {
+    const { user } = await open(
+      inReview(),
+      [sampleReview({ status: "running", verdict: null, finished_at: null })],
+      { review_cancel: refuse("not_awaiting", "failed to stop the review: it is over") },
+    );
+    await screen.findByRole("button", { name: "Stop the review" });
+    await user.keyboard("{Shift>}S{/Shift}");
+    expect(await screen.findByText("failed to stop the review: it is over")).toBeTruthy();
+  });
+
+  it("rejects with a score, a reason and findings that lead into the diff", async () => {
+    const { container, user } = await open(
+      inReview({
+        status: "in_progress",
+        review: { attempt_number: 1, status: "failed", verdict: "fail" },
+      }),
+      [
+        sampleReview({
+          audits: [sampleAudit({ agent_id: "a1" })],
+          reason: sampleAudit().reason,
+          decided_by: "agent:a1",
+        }),
+      ],
+    );
+    const audit = await screen.findByRole("group", { name: "Auditor Claude" });
+    expect(within(audit).getByText("Rejected")).toBeTruthy();
+    const meter = within(audit).getByRole("meter", { name: "Score" });
+    expect(meter.getAttribute("aria-valuenow")).toBe("41");
+    expect(within(audit).getByText("41 of 100")).toBeTruthy();
+    // Said once, though the attempt carries the same reason.
+    expect(screen.getAllByText(/kept per process/)).toHaveLength(1);
+    const findings = within(audit).getByRole("list", { name: "Findings" });
+    expect(
+      within(findings)
+        .getAllByRole("listitem")
+        .map((row) => within(row).getByRole("img").getAttribute("aria-label")),
+    ).toEqual(["Error", "Warning", "Note"]);
+    expect(screen.getByText("Decided by: Claude")).toBeTruthy();
+    expect(screen.queryByText("What I looked at")).toBeNull();
+    await user.click(within(audit).getByRole("button", { name: "Report" }));
+    expect(await screen.findByText("What I looked at")).toBeTruthy();
+    expect(await violations(container)).toEqual([]);
+    const link = within(audit).getByRole("link", { name: "Show src/limit.rs:88 in the diff" });
+    await user.click(link);
+    await waitFor(() =>
+      expect(screen.getByRole("tab", { selected: true }).textContent).toMatch(/Diff/),
+    );
+    expect(location.hash).toContain("line=88");
+  });
+
+  it("opens its log and its conversation", async () => {
+    const { user } = await open(
+      inReview({ review: { attempt_number: 1, status: "failed", verdict: "fail" } }),
+      [sampleReview({ audits: [sampleAudit({ agent_id: "a1" })] })],
+      { task_log: log("I read every line.") },
+    );
+    await user.click(await screen.findByRole("button", { name: "Log" }));
+    const dialog = await screen.findByRole("dialog", { name: "Log of Claude" });
+    expect(await within(dialog).findByText("I read every line.")).toBeTruthy();
+    await user.keyboard("{Escape}");
+    await user.click(screen.getByRole("button", { name: "Conversation" }));
+    await waitFor(() =>
+      expect(screen.getByRole("tab", { selected: true }).textContent).toBe("Conversation"),
+    );
+  });
+});
+
+describe("an attempt", () => {
+  it("that has no verdict from its auditor does not speak of the work", async () => {
+    await open(
+      inReview({ review: { attempt_number: 1, status: "awaiting_human", verdict: null } }),
+      [
+        sampleReview({
+          status: "awaiting_human",
+          verdict: null,
+          audits: [unusableAudit({ agent_id: "gone" })],
+          note: "the auditor gave no verdict",
+        }),
+      ],
+    );
+    const audit = await screen.findByRole("group", {
+      name: "Auditor An agent that was removed",
+    });
+    expect(within(audit).getByText("No verdict")).toBeTruthy();
+    expect(within(audit).getByText(/says nothing about the work/)).toBeTruthy();
+    expect(within(audit).queryByText(/asked once more/)).toBeNull();
+    expect(within(audit).queryByText("Rejected")).toBeNull();
+    expect(screen.getByText("the auditor gave no verdict")).toBeTruthy();
+  });
+
+  it("streams what a check prints while it runs", async () => {
+    await open(
+      inReview(),
+      [
+        sampleReview({
+          status: "running",
+          verdict: null,
+          finished_at: null,
+          steps: [sampleStep({ finished: false, exit_code: null, duration_ms: null })],
+        }),
+      ],
+      { task_log: log("test 12 of 214") },
+    );
+    expect(await screen.findByText("test 12 of 214")).toBeTruthy();
+    const attempt = screen.getByRole("region", { name: "Attempt 1" });
+    expect(within(attempt).getByText("0 of 1")).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Checks run" })).toBeTruthy();
+  });
+
+  it("is told newest first, and passed with nothing to say of an auditor", async () => {
+    await open(inReview({ review: { attempt_number: 2, status: "passed", verdict: "pass" } }), [
+      sampleReview({ id: "r1" }),
+      sampleReview({ id: "r2", attempt_number: 2, status: "passed", verdict: "pass_ci_only" }),
+    ]);
+    await screen.findByRole("region", { name: "Attempt 2" });
+    const attempts = screen
+      .getAllByRole("region", { name: /^Attempt/ })
+      .map((region) => region.getAttribute("aria-label"));
+    expect(attempts).toEqual(["Attempt 2", "Attempt 1"]);
+    expect(screen.getByText("Passed on checks")).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Stop the review" })).toBeNull();
+  });
+
+  it("is not there before the first, and an error is said", async () => {
+    const { unmount } = await open(inReview({ review: null }), []);
+    expect(await screen.findByText("No review yet")).toBeTruthy();
+    unmount();
+    await open(inReview(), [], { task_reviews: refuse("internal", "failed to read") });
+    expect(await screen.findByText("The reviews could not be read")).toBeTruthy();
+  });
+});
+
+describe("a person's decision", () => {
+  const awaiting = inReview({
+    review: { attempt_number: 1, status: "awaiting_human", verdict: null },
+  });
+
+  it("may send comments alone back", async () => {
+    const { user, sent } = await open(awaiting, [], {
+      task_comments: () =>
+        page([
+          sampleComment(),
+          sampleComment({ id: "k2" }),
+          sampleComment({ id: "k3", status: "sent" }),
+        ]),
+      review_reject: () => ({ task: awaiting, review: null }),
+    });
+    const banner = await screen.findByRole("alert", { name: "Your review is awaited" });
+    expect(await within(banner).findByText(/2 comments on the diff are written/)).toBeTruthy();
+    await user.click(within(banner).getByRole("button", { name: "Request changes" }));
+    expect(within(banner).getByText(/Sends 2 comments along/)).toBeTruthy();
+    await user.click(within(banner).getByRole("button", { name: /Request changes/ }));
+    await waitFor(() => expect(sent("review_reject")).toEqual([{ task_id: "t1", wait: "none" }]));
+  });
+
+  it("needs a reason when there is no comment", async () => {
+    const { user } = await open(awaiting, []);
+    const banner = await screen.findByRole("alert", { name: "Your review is awaited" });
+    await user.click(within(banner).getByRole("button", { name: "Request changes" }));
+    const button = within(banner).getByRole("button", { name: /Request changes/ });
+    expect(button.hasAttribute("disabled")).toBe(true);
+    await user.type(within(banner).getByLabelText("Reason"), "Too slow.");
+    expect(button.hasAttribute("disabled")).toBe(false);
+  });
+});
