@@ -9,6 +9,7 @@ use crate::error::CliError;
 const DATA_DIR: &str = "FORGE_DATA_DIR";
 const WORKSPACE_ROOT: &str = "FORGE_WORKSPACE_ROOT";
 const CLEANUP_DELAY: &str = "FORGE_WORKSPACE_CLEANUP_DELAY_SECONDS";
+const HOST_PACE: &str = "FORGE_HOST_PACE";
 
 /// A set variable; one that is empty counts as not set.
 fn variable(name: &str) -> Option<OsString> {
@@ -32,7 +33,7 @@ pub(crate) fn engine_config(
     data_dir: PathBuf,
     observer: Option<Arc<dyn Observer>>,
 ) -> Result<EngineConfig, CliError> {
-    let mut config = EngineConfig::new(data_dir);
+    let mut config = EngineConfig::new(data_dir).with_tokens_of(env::vars_os());
     if let Some(root) = variable(WORKSPACE_ROOT) {
         let root = PathBuf::from(root);
         config.workspace_root =
@@ -44,6 +45,13 @@ pub(crate) fn engine_config(
             hint: "Set it to a whole number, or do not set it.",
         })?;
         config.cleanup_delay = Duration::from_secs(seconds);
+    }
+    if let Some(pace) = variable(HOST_PACE) {
+        let pace = pace.to_str().and_then(|text| text.parse().ok()).filter(|pace| *pace > 0);
+        config.host_pace = pace.ok_or_else(|| CliError::Usage {
+            message: format!("{HOST_PACE} is not a number above 0"),
+            hint: "Set it to a whole number, or do not set it.",
+        })?;
     }
     config.login_shell = variable("SHELL");
     config.observer = observer;

@@ -1,7 +1,8 @@
 //! What an engine is given from outside: folders, time, identities, and who watches its steps.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
+use forge_hosts::{Keychain, TOKEN_VARIABLES};
 use forge_model::time::Timestamp;
 
 /// Tells the time. The system's in production; one that stands still in tests.
@@ -59,7 +60,13 @@ pub struct EngineConfig {
     /// Environment for git on top of the process's own.
     pub git_env: Vec<(String, String)>,
     /// The user's shell, asked once for the path that programs are found on.
-    pub login_shell: Option<std::ffi::OsString>,
+    pub login_shell: Option<OsString>,
+    /// Variables of the environment that may hold a code host's token, see [`EngineConfig::with_tokens_of`].
+    pub token_variables: BTreeMap<String, String>,
+    /// Where tokens of code hosts are kept.
+    pub keychain: Keychain,
+    /// Spans between looks at a code host are divided by it; 1 is polite, more is for tests.
+    pub host_pace: u32,
     /// Whether pending work is done. Without it commands are taken and steps stay pending: for a program
     /// that only looks or asks and ends at once, which would cut agents off again a moment after it started them.
     pub does_work: bool,
@@ -83,10 +90,23 @@ impl EngineConfig {
             git: None,
             git_env: Vec::new(),
             login_shell: None,
+            token_variables: BTreeMap::new(),
+            keychain: Keychain::System,
+            host_pace: 1,
             does_work: true,
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
             observer: None,
         }
+    }
+
+    /// Takes from an environment what may hold a code host's token, and nothing else.
+    #[must_use]
+    pub fn with_tokens_of(mut self, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let text =
+            |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        let known = environment.into_iter().filter_map(text);
+        self.token_variables = known.filter(|(name, _)| TOKEN_VARIABLES.contains(&name.as_str())).collect();
+        self
     }
 }

@@ -22,6 +22,7 @@ use crate::{
     context::ProjectContext,
     error::Result,
     executions::Running,
+    hosts::Hosts,
     instance::{EngineAddress, Instance},
     lock::Locks,
     scheduler::Scheduler,
@@ -67,6 +68,7 @@ pub(crate) struct Inner {
     pub(crate) workers: Workers,
     pub(crate) running: Running,
     pub(crate) watches: Watches,
+    pub(crate) hosts: Hosts,
     /// Watches of the default branches that keep a workflow, by project.
     pub(crate) workflow_watches: Mutex<HashMap<ProjectId, tokio_util::sync::DropGuard>>,
     pub(crate) scheduler: Scheduler,
@@ -133,6 +135,7 @@ impl Engine {
                 workers: Workers::default(),
                 running: Running::default(),
                 watches: Watches::default(),
+                hosts: Hosts::default(),
                 workflow_watches: Mutex::default(),
                 scheduler: Scheduler::default(),
                 locks: Locks::default(),

@@ -24,6 +24,7 @@ mod executions;
 mod guards;
 mod hook_script;
 mod hooks;
+mod hosts;
 mod instance;
 mod lock;
 mod notices;

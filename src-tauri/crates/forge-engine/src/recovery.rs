@@ -59,6 +59,7 @@ impl Engine {
         }
         self.wake_waiting();
         self.keep_watch();
+        self.watch_pull_requests();
         self.plan_cleanup(self.now());
         self.sweep_trash();
         self.watch_workflows().await?;

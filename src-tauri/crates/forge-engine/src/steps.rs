@@ -19,6 +19,7 @@ mod leaving;
 pub(crate) mod merge;
 pub(crate) mod merge_queue;
 mod prepare;
+mod pull_request;
 mod rebase;
 mod relatives;
 mod turns;
@@ -33,6 +34,7 @@ use forge_model::event::EventType;
 use forge_model::hook::HookRun;
 use forge_model::ids::{AgentId, ExecutionId, TaskId};
 use forge_model::notification::NotificationKind;
+use forge_model::project::WorkMode;
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, OnFailure, StateKind};
@@ -304,6 +306,9 @@ impl Engine {
             (StepKind::Cleanup, _) | (_, Some(Action::CleanupWorkspaceNow)) => self.clean_up_now(s).await,
             (_, Some(Action::ScheduleWorkspaceCleanup)) => self.schedule_cleanup(s).await,
             (_, Some(Action::RunCiSteps)) => self.run_checks(s, cancel).await,
+            (_, Some(Action::RunMerge)) if s.context.project.work_mode == WorkMode::PullRequest => {
+                self.run_pull_request(s, cancel).await
+            }
             (_, Some(Action::RunMerge)) => self.run_merge(s, cancel).await,
             (_, Some(Action::KnowledgeInject)) => self.inject_knowledge(s).await,
             (_, Some(Action::KnowledgeCapture)) => self.capture_knowledge(s).await,

@@ -147,6 +147,7 @@ impl Engine {
         mv: Move,
     ) -> Result<TransitionRow> {
         let now = self.now();
+        let mv = self.let_go_of_pull_request(tx, context, task, mv).await?;
         let from = task.status.clone();
         let state =
             context.workflow.state(&mv.to).ok_or_else(|| EngineError::not_found("state", &mv.to))?.clone();

@@ -35,6 +35,7 @@ mod object;
 mod plain;
 mod pool;
 mod program;
+mod push;
 mod rebase;
 mod refs;
 mod repo;
@@ -62,6 +63,7 @@ pub use merge::{
 pub use object::CommitInfo;
 pub use pool::Keep;
 pub use program::{Git, MINIMUM_VERSION};
+pub use push::{Push, PushError};
 pub use repo::{Operation, Repo};
 pub use spread::spread;
 pub use status::StatusEntry;

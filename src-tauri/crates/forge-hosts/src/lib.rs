@@ -34,6 +34,7 @@ pub use error::HostError;
 pub use host::{Clock, Fetched, Host, NewPullRequest, PATIENCE, connect};
 pub use keychain::{Keychain, KeychainError};
 pub use limits::Quota;
+pub use place::host_name;
 pub use poll::{PollFacts, next_poll};
 pub use reading::Etags;
-pub use token::{FoundToken, Token, TokenSource, find_token, token_sources};
+pub use token::{FoundToken, TOKEN_VARIABLES, Token, TokenSource, find_token, token_sources};

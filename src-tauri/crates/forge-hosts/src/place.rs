@@ -47,6 +47,14 @@ impl Place {
     }
 }
 
+/// The name that a host's token is kept under: `git.example.org:3000`.
+///
+/// # Errors
+/// [`HostError::Protocol`] when the configured address is none.
+pub fn host_name(config: &HostConfig) -> Result<String, HostError> {
+    Ok(Place::of(config)?.host)
+}
+
 /// The configured address, or that of the best known host of the kind.
 pub(crate) fn web_address(config: &HostConfig) -> String {
     let default = match config.kind {

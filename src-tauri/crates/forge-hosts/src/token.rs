@@ -10,6 +10,17 @@ use forge_model::pull_request::{HostConfig, HostKind};
 
 use crate::{error::HostError, keychain::Keychain, place::Place};
 
+/// Every variable that a token may be in.
+pub const TOKEN_VARIABLES: [&str; 7] = [
+    "FORGE_GITHUB_TOKEN",
+    "FORGE_GITEA_TOKEN",
+    "FORGE_GITLAB_TOKEN",
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "GITEA_TOKEN",
+    "GITLAB_TOKEN",
+];
+
 /// A secret that no formatting shows.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);

@@ -1,6 +1,6 @@
 //! Pull requests as a code host shows them. GitLab's merge requests are pull requests here.
 
-use crate::{contract, ids::TaskId, names, time::Timestamp};
+use crate::{contract, ids::TaskId, names, time::Timestamp, workflow::Finding};
 
 names! {
     /// The software a code host runs.
@@ -218,11 +218,78 @@ impl HostConfig {
     pub fn default_remote() -> String {
         "origin".to_owned()
     }
+
+    /// What is wrong with it, each with the path of its field in a project's settings.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut add = |field: &str, message: &str| {
+            findings.push(Finding { path: format!("code_host.{field}"), message: message.to_owned() });
+        };
+        if self.base_url.as_deref().is_some_and(|url| !is_web_address(url)) {
+            add("base_url", "must be an address such as https://git.example.org, without a name or password");
+        }
+        let deep = self.kind == HostKind::Gitlab;
+        if !self.owner.split('/').all(is_name) || (!deep && self.owner.contains('/')) {
+            add("owner", "must be the account or group that owns the repository, such as `octocat`");
+        }
+        if !is_name(&self.repo) {
+            add("repo", "must be the repository's name alone, such as `hello-world`");
+        }
+        if !self.remote.split('/').all(is_name) || self.remote.starts_with('-') {
+            add("remote", "must be the name of a git remote, such as `origin`");
+        }
+        findings
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let odd = |c: char| c.is_whitespace() || c.is_control() || "/\\?#:@".contains(c);
+    !text.is_empty() && !matches!(text, "." | "..") && !text.contains(odd)
+}
+
+fn is_web_address(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let Some(rest) = rest else { return false };
+    let authority = rest.split('/').next().unwrap_or_default();
+    let odd = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '?' | '#');
+    !authority.is_empty() && !authority.starts_with(':') && !authority.contains('@') && !rest.contains(odd)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wrong_host_is_told_by_its_fields() {
+        let paths = |value: serde_json::Value| {
+            let config: HostConfig = serde_json::from_value(value).unwrap();
+            config.findings().into_iter().map(|finding| finding.path).collect::<Vec<_>>()
+        };
+        let good = serde_json::json!({ "kind": "github", "owner": "octo", "repo": "app.js" });
+        let with = |field: &str, text: &str| {
+            let mut value = good.clone();
+            value[field] = text.into();
+            paths(value)
+        };
+        assert!(paths(good.clone()).is_empty());
+        assert!(with("base_url", "http://127.0.0.1:3000/git").is_empty());
+        for (field, text) in [
+            ("base_url", "git.example.org"),
+            ("base_url", "https://me:secret@git.example.org"),
+            ("base_url", "https://"),
+            ("owner", ""),
+            ("owner", "a/b"),
+            ("repo", "a/b"),
+            ("repo", ".."),
+            ("remote", "--upload-pack=x"),
+            ("remote", ""),
+        ] {
+            assert_eq!(with(field, text), [format!("code_host.{field}")], "{text}");
+        }
+        let groups = serde_json::json!({ "kind": "gitlab", "owner": "a/b", "repo": "c" });
+        assert!(paths(groups).is_empty());
+    }
 
     #[test]
     fn a_host_is_configured_strictly() {

@@ -238,6 +238,7 @@ pub fn parse_settings(value: &Value) -> Result<ProjectSettings, Vec<Finding>> {
     })?;
     let mut findings = settings.review_config.findings("review_config");
     findings.extend(settings.lifecycle_hooks.findings("lifecycle_hooks"));
+    findings.extend(settings.code_host.iter().flat_map(HostConfig::findings));
     let mut add = |path: &str, message: &str| {
         findings.push(Finding { path: path.to_owned(), message: message.to_owned() });
     };

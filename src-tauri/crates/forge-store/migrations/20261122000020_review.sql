@@ -41,10 +41,14 @@ CREATE TABLE pull_requests (
   host          TEXT NOT NULL,             -- JSON
   head          TEXT NOT NULL,
   base          TEXT NOT NULL,
+  intended_commit TEXT,                    -- what is about to be pushed
   pushed_commit TEXT,
+  told_by       TEXT,                      -- the move whose work its title and body tell of
   pull_request  TEXT,                      -- JSON, as the host said last
+  over          INTEGER,                   -- pull requests up to this number belong to earlier work
   told          TEXT NOT NULL DEFAULT '[]',-- JSON: ids of comments that the agent was told
   checked_at    INTEGER,
+  changed_at    INTEGER,                   -- when a look last found something new
   next_check_at INTEGER,
   failures      INTEGER NOT NULL DEFAULT 0,-- looks in a row that failed
   trouble       TEXT,

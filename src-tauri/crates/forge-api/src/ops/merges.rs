@@ -8,7 +8,7 @@ use forge_model::merge::{Conflict, ConflictFile, Merge, MergeQueueEntry};
 use forge_model::pull_request::{HostStanding, TaskPullRequest};
 use forge_model::task::Task;
 
-use super::{Done, Page, TaskPath, answer, input, projects::ProjectPath};
+use super::{Done, Page, TaskPath, answer, input, person, projects::ProjectPath};
 use crate::{Api, ApiError};
 
 input! {
@@ -94,9 +94,9 @@ pub(crate) async fn refresh_pull_request(
     Ok(PullRequestAnswer { pull_request: api.engine().refresh_pull_request(&path.task_id).await? })
 }
 
-pub(crate) async fn send_news(api: Api, _: Via, news: SendNews) -> Result<Task, ApiError> {
+pub(crate) async fn send_news(api: Api, via: Via, news: SendNews) -> Result<Task, ApiError> {
     let told = PullRequestNews { comments: news.comments, checks: news.checks, message: news.message };
-    api.engine().send_pull_request_news(&news.task_id, told).await?;
+    api.engine().send_pull_request_news(person(via), &news.task_id, told).await?;
     Ok(api.engine().task(&news.task_id).await?)
 }
 

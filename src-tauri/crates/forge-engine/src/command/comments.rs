@@ -156,6 +156,26 @@ impl Engine {
         Ok(notes)
     }
 
+    /// What readers of the pull request said on lines, as the agent is told it, by the host's names.
+    pub(crate) async fn notes_of_host(
+        &self,
+        id: &TaskId,
+        names: &[String],
+    ) -> Result<HashMap<String, LineNote>> {
+        let rows = comments::list(&mut *self.store().read().await?, id).await?;
+        let mut notes = HashMap::new();
+        let mut versions = None;
+        for row in rows {
+            let Some(name) = row.external_id.clone().filter(|name| names.contains(name)) else { continue };
+            let versions = match &mut versions {
+                Some(versions) => versions,
+                none => none.insert(self.versions(id).await?),
+            };
+            notes.insert(name, note_of(versions.place(row).await?));
+        }
+        Ok(notes)
+    }
+
     /// Marks the comments of a batch as sent; gives what the agent is told. A draft that was removed or sent
     /// meanwhile is left out.
     pub(crate) async fn send_drafts(

@@ -277,7 +277,7 @@ impl Engine {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the facts of one move; a struct would only rename them")]
-    async fn back_to_work(
+    pub(crate) async fn back_to_work(
         &self,
         tx: &mut Tx,
         context: &ProjectContext,

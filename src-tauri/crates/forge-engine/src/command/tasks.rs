@@ -10,7 +10,9 @@ use forge_model::task::{ExecutionMode, HolderKind, RoleHolder, Task, TaskStateCo
 use forge_model::workflow::{Finding, State};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
-use forge_store::table::{agents, dependencies, projects, roles, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::{
+    agents, dependencies, projects, pull_requests, roles, tasks, tasks::TaskRow, workspaces,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -381,9 +383,12 @@ impl Engine {
             ));
         }
         let mut tx = self.store().write().await?;
+        // It is the host's: whoever reads the event learns where it is.
+        let left =
+            pull_requests::get(&mut tx, id).await?.and_then(|row| row.pull_request).map(|pull| pull.url);
         tasks::delete(&mut tx, id).await?;
-        self.emit(&mut tx, EventType::TaskDeleted, &row, id.as_str(), &json!({ "number": row.number }))
-            .await?;
+        let facts = json!({ "number": row.number, "pull_request": left });
+        self.emit(&mut tx, EventType::TaskDeleted, &row, id.as_str(), &facts).await?;
         self.touch_parent(&mut tx, &row).await?;
         tx.commit().await?;
         if let Some(parent) = &row.parent_id {

@@ -129,7 +129,7 @@ impl Engine {
     }
 
     /// Records that there is nothing to merge; the task goes on as after a merge.
-    async fn nothing(&self, s: &Stepping, mut merge: Merge, why: &str) -> Result<End> {
+    pub(super) async fn nothing(&self, s: &Stepping, mut merge: Merge, why: &str) -> Result<End> {
         merge.status = MergeStatus::Nothing;
         merge.reason = Some(why.to_owned());
         self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
@@ -138,7 +138,7 @@ impl Engine {
 
     /// What is merged: the commit that passed the review, so that nothing lands that nobody looked at; the
     /// branch's tip when a person sent the task here past the review.
-    async fn merge_source(&self, s: &Stepping, repo: &Repo) -> Result<Option<String>> {
+    pub(super) async fn merge_source(&self, s: &Stepping, repo: &Repo) -> Result<Option<String>> {
         let Some(tip) = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await? else {
             return Ok(None);
         };
@@ -278,7 +278,7 @@ impl Engine {
         Ok(End::Wait(Waiting { reason: WaitReason::TargetCheckoutDirty, until: None, files, message: what }))
     }
 
-    async fn write_merge(&self, s: &Stepping, merge: &Merge, event: EventType) -> Result<()> {
+    pub(super) async fn write_merge(&self, s: &Stepping, merge: &Merge, event: EventType) -> Result<()> {
         let mut tx = self.store().write().await?;
         merges::put(&mut tx, merge, self.now()).await?;
         let facts = json!({ "target": merge.target, "commit": merge.merge_commit });

@@ -1,6 +1,6 @@
 //! `pull_requests`: a task's pull request at the code host, as it was asked for and as the host said last.
 
-use forge_model::ids::TaskId;
+use forge_model::ids::{TaskId, TransitionId};
 use forge_model::pull_request::{HostConfig, PullRequest};
 use forge_model::time::Timestamp;
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
@@ -21,14 +21,22 @@ pub struct PullRequestRow {
     pub head: String,
     /// The branch that it goes into.
     pub base: String,
+    /// The commit that is about to be pushed, or was.
+    pub intended_commit: Option<String>,
     /// The commit that was pushed last.
     pub pushed_commit: Option<String>,
+    /// The move whose work its title and body tell of.
+    pub told_by: Option<TransitionId>,
     /// What the host said last; `None` while it is being made.
     pub pull_request: Option<PullRequest>,
+    /// Pull requests up to this number belong to earlier work of the task.
+    pub over: Option<u32>,
     /// Ids of comments that the agent was told.
     pub told: Vec<String>,
     /// When the host last answered.
     pub checked_at: Option<Timestamp>,
+    /// When a look last found something new.
+    pub changed_at: Option<Timestamp>,
     /// When it is asked again; `None` when it is not.
     pub next_check_at: Option<Timestamp>,
     /// Looks in a row that failed.
@@ -45,19 +53,25 @@ pub struct PullRequestRow {
 /// When it cannot be written.
 pub async fn put(conn: &mut SqliteConnection, p: &PullRequestRow, now: Timestamp) -> Result<(), StoreError> {
     sqlx::query(
-        "INSERT INTO pull_requests (task_id, host, head, base, pushed_commit, pull_request, told, checked_at, next_check_at, failures,
-         trouble, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-         ON CONFLICT (task_id) DO UPDATE SET host = ?2, head = ?3, base = ?4, pushed_commit = ?5, pull_request = ?6, told = ?7,
-         checked_at = ?8, next_check_at = ?9, failures = ?10, trouble = ?11, updated_at = ?13",
+        "INSERT INTO pull_requests (task_id, host, head, base, intended_commit, pushed_commit, told_by, pull_request, over, told,
+         checked_at, changed_at, next_check_at, failures, trouble, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+         ON CONFLICT (task_id) DO UPDATE SET host = ?2, head = ?3, base = ?4, intended_commit = ?5, pushed_commit = ?6,
+         told_by = ?7, pull_request = ?8, over = ?9, told = ?10, checked_at = ?11, changed_at = ?12, next_check_at = ?13,
+         failures = ?14, trouble = ?15, created_at = ?16, updated_at = ?17",
     )
     .bind(p.task_id.as_str())
     .bind(json(&p.host)?)
     .bind(&p.head)
     .bind(&p.base)
+    .bind(&p.intended_commit)
     .bind(&p.pushed_commit)
+    .bind(p.told_by.as_ref().map(TransitionId::as_str))
     .bind(p.pull_request.as_ref().map(json).transpose()?)
+    .bind(p.over)
     .bind(json(&p.told)?)
     .bind(p.checked_at.map(|time| time.0))
+    .bind(p.changed_at.map(|time| time.0))
     .bind(p.next_check_at.map(|time| time.0))
     .bind(p.failures)
     .bind(&p.trouble)
@@ -92,6 +106,31 @@ pub async fn watched(conn: &mut SqliteConnection) -> Result<Vec<PullRequestRow>,
     rows.iter().map(read).collect()
 }
 
+/// Has the host asked at `at`, whenever it would have been otherwise.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_due(conn: &mut SqliteConnection, task: &TaskId, at: Timestamp) -> Result<(), StoreError> {
+    sqlx::query("UPDATE pull_requests SET next_check_at = ?2 WHERE task_id = ?1")
+        .bind(task.as_str())
+        .bind(at.0)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Asks the host about it no more.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn stop_watching(conn: &mut SqliteConnection, task: &TaskId) -> Result<(), StoreError> {
+    sqlx::query("UPDATE pull_requests SET next_check_at = NULL WHERE task_id = ?1")
+        .bind(task.as_str())
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 fn read(row: &SqliteRow) -> Result<PullRequestRow, StoreError> {
     let c = Columns(row);
     Ok(PullRequestRow {
@@ -99,10 +138,14 @@ fn read(row: &SqliteRow) -> Result<PullRequestRow, StoreError> {
         host: c.json("host")?,
         head: c.text("head")?,
         base: c.text("base")?,
+        intended_commit: c.text_opt("intended_commit")?,
         pushed_commit: c.text_opt("pushed_commit")?,
+        told_by: c.text_opt("told_by")?,
         pull_request: c.json_opt("pull_request")?,
+        over: c.int_opt("over")?,
         told: c.json("told")?,
         checked_at: c.time_opt("checked_at")?,
+        changed_at: c.time_opt("changed_at")?,
         next_check_at: c.time_opt("next_check_at")?,
         failures: c.int("failures")?,
         trouble: c.text_opt("trouble")?,

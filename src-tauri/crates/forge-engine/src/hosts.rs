@@ -1,0 +1,253 @@
+//! Code hosts: which one a project uses, the way to it, and when pull requests are looked at again.
+//!
+//! Waiting for a pull request is a step that stays pending: looking again is running it again. One task of the
+//! engine sleeps until the next look is due and asks for it; what changes due times wakes it.
+//! What was read last is kept in memory alone: a new process reads everything once.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use forge_exec::{Command, HeadTail, Marker, find_program, run};
+use forge_git::Repo;
+use forge_hosts::{
+    Etags, FoundToken, Host, HostError, PATIENCE, PollFacts, connect, find_token, next_poll, remote::Remote,
+};
+use forge_model::ids::TaskId;
+use forge_model::pull_request::HostConfig;
+use forge_model::time::Timestamp;
+use forge_store::table::pull_requests::{self, PullRequestRow};
+use tokio::sync::Notify;
+
+use crate::{Engine, context::ProjectContext, engine::locked, error::Result};
+
+/// How long a program that knows a token may take.
+const PROGRAM_PATIENCE: Duration = Duration::from_secs(20);
+/// A token is short.
+const LONGEST_TOKEN: usize = 16 * 1024;
+/// A look that was asked for and left no trace is asked for again after this many milliseconds.
+const ASK_AGAIN_MS: i64 = 15 * 60 * 1000;
+
+/// Ways to code hosts, and what was read there.
+#[derive(Default)]
+pub(crate) struct Hosts {
+    ways: Mutex<HashMap<String, Arc<dyn Host>>>,
+    /// By task; there is an entry once this process looked.
+    read: Mutex<HashMap<TaskId, Etags>>,
+    due_changed: Notify,
+}
+
+/// Why it is not known where a project's pull requests go.
+pub(crate) struct NoHost {
+    pub problem: String,
+    pub remedy: String,
+}
+
+const CONFIGURE: &str = "name the code host in the project's settings";
+
+impl Engine {
+    /// Where a project's pull requests go: as configured, else as its git remote says.
+    pub(crate) async fn code_host(
+        &self,
+        context: &ProjectContext,
+        repo: &Repo,
+    ) -> Result<std::result::Result<HostConfig, NoHost>> {
+        if let Some(config) = &context.settings.code_host {
+            return Ok(Ok(config.clone()));
+        }
+        let no_host = |problem: String| Ok(Err(NoHost { problem, remedy: CONFIGURE.to_owned() }));
+        let remotes = repo.remotes().await?;
+        let usual = HostConfig::default_remote();
+        let name = if remotes.contains(&usual) { Some(usual) } else { remotes.into_iter().next() };
+        let Some(name) = name else {
+            return Ok(Err(NoHost {
+                problem: "the repository has no git remote".to_owned(),
+                remedy: "add one with `git remote add origin <address>`".to_owned(),
+            }));
+        };
+        let Some(address) = repo.remote_address(&name).await? else {
+            return no_host(format!("the git remote `{name}` has no address"));
+        };
+        let remote = match Remote::parse(&address) {
+            Ok(remote) => remote,
+            Err(error) => return no_host(error.to_string()),
+        };
+        let Some(kind) = remote.kind() else {
+            return no_host(format!("nobody knows which software {} runs", remote.host));
+        };
+        match remote.config(kind, &name) {
+            Ok(config) => Ok(Ok(config)),
+            Err(error) => no_host(error.to_string()),
+        }
+    }
+
+    /// The way to a host, with the person's token.
+    pub(crate) async fn host(&self, config: &HostConfig) -> std::result::Result<Arc<dyn Host>, HostError> {
+        let key = key_of(config);
+        if let Some(way) = locked(&self.inner.hosts.ways).get(&key) {
+            return Ok(Arc::clone(way));
+        }
+        let found = self.host_token(config).await?;
+        let clock = Arc::clone(&self.inner.config.clock);
+        let way = connect(config, found.token, Arc::new(move || clock.now()), PATIENCE)?;
+        locked(&self.inner.hosts.ways).insert(key, Arc::clone(&way));
+        Ok(way)
+    }
+
+    /// Has the token looked for again at the next need.
+    pub(crate) fn forget_host(&self, config: &HostConfig) {
+        locked(&self.inner.hosts.ways).remove(&key_of(config));
+    }
+
+    /// The person's token for a host.
+    pub(crate) async fn host_token(&self, config: &HostConfig) -> std::result::Result<FoundToken, HostError> {
+        let given = &self.inner.config;
+        find_token(config, &given.keychain, &given.token_variables, |words| self.said_by(words)).await
+    }
+
+    /// What a program prints; nothing when it is missing or fails.
+    async fn said_by(&self, words: Vec<String>) -> Option<String> {
+        let (name, args) = words.split_first()?;
+        let path = self.login_path_env().await;
+        let own = std::env::var_os("PATH").unwrap_or_default();
+        let program = find_program(name, path.as_ref().map_or(own, |(_, path)| path.into()))?;
+        let marker = Marker(format!("token-{}", self.inner.config.ids.new_id()));
+        let command = Command::new(program, &self.inner.config.data_dir, marker)
+            .args(args)
+            .envs(path)
+            .timeout(PROGRAM_PATIENCE);
+        let mut kept = HeadTail::new(LONGEST_TOKEN);
+        let finished = run(command, &self.inner.shutdown, |_| {}, &mut kept).await;
+        finished.is_ok_and(|finished| finished.is_success()).then(|| kept.into_strings().stdout)
+    }
+
+    /// What was read of a task's pull request in this process; taken, to be put back.
+    pub(crate) fn take_read(&self, task: &TaskId) -> Option<Etags> {
+        locked(&self.inner.hosts.read).remove(task)
+    }
+
+    /// Keeps what was read for the next look.
+    pub(crate) fn keep_read(&self, task: &TaskId, read: Etags) {
+        locked(&self.inner.hosts.read).insert(task.clone(), read);
+    }
+
+    /// Whether this process looked at a task's pull request.
+    pub(crate) fn has_read(&self, task: &TaskId) -> bool {
+        locked(&self.inner.hosts.read).contains_key(task)
+    }
+
+    /// When a pull request is looked at again.
+    pub(crate) fn next_look(
+        &self,
+        row: &PullRequestRow,
+        wait_until: Option<Timestamp>,
+        host: Option<&dyn Host>,
+    ) -> Timestamp {
+        let now = self.now();
+        let facts = PollFacts {
+            opened_at: row.created_at,
+            changed_at: row.changed_at.unwrap_or(row.created_at),
+            failures: row.failures,
+            wait_until,
+            quota: host.and_then(Host::quota),
+        };
+        let polite = next_poll(now, &facts, self.chance());
+        let sooner = now.plus_ms(polite.since(now) / i64::from(self.inner.config.host_pace.max(1)));
+        wait_until.filter(|until| *until > sooner).unwrap_or(sooner)
+    }
+
+    /// A number from 0 to 1, from the end of a new identity.
+    fn chance(&self) -> f64 {
+        let id = self.inner.config.ids.new_id();
+        let digits: String = id.chars().rev().filter(char::is_ascii_hexdigit).take(4).collect();
+        u16::from_str_radix(&digits, 16).map_or(0.5, |number| f64::from(number) / f64::from(u16::MAX))
+    }
+
+    /// Tells that a pull request is to be looked at sooner or later than before.
+    pub(crate) fn due_changed(&self) {
+        self.inner.hosts.due_changed.notify_one();
+    }
+
+    /// Asks for every look when it is due, from now on.
+    pub(crate) fn watch_pull_requests(&self) {
+        let engine = self.clone();
+        self.inner.tracker.spawn(async move {
+            let mut asked = HashMap::new();
+            loop {
+                let next = match engine.ask_for_looks(&mut asked).await {
+                    Ok(next) => next,
+                    Err(error) => {
+                        tracing::error!(%error, "failed to see which pull requests are due");
+                        Some(engine.now().plus_ms(ASK_AGAIN_MS))
+                    }
+                };
+                let due = async {
+                    match next {
+                        Some(at) => engine.sleep_until(at).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    () = engine.inner.shutdown.cancelled() => return,
+                    () = engine.inner.hosts.due_changed.notified() => {}
+                    _ = due => {}
+                }
+            }
+        });
+    }
+
+    /// Kicks the tasks whose look is due; each due time once. Says when the next one is.
+    async fn ask_for_looks(
+        &self,
+        asked: &mut HashMap<TaskId, (Timestamp, Timestamp)>,
+    ) -> Result<Option<Timestamp>> {
+        let rows = pull_requests::watched(&mut *self.store().read().await?).await?;
+        asked.retain(|task, _| rows.iter().any(|row| row.task_id == *task));
+        let now = self.now();
+        let mut next: Option<Timestamp> = None;
+        for row in rows {
+            let Some(due) = row.next_check_at else { continue };
+            let again = match asked.get(&row.task_id) {
+                Some((for_due, at)) if *for_due == due => at.plus_ms(ASK_AGAIN_MS),
+                _ => due,
+            };
+            let wake = if again <= now {
+                asked.insert(row.task_id.clone(), (due, now));
+                self.kick(&row.task_id);
+                now.plus_ms(ASK_AGAIN_MS)
+            } else {
+                again
+            };
+            next = Some(next.map_or(wake, |next| next.min(wake)));
+        }
+        Ok(next)
+    }
+}
+
+/// What a person does about an error that does not pass by itself.
+pub(crate) fn remedy(error: &HostError) -> String {
+    match error {
+        HostError::NotSignedIn { hint, .. } => hint.clone(),
+        HostError::Forbidden { .. } => "give the token what it lacks, then try again".to_owned(),
+        HostError::NotFound { .. } => {
+            "check owner and repository in the project's settings, and what the token may see".to_owned()
+        }
+        HostError::RateLimited { .. } | HostError::Offline { .. } => {
+            "nothing: it is asked again by itself".to_owned()
+        }
+        HostError::Refused { .. } => "do what the host says, then try again".to_owned(),
+        HostError::Protocol { .. } => "check the code host's address in the project's settings".to_owned(),
+    }
+}
+
+fn key_of(config: &HostConfig) -> String {
+    format!(
+        "{} {} {}/{}",
+        config.kind,
+        config.base_url.as_deref().unwrap_or_default(),
+        config.owner,
+        config.repo
+    )
+}
