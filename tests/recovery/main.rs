@@ -7,6 +7,7 @@ mod hooks;
 mod kills;
 mod lessons;
 mod places;
+mod pull_requests;
 mod story;
 mod turns;
 

@@ -148,6 +148,12 @@ impl FakeHost {
         self.state().requests
     }
 
+    /// How many requests were answered by saying that nothing changed.
+    #[must_use]
+    pub fn unchanged(&self) -> usize {
+        self.state().unchanged
+    }
+
     /// From now on every request meets this trouble; none ends it.
     pub fn set_trouble(&self, trouble: Option<Trouble>) {
         self.state().trouble = trouble;
@@ -290,8 +296,9 @@ async fn answer(Shared(state): Shared<Arc<Mutex<State>>>, request: Request) -> R
         None => state.answer(&asked).unwrap_or_else(|error| Answer::refused(500, &error.to_string())),
     };
     let tags = state.kind != HostKind::Gitea;
-    drop(state);
-    finish(said, &asked, &path, header("if-none-match"), tags)
+    let reply = finish(said, &asked, &path, header("if-none-match"), tags);
+    state.unchanged += usize::from(reply.status() == StatusCode::NOT_MODIFIED);
+    reply
 }
 
 /// Cuts lists into pages and leaves out what the client knows.

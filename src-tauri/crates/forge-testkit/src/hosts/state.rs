@@ -148,6 +148,8 @@ pub(super) struct State {
     pub checks: BTreeMap<(String, String), (HostCheckStatus, String)>,
     pub trouble: Option<Trouble>,
     pub requests: usize,
+    /// How many of them were answered by saying that nothing changed.
+    pub unchanged: usize,
     now: Timestamp,
     ids: u64,
 }
@@ -162,6 +164,7 @@ impl State {
             checks: BTreeMap::new(),
             trouble: None,
             requests: 0,
+            unchanged: 0,
             now: BEGINNING,
             ids: 100,
         }

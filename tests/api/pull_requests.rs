@@ -1,0 +1,271 @@
+//! Pull requests through HTTP: a running engine, real git, and a code host on the loopback interface.
+
+mod news;
+mod troubles;
+mod ways;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, ensure};
+use forge_model::pull_request::{HostConfig, HostKind, PullRequestState};
+use forge_testkit::hosts::{FakeHost, FakePull, TOKEN};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    board::{Board, with},
+    forge::{Sandbox, script, text},
+};
+
+/// Looks at the host follow each other without a polite pause.
+const HASTY: &str = "300";
+/// Nobody looks by itself while a test runs.
+const CALM: &str = "1";
+
+/// A project whose work goes to a code host.
+struct Given {
+    board: Board,
+    host: FakeHost,
+}
+
+impl Given {
+    async fn new(kind: HostKind, pace: &str) -> Result<Self> {
+        Self::with(kind, pace, TOKEN, json!({})).await
+    }
+
+    async fn with(kind: HostKind, pace: &str, token: &str, settings: Value) -> Result<Self> {
+        let sandbox = Sandbox::new()?;
+        let bare = sandbox.dir.path().join("bare.git");
+        let host = FakeHost::start(kind, &bare).await?;
+        sandbox.repo.git(&["remote", "add", "origin", &bare.to_string_lossy()])?;
+        sandbox.repo.git(&["push", "--quiet", "origin", "main"])?;
+        let mut command = sandbox.command(["serve", "--port", "0"])?;
+        let variable = format!("FORGE_{}_TOKEN", kind.as_str().to_uppercase());
+        command.env(variable, token).env("FORGE_HOST_PACE", pace);
+        let server = Sandbox::served(command)?;
+        let usual = json!({
+            "auto_approve": true, "shell": ["sh", "-c"], "code_host": host.config("origin"),
+            "review_config": { "ci_steps": ["test -e work.txt"] },
+        });
+        let (project, agent) = server.project(&sandbox, with(usual, &settings)).await?;
+        let board = Board { sandbox, server, project, agent };
+        board.patch(&format!("/projects/{}", board.project), json!({ "work_mode": "pull_request" })).await?;
+        Ok(Self { board, host })
+    }
+
+    /// A task whose agent does what these lines say, started.
+    async fn started(&self, description: &str) -> Result<Value> {
+        let new = json!({
+            "title": "Write it down", "description": description, "roles": { "coder": self.board.agent },
+        });
+        let task = self.board.server.task(&self.board.project, new).await?;
+        self.board.claim(&task).await?;
+        Ok(task)
+    }
+
+    /// A task whose pull request waits for its merge.
+    async fn awaiting(&self) -> Result<Value> {
+        let task =
+            self.started(&script(&["edit work.txt <<< \"done\\n\"", "summary Wrote it down."])).await?;
+        self.awaits(&task).await?;
+        Ok(task)
+    }
+
+    async fn awaits(&self, task: &Value) -> Result<Value> {
+        let end = self.board.server.until(task, |task| waits(task, "awaiting_merge") || over(task)).await?;
+        ensure!(waits(&end, "awaiting_merge"), "{end:#}");
+        Ok(end)
+    }
+
+    async fn pull_request(&self, task: &Value) -> Result<Value> {
+        let answer = self.board.server.get(&format!("/tasks/{}/pull-request", text(task, "id"))).await?;
+        Ok(answer["pull_request"].clone())
+    }
+
+    /// Has the host asked now.
+    async fn refresh(&self, task: &Value) -> Result<Value> {
+        let path = format!("/tasks/{}/pull-request/refresh", text(task, "id"));
+        Ok(self.board.server.post(&path, json!({})).await?["pull_request"].clone())
+    }
+
+    fn pulls(&self) -> Vec<FakePull> {
+        self.host.pull_requests()
+    }
+
+    fn last_pull(&self) -> Result<FakePull> {
+        self.pulls().pop().context("no pull request")
+    }
+
+    /// A branch as it is at the remote.
+    fn remote(&self, branch: &str) -> Result<String> {
+        let said = self.board.sandbox.repo.git(&["ls-remote", "origin", &format!("refs/heads/{branch}")])?;
+        Ok(said.split_whitespace().next().unwrap_or_default().to_owned())
+    }
+
+    fn marker(&self, name: &str) -> PathBuf {
+        self.board.sandbox.dir.path().join(name)
+    }
+}
+
+fn waits(task: &Value, reason: &str) -> bool {
+    task["waiting"]["reason"] == reason
+}
+
+fn over(task: &Value) -> bool {
+    task["status"] == "done" || task["status"] == "blocked" || task["status"] == "cancelled"
+}
+
+async fn work_reaches(kind: HostKind) -> Result<()> {
+    let given = Given::new(kind, CALM).await?;
+    let (board, done) = (&given.board, given.marker("hooked"));
+    let hook =
+        json!({ "type": "script", "command": format!("echo $FORGE_TASK_STATUS >>'{}'", done.display()) });
+    let settings = format!("/projects/{}/settings", board.project);
+    board.patch(&settings, json!({ "lifecycle_hooks": { "on_task_done": [hook] } })).await?;
+    let main = board.sandbox.repo.git(&["rev-parse", "main"])?;
+    let lines =
+        ["edit work.txt <<< \"done\\n\"", "usage m 1000 200 420000", "summary Wrote it down, @everyone."];
+    let task = given.started(&script(&lines)).await?;
+    let later = json!({ "title": "Later", "depends_on": [task["id"]] });
+    let later = board.server.task(&board.project, later).await?;
+    let waiting = given.awaits(&task).await?;
+    ensure!(waiting["status"] == "merging" && waiting["error_annotation"].is_null(), "{waiting:#}");
+    ensure!(text(&waiting["waiting"], "message").contains("pull request 1"), "{waiting:#}");
+
+    let pulls = given.pulls();
+    ensure!(pulls.len() == 1, "{pulls:#?}");
+    let (pull, head) = (&pulls[0], format!("forge/{}", text(&task, "id")));
+    ensure!(
+        (pull.title.as_str(), pull.base.as_str(), &pull.head) == ("Write it down", "main", &head),
+        "{pull:#?}"
+    );
+    for told in ["Wrote it down, @", "| `test -e work.txt` | passed |", "- Cost $0.42", "Forge task 1"] {
+        ensure!(pull.body.contains(told), "{told}: {}", pull.body);
+    }
+    ensure!(!pull.body.contains("@everyone"), "nobody is called: {}", pull.body);
+    let seen = given.pull_request(&task).await?;
+    ensure!(seen["pull_request"]["number"] == 1 && seen["pull_request"]["state"] == "open", "{seen:#}");
+    ensure!(seen["pushed_commit"] == given.remote(&head)?.as_str(), "{seen:#}");
+    ensure!(board.sandbox.repo.git(&["rev-parse", "main"])? == main, "nothing is merged here");
+    let merges = board.items(&format!("/tasks/{}/merges", text(&task, "id"))).await?;
+    ensure!(merges.len() == 1 && merges[0]["status"] == "intended", "{merges:#?}");
+
+    let merged = given.host.merge(1)?;
+    let seen = given.refresh(&task).await?;
+    ensure!(seen["pull_request"]["state"] == "merged" && seen["next_check_at"].is_null(), "{seen:#}");
+    let end = board.server.until(&task, |task| task["workspace"]["status"] == "cleaned").await?;
+    ensure!(end["status"] == "done" && end["waiting"].is_null(), "{end:#}");
+    ensure!(std::fs::read_to_string(&done)?.trim() == "done", "the hook ran once");
+    ensure!(board.get(&later).await?["blocked_by"] == json!([]), "its dependents may start");
+    let history = board.history(&task).await?;
+    let last = history.last().context("no move")?;
+    ensure!(last["actor"] == "system:host" && last["trigger"] == "accept", "{last:#}");
+    ensure!(
+        text(last, "reason").contains("merged at the host as pull request 1; main here is as it was"),
+        "{last:#}"
+    );
+    let delivery = board.server.get(&format!("/tasks/{}/delivery", text(&task, "id"))).await?;
+    ensure!(delivery["merge"]["status"] == "landed" && delivery["merge"]["merge_commit"] == merged.as_str());
+    ensure!(delivery["pull_request"]["state"] == "merged", "{delivery:#}");
+    ensure!(board.sandbox.repo.git(&["rev-parse", "main"])? == main, "main here is the person's");
+    ensure!(given.remote("main")? == merged);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_reaches_github() -> Result<()> {
+    work_reaches(HostKind::Github).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_reaches_gitea() -> Result<()> {
+    work_reaches(HostKind::Gitea).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_reaches_gitlab() -> Result<()> {
+    work_reaches(HostKind::Gitlab).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_is_seen_without_anybody_asking() -> Result<()> {
+    let given = Given::new(HostKind::Github, HASTY).await?;
+    let task = given.awaiting().await?;
+    given.host.squash(1)?;
+    let end = given.board.server.until(&task, over).await?;
+    ensure!(end["status"] == "done", "{end:#}");
+    ensure!(given.pulls().len() == 1 && given.last_pull()?.state == PullRequestState::Merged);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_did_not_change_is_asked_again_cheaply() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let task = given.awaiting().await?;
+    given.refresh(&task).await?;
+    let (asked, unchanged) = (given.host.requests(), given.host.unchanged());
+    let version = given.board.get(&task).await?["version"].clone();
+    given.refresh(&task).await?;
+    let (asked, unchanged) = (given.host.requests() - asked, given.host.unchanged() - unchanged);
+    ensure!(asked > 0 && asked == unchanged, "{unchanged} of {asked} requests cost nothing");
+    ensure!(given.board.get(&task).await?["version"] == version, "no news is told");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_code_host_is_tried_before_it_is_needed() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let board = &given.board;
+    let path = format!("/projects/{}/code-host", board.project);
+    let standing = board.server.get(&path).await?;
+    ensure!(standing["reachable"] == true && standing["configured"] == true, "{standing:#}");
+    ensure!(standing["token"] == "FORGE_GITHUB_TOKEN" && standing["problem"].is_null(), "{standing:#}");
+    ensure!(!standing.to_string().contains(TOKEN));
+    given.host.go_offline().await;
+    let standing = board.server.get(&path).await?;
+    ensure!(
+        standing["reachable"] == false && text(&standing, "problem").contains("out of reach"),
+        "{standing:#}"
+    );
+    given.host.come_back().await?;
+
+    // Nothing configured: a folder is no code host.
+    let settings = format!("/projects/{}/settings", board.project);
+    board.patch(&settings, json!({ "code_host": null })).await?;
+    let standing = board.server.get(&path).await?;
+    ensure!(standing["host"].is_null() && standing["configured"] == false, "{standing:#}");
+    ensure!(text(&standing, "problem").contains("folder") && !text(&standing, "remedy").is_empty());
+    // What a remote says is believed.
+    board.sandbox.repo.git(&["remote", "set-url", "origin", "git@gitlab.com:group/sub/app.git"])?;
+    let guessed = board.server.get(&path).await?["host"].clone();
+    let guessed: HostConfig = serde_json::from_value(guessed)?;
+    ensure!(guessed.kind == HostKind::Gitlab && guessed.owner == "group/sub" && guessed.repo == "app");
+
+    // What is wrong is told by its fields.
+    let wrong = json!({ "code_host": { "kind": "github", "owner": "", "repo": "a/b", "base_url": "x", "remote": "-r" } });
+    let answer = board.server.request(Method::PATCH, &settings).json(&wrong).send().await?;
+    ensure!(answer.status().as_u16() == 400);
+    let said = answer.text().await?;
+    for field in ["code_host.owner", "code_host.repo", "code_host.base_url", "code_host.remote"] {
+        ensure!(said.contains(field), "{field}: {said}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_needs_a_keychain() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let path = format!("/projects/{}/code-host/token", given.board.project);
+    let put =
+        |token: &str| given.board.server.request(Method::PUT, &path).json(&json!({ "token": token })).send();
+    let empty = put(" ").await?;
+    ensure!(empty.status().as_u16() == 400, "{}", empty.text().await?);
+    let refused = put("a-secret-token").await?;
+    ensure!(refused.status().as_u16() == 409);
+    let said: Value = refused.json().await?;
+    ensure!(said["code"] == "keychain_unavailable", "{said:#}");
+    ensure!(
+        text(&said, "message").contains("FORGE_GITHUB_TOKEN") && !said.to_string().contains("a-secret-token")
+    );
+    Ok(())
+}

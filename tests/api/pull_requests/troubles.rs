@@ -1,0 +1,198 @@
+//! A code host that is away, busy, or refuses, and a remote that does.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use anyhow::{Result, ensure};
+use forge_model::pull_request::HostKind;
+use forge_testkit::hosts::{TOKEN, Trouble};
+use serde_json::{Value, json};
+
+use super::{CALM, Given, HASTY, over, waits};
+use crate::forge::{script, text};
+
+impl Given {
+    /// A task that the code host, or the way there, holds up until a person does something.
+    async fn fails(&self, task: &Value, said: &str, help: &str) -> Result<Value> {
+        let now = self.board.server.until(task, |task| over(task) || waits(task, "awaiting_merge")).await?;
+        let annotation = &now["error_annotation"];
+        ensure!(now["status"] == "blocked" && annotation["type"] == "pr_failed", "{now:#}");
+        ensure!(
+            annotation["from_state"] == "merging" && text(annotation, "message").contains(said),
+            "{now:#}"
+        );
+        ensure!(text(&annotation["details"], "remedy").contains(help), "{now:#}");
+        let offers = now["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb"));
+        ensure!(offers.collect::<Vec<_>>() == ["retry", "send_back", "restart", "hold", "cancel"], "{now:#}");
+        Ok(now)
+    }
+
+    async fn goes_on(&self, task: &Value) -> Result<()> {
+        self.board.act(task, "actions/retry", json!({})).await?;
+        self.awaits(task).await?;
+        ensure!(self.pulls().len() == 1, "{:#?}", self.pulls());
+        Ok(())
+    }
+
+    async fn work(&self) -> Result<Value> {
+        self.started(&script(&["edit work.txt <<< \"done\\n\""])).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_network_the_task_waits_and_goes_on_by_itself() -> Result<()> {
+    let given = Given::new(HostKind::Github, HASTY).await?;
+    given.host.go_offline().await;
+    let task = given.work().await?;
+    let now = given.board.server.until(&task, |task| waits(task, "host_unreachable") || over(task)).await?;
+    ensure!(now["status"] == "merging" && now["error_annotation"].is_null(), "{now:#}");
+    ensure!(
+        now["waiting"]["until"].is_string() && text(&now["waiting"], "message").contains("out of reach"),
+        "{now:#}"
+    );
+    ensure!(given.pull_request(&task).await?["trouble"].is_string());
+    given.host.come_back().await?;
+    given.awaits(&task).await?;
+    ensure!(given.pull_request(&task).await?["trouble"].is_null());
+    given.host.go_offline().await;
+    given.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
+    given.host.come_back().await?;
+    given.host.merge(1)?;
+    let end = given.board.server.until(&task, over).await?;
+    ensure!(end["status"] == "done" && given.pulls().len() == 1, "{end:#}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_fails_or_asks_to_wait_is_waited_for() -> Result<()> {
+    let given = Given::new(HostKind::Github, HASTY).await?;
+    let task = given.awaiting().await?;
+    for (trouble, said) in [(Trouble::Broken, "status 500"), (Trouble::Busy(2), "asks to wait until")] {
+        given.host.set_trouble(Some(trouble));
+        let held = |task: &Value| {
+            waits(task, "host_unreachable") && text(&task["waiting"], "message").contains(said)
+        };
+        let now = given.board.server.until(&task, |task| held(task) || over(task)).await?;
+        ensure!(held(&now), "{now:#}");
+        given.host.set_trouble(None);
+        given.awaits(&task).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_asks_to_wait_is_not_asked_meanwhile() -> Result<()> {
+    let given = Given::new(HostKind::Github, HASTY).await?;
+    let task = given.awaiting().await?;
+    given.host.set_trouble(Some(Trouble::Busy(3600)));
+    let now = given.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
+    let asked = given.host.requests();
+    // Things happen meanwhile that wake the task's steps.
+    given.board.act(&task, "actions/hold", json!({})).await?;
+    given.board.act(&task, "actions/release", json!({})).await?;
+    let again = given.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
+    ensure!(again["waiting"]["until"] == now["waiting"]["until"], "{again:#}");
+    ensure!(given.host.requests() == asked, "it was asked {} times more", given.host.requests() - asked);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_refused_needs_a_person() -> Result<()> {
+    const WRONG: &str = "not-the-right-token";
+    let given = Given::with(HostKind::Github, CALM, WRONG, json!({})).await?;
+    let task = given.work().await?;
+    let now = given.fails(&task, "not signed in", "FORGE_GITHUB_TOKEN").await?;
+    ensure!(now["error_annotation"]["details"]["status"] == 401, "{now:#}");
+    let standing = given.board.server.get(&format!("/projects/{}/code-host", given.board.project)).await?;
+    ensure!(
+        standing["reachable"] == false && text(&standing, "remedy").contains("FORGE_GITHUB_TOKEN"),
+        "{standing:#}"
+    );
+    // The work is safe at the remote, and the token is nowhere.
+    ensure!(!given.remote(&format!("forge/{}", text(&task, "id")))?.is_empty());
+    let history = given.board.history(&task).await?;
+    ensure!(!format!("{now}{standing}{history:?}").contains(WRONG));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_may_not_do_it_is_tried_again() -> Result<()> {
+    let given = Given::new(HostKind::Gitea, CALM).await?;
+    given.host.set_trouble(Some(Trouble::Forbidden));
+    let task = given.work().await?;
+    let now = given.fails(&task, "forbids", "token").await?;
+    ensure!(
+        now["error_annotation"]["details"]["status"] == 403 && !now.to_string().contains(TOKEN),
+        "{now:#}"
+    );
+    given.host.set_trouble(None);
+    given.goes_on(&task).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_that_is_refused_is_tried_again() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let hook = given.host.repository().join("hooks/pre-receive");
+    std::fs::write(&hook, "#!/bin/sh\necho the branch is too long >&2\nexit 1\n")?;
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))?;
+    let task = given.work().await?;
+    given.fails(&task, "the branch is too long", "hook").await?;
+    ensure!(given.pulls().is_empty(), "nothing is proposed that is not there");
+    std::fs::remove_file(&hook)?;
+    given.goes_on(&task).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_pushed_to_the_branch_is_kept() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let rewrites = "```forge-script\nedit work.txt <<< \"one\\n\"\n```\n\
+        ```forge-script attempt=2\nappend work.txt <<< \"two\\n\"\n```";
+    let task = given.started(rewrites).await?;
+    given.awaits(&task).await?;
+    let (repo, head) = (&given.board.sandbox.repo, given.pulls()[0].head.clone());
+    repo.git(&["fetch", "-q", "origin"])?;
+    repo.git(&["switch", "-q", "--detach", &format!("origin/{head}")])?;
+    repo.write("theirs.txt", "theirs\n")?;
+    let theirs = repo.commit("theirs")?;
+    repo.git(&["push", "-q", "origin", &format!("HEAD:refs/heads/{head}")])?;
+    repo.git(&["switch", "-q", "main"])?;
+    let theirs = if theirs.len() == 40 { theirs } else { given.remote(&head)? };
+    let path = format!("/tasks/{}/pull-request/send", text(&task, "id"));
+    given.board.server.post(&path, json!({ "message": "Two, too." })).await?;
+    given.fails(&task, "somebody else moved it", "fetch that branch").await?;
+    ensure!(given.remote(&head)? == theirs, "what they pushed is theirs");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_remote_that_is_not_there_is_named() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let settings = format!("/projects/{}/settings", given.board.project);
+    given.board.patch(&settings, json!({ "code_host": { "remote": "upstream" } })).await?;
+    let standing = given.board.server.get(&format!("/projects/{}/code-host", given.board.project)).await?;
+    ensure!(text(&standing, "problem").contains("no git remote `upstream`"), "{standing:#}");
+    let task = given.work().await?;
+    given.fails(&task, "no remote `upstream`", "git remote add").await?;
+    given.board.patch(&settings, json!({ "code_host": { "remote": "origin" } })).await?;
+    given.goes_on(&task).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_remote_out_of_reach_is_waited_for() -> Result<()> {
+    let given = Given::new(HostKind::Github, HASTY).await?;
+    let repo = &given.board.sandbox.repo;
+    repo.git(&["remote", "set-url", "origin", "http://127.0.0.1:1/octo/app.git"])?;
+    let task = given.work().await?;
+    let now = given.board.server.until(&task, |task| waits(task, "host_unreachable") || over(task)).await?;
+    ensure!(text(&now["waiting"], "message").contains("failed to reach the remote `origin`"), "{now:#}");
+    repo.git(&["remote", "set-url", "origin", &given.host.repository().to_string_lossy()])?;
+    given.awaits(&task).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_without_a_code_host_is_told_so() -> Result<()> {
+    let given = Given::with(HostKind::Github, CALM, TOKEN, json!({ "code_host": null })).await?;
+    let task = given.work().await?;
+    given.fails(&task, "find a code host", "settings").await?;
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! Pull requests that are closed, and tasks that go another way.
+
+use anyhow::{Context as _, Result, ensure};
+use forge_model::pull_request::{HostKind, PullRequestState};
+use serde_json::{Value, json};
+
+use super::{CALM, Given, HASTY};
+use crate::{board::is, forge::text};
+
+fn verbs(task: &Value) -> Vec<String> {
+    task["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect()
+}
+
+impl Given {
+    /// A task whose pull request was closed without a merge.
+    async fn closed(&self) -> Result<Value> {
+        let task = self.awaiting().await?;
+        self.host.close(self.last_pull()?.number)?;
+        self.refresh(&task).await?;
+        let now = self.board.get(&task).await?;
+        ensure!(now["status"] == "blocked", "{now:#}");
+        let annotation = &now["error_annotation"];
+        ensure!(
+            annotation["type"] == "pr_closed_without_merge" && annotation["from_state"] == "merging",
+            "{now:#}"
+        );
+        ensure!(annotation["details"]["number"] == self.last_pull()?.number, "{now:#}");
+        ensure!(verbs(&now) == ["retry", "send_back", "restart", "hold", "cancel"], "{now:#}");
+        Ok(now)
+    }
+
+    /// Another pull request took the place of a closed one, and is merged.
+    async fn ends_well(&self, task: &Value, before: usize) -> Result<()> {
+        self.awaits(task).await?;
+        let pulls = self.pulls();
+        ensure!(pulls.len() == before + 1, "{pulls:#?}");
+        ensure!(pulls[before - 1].state == PullRequestState::Closed, "the closed one is left alone");
+        ensure!(pulls[before - 1].head == pulls[before].head, "it is the same branch");
+        self.host.merge(self.last_pull()?.number)?;
+        self.refresh(task).await?;
+        self.board.server.until(task, is("done")).await?;
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_pull_request_is_tried_again_by_another() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let task = given.closed().await?;
+    given.board.act(&task, "actions/retry", json!({})).await?;
+    given.ends_well(&task, 1).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_pull_request_is_sent_back() -> Result<()> {
+    let given = Given::new(HostKind::Gitlab, CALM).await?;
+    let task = given.closed().await?;
+    given.board.act(&task, "actions/send_back", json!({ "reason": "they want less" })).await?;
+    ensure!(given.board.moves(&task).await?.contains(&"blocked>in_progress".to_owned()));
+    given.ends_well(&task, 1).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_pull_request_is_started_over() -> Result<()> {
+    let given = Given::new(HostKind::Gitea, CALM).await?;
+    let task = given.closed().await?;
+    let now = given.board.act(&task, "actions/restart", json!({})).await?;
+    ensure!(now["task"]["status"] == "todo", "{now:#}");
+    given.board.claim(&task).await?;
+    given.ends_well(&task, 1).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_is_given_up_leaves_its_pull_request() -> Result<()> {
+    let given = Given::new(HostKind::Github, HASTY).await?;
+    let board = &given.board;
+    let task = given.awaiting().await?;
+    board.act(&task, "actions/cancel", json!({})).await?;
+    let history = board.history(&task).await?;
+    let last = history.last().context("no move")?;
+    ensure!(
+        last["to"] == "cancelled" && text(last, "reason").contains("pull request 1 is left as it is"),
+        "{last:#}"
+    );
+    ensure!(given.last_pull()?.state == PullRequestState::Open, "it is the host's");
+    ensure!(given.pull_request(&task).await?["next_check_at"].is_null(), "nobody waits for it");
+    // It is still shown as it is, when somebody asks.
+    given.host.merge(1)?;
+    let seen = given.refresh(&task).await?;
+    ensure!(seen["pull_request"]["state"] == "merged", "{seen:#}");
+    ensure!(board.get(&task).await?["status"] == "cancelled");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_moves_the_task_on_ends_the_wait() -> Result<()> {
+    let given = Given::new(HostKind::Github, HASTY).await?;
+    let board = &given.board;
+    let task = given.awaiting().await?;
+    board.move_to(&task, "backlog").await?;
+    let now = board.get(&task).await?;
+    ensure!(now["status"] == "backlog" && now["waiting"].is_null(), "{now:#}");
+    ensure!(given.pull_request(&task).await?["next_check_at"].is_null());
+    given.host.merge(1)?;
+    given.refresh(&task).await?;
+    ensure!(board.get(&task).await?["status"] == "backlog", "it is recorded, and nothing follows");
+    Ok(())
+}
+
+/// It was merged while the agent was still at it: what came later goes by another pull request.
+#[tokio::test(flavor = "multi_thread")]
+async fn work_after_the_merge_gets_a_pull_request_of_its_own() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let more = "```forge-script\nedit work.txt <<< \"done\\n\"\n```\n\
+        ```forge-script attempt=2\nrun until [ -e merged ]; do sleep 0.05; done; rm merged\nedit more.txt <<< \"more\\n\"\n```";
+    let task = given.started(more).await?;
+    let now = given.awaits(&task).await?;
+    let path = format!("/tasks/{}/pull-request/send", text(&task, "id"));
+    given.board.server.post(&path, json!({ "message": "More." })).await?;
+    given.host.merge(1)?;
+    std::fs::write(std::path::Path::new(&text(&now["workspace"], "path")).join("merged"), "")?;
+    given.awaits(&task).await?;
+    let pulls = given.pulls();
+    ensure!(pulls.len() == 2 && pulls[0].state == PullRequestState::Merged, "{pulls:#?}");
+    given.host.merge(2)?;
+    given.refresh(&task).await?;
+    ensure!(given.board.get(&task).await?["status"] == "done");
+    given.board.sandbox.repo.git(&["fetch", "-q", "origin"])?;
+    ensure!(given.board.sandbox.repo.show("origin/main", "more.txt").as_deref() == Some("more"));
+    Ok(())
+}

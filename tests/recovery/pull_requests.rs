@@ -1,0 +1,144 @@
+//! A kill on the way to a code host and back: there is one pull request, whatever was recorded of it, and the
+//! task arrives.
+
+use anyhow::{Context as _, Result, ensure};
+use forge_model::pull_request::{HostKind, PullRequestState};
+use forge_testkit::{
+    Repository, fault,
+    hosts::{FakeHost, TOKEN},
+};
+use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::kills;
+
+struct Given {
+    dir: TempDir,
+    repo: Repository,
+    host: FakeHost,
+    server: Served,
+    task: String,
+}
+
+fn serve(dir: &TempDir, mut env: Vec<(String, String)>) -> Result<Served> {
+    env.push(("FORGE_GITHUB_TOKEN".to_owned(), TOKEN.to_owned()));
+    env.push(("FORGE_HOST_PACE".to_owned(), "300".to_owned()));
+    Serve { program: "forge-faulty", data: dir.path().join("data"), env }.start()
+}
+
+impl Given {
+    /// A task on its way to the code host.
+    async fn up(env: Vec<(String, String)>) -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
+        let bare = dir.path().join("bare.git");
+        let host = FakeHost::start(HostKind::Github, &bare).await?;
+        repo.git(&["remote", "add", "origin", &bare.to_string_lossy()])?;
+        repo.git(&["push", "--quiet", "origin", "main"])?;
+        let server = serve(&dir, env)?;
+        let agent = server.post("/agents", scripted_agent("scripted")?).await?["id"].clone();
+        let new = json!({
+            "name": "sample", "repo_path": repo.path(), "work_mode": "pull_request",
+            "settings": { "auto_approve": true, "shell": ["sh", "-c"], "code_host": host.config("origin") },
+        });
+        let project = server.post("/projects", new).await?;
+        let path = format!("/projects/{}/tasks", project["id"].as_str().context("no id")?);
+        let work = "```forge-script\nedit work.txt <<< \"done\\n\"\n```";
+        let new = json!({ "title": "Proposed", "description": work, "roles": { "coder": agent } });
+        let task = server.post(&path, new).await?;
+        let id = task["id"].as_str().context("no id")?.to_owned();
+        // The server may be killed while it answers.
+        let claim = json!({ "agent_id": agent, "version": task["version"] });
+        let _ = server.post(&format!("/tasks/{id}/claim?wait=none"), claim).await;
+        Ok(Self { dir, repo, host, server, task: id })
+    }
+
+    /// The pull request is open, or the server is gone.
+    async fn proposed(&mut self) -> Result<bool> {
+        let waits = |task: &Value| task["waiting"]["reason"] == "awaiting_merge" || task["status"] == "done";
+        match self.server.wait(&self.task, "waiting for its merge", waits).await {
+            Ok(_) => Ok(true),
+            Err(error) if self.server.is_gone()? => {
+                drop(error);
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Somebody merges it, and the task is done, or the server is gone.
+    async fn merged(&mut self) -> Result<bool> {
+        if self.host.pull_requests().last().context("none")?.state == PullRequestState::Open {
+            self.host.merge(1)?;
+        }
+        let ended = |task: &Value| task["status"] == "done" && task["workspace"]["status"] == "cleaned";
+        match self.server.wait(&self.task, "done", ended).await {
+            Ok(_) => Ok(true),
+            Err(error) if self.server.is_gone()? => {
+                drop(error);
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn check(&self) -> Result<()> {
+        let pulls = self.host.pull_requests();
+        ensure!(pulls.len() == 1 && pulls[0].state == PullRequestState::Merged, "{pulls:#?}");
+        ensure!(pulls[0].body.contains("Forge task 1: Proposed"), "{pulls:#?}");
+        let merges = self.server.get(&format!("/tasks/{}/merges", self.task)).await?;
+        let landed = merges["items"].as_array().context("no merges")?;
+        ensure!(landed.len() == 1 && landed[0]["status"] == "landed", "{merges:#}");
+        let moves = self.server.get(&format!("/tasks/{}/transitions", self.task)).await?;
+        let moves = moves["items"].as_array().context("no moves")?;
+        let ended = moves.iter().filter(|one| one["actor"] == "system:host").count();
+        ensure!(ended == 1, "{ended} moves by the host: {moves:#?}");
+        self.repo.git(&["fetch", "--quiet", "origin"])?;
+        ensure!(self.repo.show("origin/main", "work.txt").as_deref() == Some("done"));
+        ensure!(self.repo.show("main", "work.txt").is_none(), "main here was moved");
+        ensure!(marked_processes(self.dir.path())?.is_empty(), "processes are left");
+        Ok(())
+    }
+}
+
+/// The boundaries from the push to the end, in an undisturbed story.
+async fn boundaries() -> Result<Vec<(String, u32)>> {
+    let folder = tempfile::tempdir()?;
+    let trace = folder.path().join("trace.txt");
+    let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
+    let mut given = Given::up(env).await?;
+    ensure!(given.proposed().await? && given.merged().await?, "it ended by itself");
+    given.check().await?;
+    let mut passed = std::collections::BTreeMap::<String, u32>::new();
+    for line in std::fs::read_to_string(trace)?.lines() {
+        *passed.entry(line.to_owned()).or_default() += 1;
+    }
+    let mut cases = Vec::new();
+    for (point, times) in passed {
+        if point.starts_with("pr.") || point.ends_with(":run_merge") {
+            cases.push((point.clone(), 1));
+            // How often it looks until the merge is seen differs; the second look is there in any case.
+            cases.extend((times > 1).then(|| (point, 2)));
+        }
+    }
+    Ok(cases)
+}
+
+async fn survives(point: String, times: u32) -> Result<()> {
+    let mut given = Given::up(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))]).await?;
+    let killed = !given.proposed().await? || !given.merged().await?;
+    ensure!(killed, "the boundary was not passed again");
+    given.server = serve(&given.dir, Vec::new())?;
+    ensure!(given.proposed().await? && given.merged().await?, "it was killed again");
+    given.check().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_on_the_way_to_a_code_host_makes_no_second_pull_request() -> Result<()> {
+    let cases = boundaries().await?;
+    for expected in ["pr.intended", "pr.pushed", "pr.created", "pr.seen"] {
+        ensure!(cases.iter().any(|(point, _)| point == expected), "{expected} is not among {cases:?}");
+    }
+    kills::all_survived(cases, survives).await
+}
