@@ -50,8 +50,19 @@ impl Given {
         let id = task["id"].as_str().context("no id")?.to_owned();
         // The server may be killed while it answers.
         let claim = json!({ "agent_id": agent, "version": task["version"] });
-        let _ = server.post(&format!("/tasks/{id}/claim?wait=none"), claim).await;
+        let _ = server.post(&format!("/tasks/{id}/claim"), claim).await;
         Ok(Self { dir, repo, host, server, task: id })
+    }
+
+    /// False when an error is that of a server that is gone; its process may be a moment behind its connection.
+    async fn is_gone(&mut self, error: anyhow::Error) -> Result<bool> {
+        for _ in 0..100 {
+            if self.server.is_gone()? {
+                return Ok(false);
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        Err(error)
     }
 
     /// The pull request is open, or the server is gone.
@@ -59,11 +70,7 @@ impl Given {
         let waits = |task: &Value| task["waiting"]["reason"] == "awaiting_merge" || task["status"] == "done";
         match self.server.wait(&self.task, "waiting for its merge", waits).await {
             Ok(_) => Ok(true),
-            Err(error) if self.server.is_gone()? => {
-                drop(error);
-                Ok(false)
-            }
-            Err(error) => Err(error),
+            Err(error) => self.is_gone(error).await,
         }
     }
 
@@ -75,11 +82,7 @@ impl Given {
         let ended = |task: &Value| task["status"] == "done" && task["workspace"]["status"] == "cleaned";
         match self.server.wait(&self.task, "done", ended).await {
             Ok(_) => Ok(true),
-            Err(error) if self.server.is_gone()? => {
-                drop(error);
-                Ok(false)
-            }
-            Err(error) => Err(error),
+            Err(error) => self.is_gone(error).await,
         }
     }
 
