@@ -12,6 +12,7 @@ use std::{
 
 use forge_git::Repo;
 use forge_model::ids::TaskId;
+use forge_model::project::WorkMode;
 use forge_model::task::{WaitReason, Waiting};
 use forge_model::transition::StepStatus;
 use forge_store::table::{steps, tasks};
@@ -103,7 +104,10 @@ impl Engine {
                 continue;
             }
             let context = self.context(&mut conn, &task.project_id).await?;
-            if context.target_branch(&task) == *target
+            // By way of a code host nothing is merged here, and nobody is told when a look there ends.
+            let merges_here = context.project.work_mode == WorkMode::DirectCommit;
+            if merges_here
+                && context.target_branch(&task) == *target
                 && self.repo(&context).await?.common_dir() == common_dir
             {
                 ahead = Some(task.number);
