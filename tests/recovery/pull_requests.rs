@@ -122,7 +122,7 @@ async fn boundaries() -> Result<Vec<(String, u32)>> {
         if point.starts_with("pr.") || point.ends_with(":run_merge") {
             cases.push((point.clone(), 1));
             // How often it looks until the merge is seen differs; the second look is there in any case.
-            cases.extend((times > 1).then(|| (point, 2)));
+            cases.extend((times > 1).then_some((point, 2)));
         }
     }
     Ok(cases)
