@@ -18,6 +18,8 @@ import {
   useMemo,
   useRef,
   useState,
+  type KeyboardEvent,
+  type PointerEvent,
   type Ref,
 } from "react";
 import type { FileChange, Hunk } from "#ui/api/generated.ts";
@@ -26,6 +28,7 @@ import type { RowIndex } from "./comments.ts";
 import { at, cursorOf, sidedLine, type Cursor, type SidedLine } from "./cursor.ts";
 import { patchOf, type DiffRow } from "./hunks.ts";
 import { Thread } from "./Thread.tsx";
+import { useLeading } from "./useLeading.ts";
 import type { Commenting, DiffStyle, DiffViewHandle } from "./view.ts";
 import styles from "./ColourDiff.module.css";
 
@@ -126,67 +129,10 @@ function useItems(change: FileChange, hunks: readonly Hunk[], anchors: Commentin
   }, [fileDiff, anchors, version]);
 }
 
-export default function ColourDiff({
-  change,
-  hunks,
-  rows,
-  index,
-  diffStyle,
-  label,
-  commenting,
-  handle,
-}: ColourDiffProps) {
+/** `onPress` is told a range each time anew: the same button may be pressed twice. */
+function useOptions(diffStyle: DiffStyle, canComment: boolean, onPress: (range: Range) => void) {
   const themeType = usePreference("theme");
-  const viewer = useRef<CodeViewHandle<Noted, undefined>>(null);
-  const frame = useRef<HTMLElement>(null);
-  const { anchors, top, cursor, onCursor, onComment, onKeyDown, arrival, onArrived } = commenting;
-  const items = useItems(change, hunks, anchors);
-  const showRow = (row: number, align: "start" | "center" | "nearest") => {
-    const target = sidedLine(rows[row], null);
-    if (!target) return;
-    viewer.current?.scrollTo({
-      type: "line",
-      id: itemId,
-      lineNumber: target.line,
-      side: target.side,
-      align,
-      offset: align === "start" ? 60 : 0,
-    });
-  };
-  useImperativeHandle(handle, () => ({
-    goTo: ({ row }) => {
-      onCursor(at(row));
-      showRow(row, "start");
-    },
-    focus: () => {
-      if (cursor && cursor.row !== cursor.anchor) onCursor(at(cursor.row, cursor.side));
-      frame.current?.focus({ preventScroll: true });
-    },
-  }));
-  const arrive = useEffectEvent(() => {
-    if (!arrival) return;
-    if (arrival.row === null) viewer.current?.scrollTo({ type: "position", position: 0 });
-    else showRow(arrival.row, "center");
-    onArrived();
-  });
-  useEffect(() => {
-    if (arrival) arrive();
-  }, [arrival]);
-  const follow = useEffectEvent((row: number) => showRow(row, "nearest"));
-  const row = cursor?.row;
-  useEffect(() => {
-    if (row !== undefined) follow(row);
-  }, [row]);
-  const press = useEffectEvent((range: Range) => {
-    const pointed = cursorOf(index, startOf(range), endOf(range));
-    if (pointed) onComment?.(pointed);
-  });
-  const [pressed, setPressed] = useState<Range | null>(null);
-  useEffect(() => {
-    if (pressed) press(pressed);
-  }, [pressed]);
-  const canComment = onComment !== undefined;
-  const options = useMemo(
+  return useMemo(
     () =>
       ({
         theme,
@@ -203,19 +149,97 @@ export default function ColourDiff({
         enableLineSelection: true,
         lineHoverHighlight: "number",
         enableGutterUtility: canComment,
-        // A new range each time: the same button may be pressed twice.
-        ...(canComment ? { onGutterUtilityClick: (range: Range) => setPressed({ ...range }) } : {}),
+        ...(canComment ? { onGutterUtilityClick: (range: Range) => onPress({ ...range }) } : {}),
         layout: { paddingTop: 0, paddingBottom: 0, gap: 0 },
       }) as const,
-    [themeType, diffStyle, canComment],
+    [themeType, diffStyle, canComment, onPress],
   );
-  // The viewer puts the button of a selection before that of the line under the pointer. A single
-  // line that the pointer did not choose makes way as soon as the pointer moves.
+}
+
+/**
+ * The cursor as the viewer's selection. The viewer puts the button of a selection before that of
+ * the line under the pointer, so a single line that the pointer did not choose makes way as soon as
+ * the pointer moves.
+ */
+function useSelection(rows: readonly DiffRow[], index: RowIndex, commenting: Commenting) {
+  const { cursor, onCursor, onKeyDown } = commenting;
   const [pointed, setPointed] = useState<Cursor | null>(null);
   const [passed, setPassed] = useState<Cursor | null>(null);
+  const pointer = useRef<{ readonly x: number; readonly y: number } | null>(null);
   const single = cursor !== null && cursor.row === cursor.anchor;
   const gone = single && cursor === passed && cursor !== pointed;
-  const selection = useMemo(() => selectionOf(rows, gone ? null : cursor), [rows, cursor, gone]);
+  const selectedLines = useMemo(
+    () => selectionOf(rows, gone ? null : cursor),
+    [rows, cursor, gone],
+  );
+  return {
+    selectedLines,
+    onSelectedLinesChange: (next: { readonly range: Range } | null) => {
+      const chosen = next && cursorOf(index, startOf(next.range), endOf(next.range));
+      setPointed(chosen);
+      onCursor(chosen);
+    },
+    onKeyDown: (event: KeyboardEvent) => {
+      setPassed(null);
+      onKeyDown(event);
+    },
+    onPointerMove: ({ screenX: x, screenY: y }: PointerEvent) => {
+      // Rows that scroll under a pointer at rest are no move of it.
+      const before = pointer.current;
+      pointer.current = { x, y };
+      if (before && (before.x !== x || before.y !== y)) setPassed(cursor);
+    },
+  };
+}
+
+export default function ColourDiff({
+  change,
+  hunks,
+  rows,
+  index,
+  diffStyle,
+  label,
+  commenting,
+  handle,
+}: ColourDiffProps) {
+  const viewer = useRef<CodeViewHandle<Noted, undefined>>(null);
+  const frame = useRef<HTMLElement>(null);
+  const { anchors, top, cursor, onCursor, onComment } = commenting;
+  const items = useItems(change, hunks, anchors);
+  const showRow = (row: number, align: "start" | "center" | "nearest") => {
+    const target = sidedLine(rows[row], null);
+    if (!target) return;
+    const { line: lineNumber, side } = target;
+    const offset = align === "start" ? 60 : 0;
+    viewer.current?.scrollTo({ type: "line", id: itemId, lineNumber, side, align, offset });
+  };
+  const toTop = () => viewer.current?.scrollTo({ type: "position", position: 0 });
+  useLeading(commenting, { showRow, toTop });
+  useImperativeHandle(handle, () => ({
+    goTo: ({ row }) => {
+      onCursor(at(row));
+      showRow(row, "start");
+    },
+    focus: () => {
+      if (cursor && cursor.row !== cursor.anchor) onCursor(at(cursor.row, cursor.side));
+      frame.current?.focus({ preventScroll: true });
+    },
+  }));
+  // The viewer keeps the options it was given: what they call must be today's.
+  const [pressed, setPressed] = useState<Range | null>(null);
+  const press = useEffectEvent((range: Range) => {
+    const chosen = cursorOf(index, startOf(range), endOf(range));
+    if (chosen) onComment?.(chosen);
+  });
+  useEffect(() => {
+    if (pressed) press(pressed);
+  }, [pressed]);
+  const options = useOptions(diffStyle, onComment !== undefined, setPressed);
+  const { selectedLines, onSelectedLinesChange, ...listeners } = useSelection(
+    rows,
+    index,
+    commenting,
+  );
   return (
     <WorkerPoolContextProvider poolOptions={poolOptions} highlighterOptions={highlighterOptions}>
       {/* Arrows walk the lines in it. */}
@@ -227,25 +251,15 @@ export default function ColourDiff({
         data-selectable
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
-        onKeyDown={(event) => {
-          setPassed(null);
-          onKeyDown(event);
-        }}
-        onPointerMove={(event) => {
-          if (event.movementX !== 0 || event.movementY !== 0) setPassed(cursor);
-        }}
+        {...listeners}
       >
         <CodeView<Noted>
           ref={viewer}
           items={items}
           options={options}
           className={styles.view ?? ""}
-          selectedLines={selection}
-          onSelectedLinesChange={(next) => {
-            const chosen = next && cursorOf(index, startOf(next.range), endOf(next.range));
-            setPointed(chosen);
-            onCursor(chosen);
-          }}
+          selectedLines={selectedLines}
+          onSelectedLinesChange={onSelectedLinesChange}
           renderAnnotation={(...[{ metadata }]) => <Thread at={metadata.key} />}
           {...(top ? { renderCodeViewHeader: () => top } : {})}
         />

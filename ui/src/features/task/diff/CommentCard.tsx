@@ -1,5 +1,6 @@
 /** One comment: who, what, how it stands, and what can be done about it. */
 import {
+  ChevronDown,
   ChevronRight,
   CircleAlert,
   CircleCheck,
@@ -21,7 +22,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { editDraft, openDraft, resetDraft, useDraft, useIsDirty } from "#ui/draft/drafts.ts";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ActionError } from "../ActionError.tsx";
-import { useAction } from "../useAction.ts";
+import { useAction, type Action } from "../useAction.ts";
 import { Writing } from "./Composer.tsx";
 import { useNotes } from "./Notes.ts";
 import { authorText, whereText } from "./words.ts";
@@ -115,7 +116,120 @@ function useArrival(id: string, onArrived: () => void) {
   return box;
 }
 
-export function CommentCard({ comment, away = false }: { comment: Comment; away?: boolean }) {
+/** Where it comes from, how grave it is, and how it stands. */
+function Marks({ comment }: { comment: Comment }) {
+  const { t } = useTranslation();
+  const { status, severity, source, outdated } = comment;
+  return (
+    <>
+      {source !== "person" && <Badge look="outline">{t(`comments.source.${source}`)}</Badge>}
+      {severity && <Badge {...severities[severity]}>{t(`comments.severity.${severity}`)}</Badge>}
+      {status === "draft" && (
+        <Badge tone="warning" icon={<Pencil />}>
+          {t("comments.status.draft")}
+        </Badge>
+      )}
+      {status === "sent" && source === "person" && <Badge>{t("comments.status.sent")}</Badge>}
+      {status === "resolved" && (
+        <Badge tone="success" icon={<CircleCheck />}>
+          {t("comments.status.resolved")}
+        </Badge>
+      )}
+      {outdated && <Badge>{t("comments.outdated")}</Badge>}
+    </>
+  );
+}
+
+interface ToolsProps {
+  readonly comment: Comment;
+  readonly action: Action;
+  readonly folded: boolean;
+  readonly onFold: () => void;
+  readonly onEdit: () => void;
+}
+
+function DraftTools({ comment, action, onEdit }: Omit<ToolsProps, "folded" | "onFold">) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <IconButton label={t("comments.edit")} icon={<Pencil />} size="sm" onClick={onEdit} />
+      <IconButton
+        label={t("comments.delete")}
+        icon={<Trash2 />}
+        size="sm"
+        disabled={action.busy !== null}
+        onClick={() => void action.run("comment_delete", { comment_id: comment.id })}
+      />
+    </>
+  );
+}
+
+function ResolvedTools({ comment, action, folded, onFold }: Omit<ToolsProps, "onEdit">) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <IconButton
+        label={t("comments.reopen")}
+        icon={<RotateCcw />}
+        size="sm"
+        disabled={action.busy !== null}
+        onClick={() =>
+          void action.run("comment_update", { comment_id: comment.id, resolved: false })
+        }
+      />
+      <IconButton
+        label={t(folded ? "comments.unfold" : "comments.fold")}
+        icon={folded ? <ChevronRight /> : <ChevronDown />}
+        size="sm"
+        aria-expanded={!folded}
+        onClick={onFold}
+      />
+    </>
+  );
+}
+
+/** What can be done about it. */
+function Tools(props: ToolsProps) {
+  const { t } = useTranslation();
+  const platform = usePlatform();
+  const { comment, action } = props;
+  const { status, url } = comment;
+  return (
+    <span className={styles.tools}>
+      {url && (
+        <IconButton
+          label={t("comments.atHost")}
+          icon={<ExternalLink />}
+          size="sm"
+          onClick={() => void platform.openExternal(url)}
+        />
+      )}
+      {status === "draft" && <DraftTools {...props} />}
+      {status === "resolved" && <ResolvedTools {...props} />}
+      {status === "sent" && (
+        <Button
+          size="sm"
+          variant="ghost"
+          icon={<CircleCheck />}
+          busy={action.busy !== null}
+          onClick={() =>
+            void action.run("comment_update", { comment_id: comment.id, resolved: true })
+          }
+        >
+          {t("comments.resolve")}
+        </Button>
+      )}
+    </span>
+  );
+}
+
+export interface CommentCardProps {
+  readonly comment: Comment;
+  /** It stands somewhere else than beside its lines. */
+  readonly away?: boolean;
+}
+
+export function CommentCard({ comment, away = false }: CommentCardProps) {
   const { t } = useTranslation();
   const platform = usePlatform();
   const action = useAction();
@@ -123,16 +237,13 @@ export function CommentCard({ comment, away = false }: { comment: Comment; away?
   const unfinished = useIsDirty(rewriteKey(comment.id));
   const [unfolded, setUnfolded] = useState(false);
   const box = useArrival(comment.id, () => setUnfolded(true));
-  const { status, severity, source, outdated, url } = comment;
-  const isDraft = status === "draft";
-  const isResolved = status === "resolved";
-  const folded = isResolved && !unfolded;
+  const { status, outdated } = comment;
+  const folded = status === "resolved" && !unfolded;
   const author = authorText(comment, t);
   const where = whereText(comment, t);
-  if (isDraft && (editing || unfinished)) {
+  if (status === "draft" && (editing || unfinished)) {
     return <Rewrite comment={comment} asked={editing} onDone={() => setEditing(false)} />;
   }
-  const look = severity && severities[severity];
   return (
     <article
       ref={box}
@@ -146,24 +257,7 @@ export function CommentCard({ comment, away = false }: { comment: Comment; away?
     >
       <header className={styles.head}>
         <span className={styles.author}>{author}</span>
-        {source !== "person" && <Badge look="outline">{t(`comments.source.${source}`)}</Badge>}
-        {look && severity && (
-          <Badge tone={look.tone} icon={look.icon}>
-            {t(`comments.severity.${severity}`)}
-          </Badge>
-        )}
-        {isDraft && (
-          <Badge tone="warning" icon={<Pencil />}>
-            {t("comments.status.draft")}
-          </Badge>
-        )}
-        {status === "sent" && source === "person" && <Badge>{t("comments.status.sent")}</Badge>}
-        {isResolved && (
-          <Badge tone="success" icon={<CircleCheck />}>
-            {t("comments.status.resolved")}
-          </Badge>
-        )}
-        {outdated && <Badge tone="neutral">{t("comments.outdated")}</Badge>}
+        <Marks comment={comment} />
         <span className={styles.where}>
           {where}
           {away && ` · ${t("comments.notShown")}`}
@@ -171,66 +265,13 @@ export function CommentCard({ comment, away = false }: { comment: Comment; away?
         <span className={styles.where}>
           <RelativeTime at={comment.created_at} />
         </span>
-        <span className={styles.tools}>
-          {url && (
-            <IconButton
-              label={t("comments.atHost")}
-              icon={<ExternalLink />}
-              size="sm"
-              onClick={() => void platform.openExternal(url)}
-            />
-          )}
-          {isDraft && (
-            <>
-              <IconButton
-                label={t("comments.edit")}
-                icon={<Pencil />}
-                size="sm"
-                onClick={() => setEditing(true)}
-              />
-              <IconButton
-                label={t("comments.delete")}
-                icon={<Trash2 />}
-                size="sm"
-                disabled={action.busy !== null}
-                onClick={() => void action.run("comment_delete", { comment_id: comment.id })}
-              />
-            </>
-          )}
-          {isResolved && (
-            <>
-              <IconButton
-                label={t("comments.reopen")}
-                icon={<RotateCcw />}
-                size="sm"
-                disabled={action.busy !== null}
-                onClick={() =>
-                  void action.run("comment_update", { comment_id: comment.id, resolved: false })
-                }
-              />
-              <IconButton
-                label={t(folded ? "comments.unfold" : "comments.fold")}
-                icon={<ChevronRight />}
-                size="sm"
-                aria-expanded={!folded}
-                onClick={() => setUnfolded(folded)}
-              />
-            </>
-          )}
-          {!isDraft && !isResolved && (
-            <Button
-              size="sm"
-              variant="ghost"
-              icon={<CircleCheck />}
-              busy={action.busy !== null}
-              onClick={() =>
-                void action.run("comment_update", { comment_id: comment.id, resolved: true })
-              }
-            >
-              {t("comments.resolve")}
-            </Button>
-          )}
-        </span>
+        <Tools
+          comment={comment}
+          action={action}
+          folded={folded}
+          onFold={() => setUnfolded(folded)}
+          onEdit={() => setEditing(true)}
+        />
       </header>
       {!folded && (
         <div className={styles.body}>

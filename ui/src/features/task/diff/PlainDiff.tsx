@@ -1,20 +1,13 @@
 /** A diff of any size as plain rows: no colours of syntax, one column, nothing off the screen. */
 import { Plus } from "lucide-react";
-import {
-  useEffect,
-  useEffectEvent,
-  useImperativeHandle,
-  useMemo,
-  useRef,
-  type PointerEvent,
-  type Ref,
-} from "react";
+import { useImperativeHandle, useMemo, useRef, type PointerEvent, type Ref } from "react";
 import { useTranslation } from "react-i18next";
 import { VirtualList, type VirtualListHandle } from "#ui/components/VirtualList.tsx";
 import { whole } from "../numbers.ts";
 import { at, firstOf, lastOf, type Cursor } from "./cursor.ts";
 import { longLine, type DiffRow } from "./hunks.ts";
 import { Thread } from "./Thread.tsx";
+import { useLeading } from "./useLeading.ts";
 import type { Anchor, Commenting, DiffViewHandle } from "./view.ts";
 import styles from "./PlainDiff.module.css";
 
@@ -162,7 +155,7 @@ export function PlainDiff({
   handle,
 }: PlainDiffProps) {
   const list = useRef<VirtualListHandle>(null);
-  const { anchors, top, cursor, onCursor, onComment, onKeyDown, arrival, onArrived } = commenting;
+  const { anchors, top, cursor, onCursor, onComment, onKeyDown } = commenting;
   const hasTop = Boolean(top);
   const items = useMemo(() => withNotes(rows, anchors, hasTop), [rows, anchors, hasTop]);
   const itemOf = (row: number) => row + before(row, anchors, hasTop);
@@ -177,20 +170,11 @@ export function PlainDiff({
       list.current?.element?.focus({ preventScroll: true });
     },
   }));
-  const arrive = useEffectEvent(() => {
-    if (!arrival) return;
-    if (arrival.row === null) list.current?.scrollToIndex(0, "start");
-    else list.current?.scrollToIndex(itemOf(arrival.row), "center");
-    onArrived();
+  useLeading(commenting, {
+    showRow: (row, align) =>
+      list.current?.scrollToIndex(itemOf(row), align === "center" ? "center" : "auto"),
+    toTop: () => list.current?.scrollToIndex(0, "start"),
   });
-  useEffect(() => {
-    if (arrival) arrive();
-  }, [arrival]);
-  const follow = useEffectEvent((row: number) => list.current?.scrollToIndex(itemOf(row)));
-  const row = cursor?.row;
-  useEffect(() => {
-    if (row !== undefined) follow(row);
-  }, [row]);
   const keys = (event: React.KeyboardEvent) => {
     // The first step is onto the first row in sight.
     const arrow = event.key === "ArrowDown" || event.key === "ArrowUp";
