@@ -11,6 +11,8 @@ import { ToastHost } from "#ui/components/Toast.tsx";
 import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import { createFakePlatform } from "#ui/platform/fake.ts";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
+// The window loads it when it is asked for; here no test's clock is to pay for that.
+import "../diff/DiffTab.tsx";
 import { TaskPanel } from "../TaskPanel.tsx";
 import { answersFor } from "./fixtures.ts";
 
