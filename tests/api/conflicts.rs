@@ -71,10 +71,10 @@ async fn the_three_sides_are_shown_and_the_agent_is_told() -> Result<()> {
     let prompt =
         Path::new(&tree).parent().context("no folder")?.join(format!("prompt-{}.md", text(&run, "id")));
     let prompt = std::fs::read_to_string(prompt)?;
-    for part in ["`main`", "`c`", "`new`", "<<<<<<<", "one\nmain"] {
+    for part in ["`main`", "`c`", "`new`", "one\n<<<<<<<", "main\n=======\ntask"] {
         assert!(prompt.contains(part), "{part}:\n{prompt}");
     }
-    assert!(prompt.contains("rebase"), "{prompt}");
+    assert!(prompt.contains("Rebase onto `main`"), "{prompt}");
     Ok(())
 }
 

@@ -189,7 +189,14 @@ async fn a_persons_hand_on_the_work_takes_the_pass_back() -> Result<()> {
         board.act(&task, "actions/cancel", json!({})).await?;
     }
     let task = stuck(&board, "reset", json!({})).await?;
-    board.act(&task, "workspace/reset", json!({})).await?;
+    let repo = &board.sandbox.repo;
+    std::fs::remove_dir_all(text(&task["workspace"], "path"))?;
+    repo.git(&["worktree", "prune"])?;
+    repo.git(&["branch", "-D", &format!("forge/{}", text(&task, "id"))])?;
+    board.act(&task, "actions/retry?wait=none", json!({})).await?;
+    let lost = |task: &Value| task["error_annotation"]["type"] == "workspace_reset_required";
+    assert!(!gone(&board.server.until(&task, lost).await?), "trying again is no new judgement");
+    board.server.post(&format!("/tasks/{}/workspace/reset", text(&task, "id")), json!({})).await?;
     assert!(gone(&board.get(&task).await?), "a fresh worktree");
     // Another coder's work was not seen; the same one's was.
     let task = stuck(&board, "coder", json!({})).await?;

@@ -52,9 +52,15 @@ impl Audited {
         let audit = "edit work <<< \"spoiled\"\nedit trace <<< \"trace\"\nrun git add -A && git commit -qm trace\nverdict pass fine";
         // A run that a kill cut short is another attempt: each does what is needed wherever it finds itself.
         let work = "run test -e work || echo work >work";
-        let mend = "run git rebase -q --strategy-option=theirs main || true";
+        // Nothing is mended before it was committed and reviewed: then only the first run is repeated.
+        let mend = match self.way {
+            Way::Conflict => {
+                "run test -z \"$(git log --format=%s main..HEAD)\" || git rebase -q --strategy-option=theirs main"
+            }
+            Way::Rebase => "run true",
+        };
         format!(
-            "```forge-script\n{moves}\n{work}\n```\n```forge-script attempt=2\n{moves}\n{work}\nrun git add -A && git commit -qm work || true\n{mend}\n```\n\
+            "```forge-script\n{moves}\n{work}\n```\n```forge-script attempt=2\n{moves}\n{work}\n{mend}\n```\n\
              ```forge-script role=reviewer\n{audit}\n```"
         )
     }

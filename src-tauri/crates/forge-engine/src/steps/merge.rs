@@ -96,7 +96,7 @@ impl Engine {
                 match self.check_rebased(s, repo, &commit, cancel).await? {
                     Rebased::Passed(checked) => source = checked,
                     Rebased::Moved => moved += 1,
-                    Rebased::Ended(end) => return Ok(end),
+                    Rebased::Ended(end) => return Ok(*end),
                 }
                 continue;
             }

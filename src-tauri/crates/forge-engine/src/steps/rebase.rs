@@ -34,7 +34,13 @@ pub(super) enum Rebased {
     /// The branch is elsewhere meanwhile: to be computed again.
     Moved,
     /// It ends the step.
-    Ended(End),
+    Ended(Box<End>),
+}
+
+impl Rebased {
+    fn ended(end: End) -> Self {
+        Self::Ended(Box::new(end))
+    }
 }
 
 impl Engine {
@@ -78,7 +84,7 @@ impl Engine {
             workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
         if workspace.is_none() && !has_no_checks(s) {
             let message = "the rebased work cannot be checked: the task has no worktree";
-            return Ok(Rebased::Ended(End::Block(Trouble::new(AnnotationType::MergeError, message))));
+            return Ok(Rebased::ended(End::Block(Trouble::new(AnnotationType::MergeError, message))));
         }
         let mut review = self.open_recheck(s, repo, commit).await?;
         self.point("rebase.opened");
@@ -87,7 +93,7 @@ impl Engine {
                 let holder = format!("rebase-{}", s.step.id);
                 match self.lock_workspace(&s.task.id, workspace, &holder, cancel).await? {
                     Some(lock) => Some(lock),
-                    None => return Ok(Rebased::Ended(End::Interrupted)),
+                    None => return Ok(Rebased::ended(End::Interrupted)),
                 }
             }
             None => None,
@@ -172,11 +178,11 @@ impl Engine {
         let decider = Actor::System { cause: Cause::Merge };
         let mut tx = self.store().write().await?;
         let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else {
-            return Ok(Rebased::Ended(End::Interrupted));
+            return Ok(Rebased::ended(End::Interrupted));
         };
         let rebased = match checked {
-            _ if task.status != s.task.status => Rebased::Ended(End::Interrupted),
-            Checked::Interrupted => Rebased::Ended(End::Interrupted),
+            _ if task.status != s.task.status => Rebased::ended(End::Interrupted),
+            Checked::Interrupted => Rebased::ended(End::Interrupted),
             Checked::Passed(_) => {
                 review.status = ReviewStatus::Passed;
                 review.verdict = Some(Verdict::PassCiOnly);
@@ -194,7 +200,7 @@ impl Engine {
                 tasks::update(&mut tx, &mut task, self.now()).await?;
                 let mut trouble = Trouble::new(AnnotationType::CiFailedAfterMergeFix, reason);
                 trouble.evidence = Some(evidence_of(&check));
-                Rebased::Ended(End::Block(trouble))
+                Rebased::ended(End::Block(trouble))
             }
         };
         tx.commit().await?;
