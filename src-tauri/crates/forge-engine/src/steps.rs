@@ -77,13 +77,13 @@ pub(crate) enum End {
     /// It ended so, and these lessons are kept with its end.
     Taught(Vec<LessonRow>, Box<End>),
     /// What it found out is to be decided on in the transaction that writes its end.
-    Found(Box<Found>),
+    Found(Found),
 }
 
 /// What a step found out.
 pub(crate) enum Found {
     /// What an auditor said.
-    Audit(Audited),
+    Audit(Box<Audited>),
     /// A plan is written, by this agent.
     Plan(AgentId),
 }
@@ -355,8 +355,8 @@ impl Engine {
             End::Found(found) => {
                 let (step, transition) = (step.clone(), s.transition.clone());
                 let mut now = Stepping { step, task, context: Arc::clone(&context), transition };
-                let end = match *found {
-                    Found::Audit(audited) => self.decide_audit(&mut tx, &mut now, audited).await?,
+                let end = match found {
+                    Found::Audit(audited) => self.decide_audit(&mut tx, &mut now, *audited).await?,
                     Found::Plan(planner) => self.decide_plan(&mut tx, &mut now, planner).await?,
                 };
                 task = now.task;

@@ -72,7 +72,8 @@ impl Engine {
             Heard::Limited | Heard::Lost => Vec::new(),
         };
         let evidence = self.log_evidence(s, &execution).await;
-        Ok(End::Found(Box::new(Found::Audit(Audited { execution, heard, anchors, evidence }))))
+        let audited = Audited { execution, heard, anchors, evidence };
+        Ok(End::Found(Found::Audit(Box::new(audited))))
     }
 
     /// Follows what the auditor said.

@@ -161,7 +161,7 @@ impl Engine {
                 }
             }
         }
-        Ok(End::Found(Box::new(Found::Plan(execution.agent_id.clone()))))
+        Ok(End::Found(Found::Plan(execution.agent_id.clone())))
     }
 
     /// Passes a plan that is written, or lets it wait for a person.
