@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::work::text;
 
 const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../ui/node_modules/axe-core/axe.min.js");
-/// The second with the one rule to which a theme makes a difference.
-const THEMES: [(&str, Option<&str>); 2] = [("light", None), ("dark", Some("color-contrast"))];
+/// The first with the one rule to which a theme makes a difference; the second is what the window began with.
+const THEMES: [(&str, Option<&str>); 2] = [("dark", Some("color-contrast")), ("light", None)];
 
 #[derive(Debug, Deserialize)]
 struct Violation {
@@ -32,8 +32,7 @@ async fn axe_finds_nothing_serious_on_any_screen() -> Result<()> {
 
 async fn every_screen(window: &Window) -> Result<()> {
     let page = &window.page;
-    let library = fs::read_to_string(AXE).context("failed to read axe-core: run `npm ci` in ui")?;
-    page.execute(&library, &[]).await?;
+    load(window).await?;
     let mut found = Vec::new();
     found.extend(look(window, "empty board", "#/", "main h2, main h3, main p").await?);
     let project = worked_on(window).await?;
@@ -95,9 +94,23 @@ async fn reach(window: &Window, task: &Value, wanted: impl Fn(&Value) -> bool) -
     .await
 }
 
+/// Puts axe into the page.
+pub async fn load(window: &Window) -> Result<()> {
+    let library = fs::read_to_string(AXE).context("failed to read axe-core: run `npm ci` in ui")?;
+    window.page.execute(&library, &[]).await.map(drop)
+}
+
 /// What axe finds on a screen once `there` is to be seen, a line each.
 async fn look(window: &Window, name: &str, address: &str, there: &str) -> Result<Vec<String>> {
     const GO: &str = "if (location.hash !== arguments[0]) location.hash = arguments[0]";
+    let page = &window.page;
+    page.execute(GO, &[address.into()]).await?;
+    page.find(there).await.with_context(|| format!("on the screen {name}"))?;
+    violations(window, name).await
+}
+
+/// What axe finds on the screen that is shown, a line each.
+pub async fn violations(window: &Window, name: &str) -> Result<Vec<String>> {
     const THEME: &str = "document.documentElement.dataset.theme = arguments[0]";
     const LOOK: &str = r#"const [rules, done] = arguments;
         const grave = ["serious", "critical"];
@@ -113,8 +126,6 @@ async fn look(window: &Window, name: &str, address: &str, there: &str) -> Result
                         `${target.join(" ")} ${any[0]?.message ?? ""} ${html.slice(0, 160)}`) })) }),
             (error) => done({ error: String(error) }));"#;
     let page = &window.page;
-    page.execute(GO, &[address.into()]).await?;
-    page.find(there).await.with_context(|| format!("on the screen {name}"))?;
     let mut lines = Vec::new();
     for (theme, rule) in THEMES {
         let rules = rule.map_or_else(|| json!({}), |rule| json!({ "runOnly": [rule] }));

@@ -7,5 +7,6 @@ mod newcomer;
 mod notices;
 mod opens;
 mod process;
+mod review;
 mod spaces;
 mod work;

@@ -13,7 +13,7 @@ use forge_tests::{
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::work::{Work, text};
+use crate::work::{Work, go, reach, read, text};
 
 /// Adds a line to a file, so that every turn has something to commit.
 const WRITES: &[&str] = &["-c", "echo done >> made.txt"];
@@ -64,8 +64,7 @@ async fn lose_its_worktree(window: &Window, task: &Value) -> Result<()> {
     window.call("task_claim", claim).await?;
     // Entered, not only made: the engine writes on the task until then.
     let entered = |now: &Value| now["workspace"]["status"] == "active" && now["entry_barrier"].is_null();
-    reach(window, task, entered).await?;
-    let now = read(window, task).await?;
+    let now = reach(window, task, entered).await?;
     let back = json!({ "task_id": task["id"], "to": "todo", "version": now["version"] });
     window.call("task_transition", back).await?;
     tokio::fs::remove_dir_all(text(&now["workspace"], "path")?).await?;
@@ -154,21 +153,6 @@ async fn confirm(page: &Session) -> Result<()> {
     let button = page.find("[role=alertdialog] button[data-variant=danger]").await?;
     page.click(&button).await?;
     page.wait_gone("[role=alertdialog]").await
-}
-
-/// Goes elsewhere, once the window has gone to the new project's board by itself.
-async fn go(page: &Session, address: &str) -> Result<()> {
-    page.find("section[aria-label^='Todo,']").await?;
-    page.execute("location.hash = arguments[0]", &[address.into()]).await.map(drop)
-}
-
-async fn read(window: &Window, task: &Value) -> Result<Value> {
-    window.call("task_get", json!({ "task_id": task["id"] })).await
-}
-
-async fn reach(window: &Window, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<()> {
-    until(&format!("task {}", task["title"]), async || Ok(wanted(&read(window, task).await?).then_some(())))
-        .await
 }
 
 async fn git(window: &Window, args: &[&str]) -> Result<()> {

@@ -2,27 +2,30 @@
 
 use anyhow::{Context as _, Result};
 use forge_testkit::Repository;
-use forge_tests::window::Window;
+use forge_tests::{patience::until, webdriver::Session, window::Window};
 use serde_json::{Value, json};
 
 /// A project with one agent that runs `command`.
 pub struct Work {
     /// The project's id.
     pub project_id: String,
-    agent_id: String,
+    /// The agent's id.
+    pub agent_id: String,
+    /// Where it works.
+    pub repository: Repository,
 }
 
 impl Work {
     /// Makes the repository, the agent and the project.
     pub async fn prepare(window: &Window, command: &str, arguments: &[&str]) -> Result<Self> {
         let path = window.display.folder().join("repository");
-        Repository::create(&path, &[("README.md", "# Sample\n")])?;
+        let repository = Repository::create(&path, &[("README.md", "# Sample\n")])?;
         let config = json!({ "command": command, "args": arguments });
         let agent = json!({ "name": "agent", "adapter": "shell", "config": config });
         let agent_id = text(&window.call("agent_create", agent).await?, "id")?;
         let project = json!({ "name": "sample", "repo_path": path });
         let project_id = text(&window.call("project_create", project).await?, "id")?;
-        Ok(Self { project_id, agent_id })
+        Ok(Self { project_id, agent_id, repository })
     }
 
     /// Makes a task, without starting it.
@@ -41,6 +44,26 @@ impl Work {
         let claim = json!({ "task_id": task["id"], "agent_id": self.agent_id, "version": task["version"] });
         window.call("task_claim", claim).await.map(drop)
     }
+}
+
+/// Goes elsewhere, once the window has gone to the new project's board by itself.
+pub async fn go(page: &Session, address: &str) -> Result<()> {
+    page.find("section[aria-label^='Todo,']").await?;
+    page.execute("location.hash = arguments[0]", &[address.into()]).await.map(drop)
+}
+
+/// A task as it is now.
+pub async fn read(window: &Window, task: &Value) -> Result<Value> {
+    window.call("task_get", json!({ "task_id": task["id"] })).await
+}
+
+/// A task as soon as it is as wanted.
+pub async fn reach(window: &Window, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+    until(&format!("task {}", task["title"]), async || {
+        let now = read(window, task).await?;
+        Ok(wanted(&now).then_some(now))
+    })
+    .await
 }
 
 /// A field that holds text.

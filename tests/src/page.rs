@@ -51,6 +51,29 @@ const PLACE: &str = r#"
     };
     look(null, 0);"#;
 
+/// The same for the first element whose text is a given one, also in the shadow trees, which selectors do not
+/// reach into.
+const PLACE_INSIDE: &str = r#"
+    const [selector, wanted, done] = arguments;
+    const find = (root) => {
+        const own = [...root.querySelectorAll(selector)].find((found) => found.textContent.trim() === wanted);
+        if (own) return own;
+        for (const { shadowRoot } of root.querySelectorAll("*")) {
+            const inner = shadowRoot && find(shadowRoot);
+            if (inner) return inner;
+        }
+        return null;
+    };
+    const look = (last, still) => {
+        const box = find(document)?.getBoundingClientRect();
+        if (!box) return done(null);
+        const now = { x: box.x, y: box.y, width: box.width, height: box.height };
+        const same = JSON.stringify(now) === JSON.stringify(last);
+        if (same && still === 2) return done(now);
+        requestAnimationFrame(() => look(now, same ? still + 1 : 0));
+    };
+    look(null, 0);"#;
+
 /// Texts of all elements that match, also in the shadow trees that the diff's viewer draws in.
 const EVERYWHERE: &str = r#"
     const [selector] = arguments;
@@ -105,6 +128,18 @@ impl Session {
     pub async fn place_of(&self, selector: &str) -> Result<Rect> {
         until(&format!("the place of {selector}"), async || {
             Ok(serde_json::from_value(self.execute_async(PLACE, &[selector.into()]).await?)?)
+        })
+        .await
+    }
+
+    /// The same for the first whose text is `text`, in shadow trees, too.
+    ///
+    /// # Errors
+    /// When it does not appear.
+    pub async fn place_inside(&self, selector: &str, text: &str) -> Result<Rect> {
+        until(&format!("the place of {selector} {text:?}"), async || {
+            let place = self.execute_async(PLACE_INSIDE, &[selector.into(), text.into()]).await?;
+            Ok(serde_json::from_value(place)?)
         })
         .await
     }

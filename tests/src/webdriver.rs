@@ -222,14 +222,9 @@ impl Session {
     /// # Errors
     /// When the window does not answer.
     pub async fn take_up(&self, from: (f64, f64), to: (f64, f64)) -> Result<()> {
-        const STEPS: u32 = 8;
         self.drawn().await?;
-        let at = |share: f64| {
-            let between = |a: f64, b: f64| (a + (b - a) * share).round();
-            json!({ "type": "pointerMove", "duration": 20, "x": between(from.0, to.0), "y": between(from.1, to.1) })
-        };
-        let mut actions = vec![at(0.0), json!({ "type": "pointerDown", "button": 0 })];
-        actions.extend((1..=STEPS).map(|step| at(f64::from(step) / f64::from(STEPS))));
+        let mut actions = steps(from, to);
+        actions.insert(1, json!({ "type": "pointerDown", "button": 0 }));
         actions.push(json!({ "type": "pause", "duration": 50 }));
         self.point(&actions).await
     }
@@ -242,6 +237,14 @@ impl Session {
         let at = |(x, y): (f64, f64)| json!({ "type": "pointerMove", "duration": 0, "x": x.round(), "y": y.round() });
         let button = |kind: &str| json!({ "type": kind, "button": 0 });
         self.point(&[at(from), button("pointerDown"), at(to), button("pointerUp")]).await
+    }
+
+    /// Moves the pointer in small steps, as a hand does, and leaves it there.
+    ///
+    /// # Errors
+    /// When the window does not answer.
+    pub async fn glide(&self, from: (f64, f64), to: (f64, f64)) -> Result<()> {
+        self.point(&steps(from, to)).await
     }
 
     /// Releases the pointer where it is.
@@ -332,6 +335,16 @@ impl Session {
     pub async fn close(self) -> Result<()> {
         send(&self.http, Method::DELETE, &self.address, None).await.map(drop)
     }
+}
+
+/// From where it begins to where it ends.
+fn steps(from: (f64, f64), to: (f64, f64)) -> Vec<Value> {
+    const STEPS: u32 = 8;
+    let at = |share: f64| {
+        let between = |a: f64, b: f64| (a + (b - a) * share).round();
+        json!({ "type": "pointerMove", "duration": 20, "x": between(from.0, to.0), "y": between(from.1, to.1) })
+    };
+    (0..=STEPS).map(|step| at(f64::from(step) / f64::from(STEPS))).collect()
 }
 
 async fn send(http: &reqwest::Client, method: Method, address: &str, body: Option<&Value>) -> Result<Value> {
