@@ -22,6 +22,7 @@ import {
   type PointerEvent,
   type Ref,
 } from "react";
+import { useTranslation } from "react-i18next";
 import type { FileChange, Hunk } from "#ui/api/generated.ts";
 import { usePreference } from "#ui/store/preferences.ts";
 import type { RowIndex } from "./comments.ts";
@@ -29,6 +30,7 @@ import { at, cursorOf, sidedLine, type Cursor, type SidedLine } from "./cursor.t
 import { patchOf, type DiffRow } from "./hunks.ts";
 import { Thread } from "./Thread.tsx";
 import { useLeading } from "./useLeading.ts";
+import { useNamedButton } from "./useNamedButton.ts";
 import type { Commenting, DiffStyle, DiffViewHandle } from "./view.ts";
 import styles from "./ColourDiff.module.css";
 
@@ -78,8 +80,13 @@ const theme = {
 const poolOptions = { workerFactory: () => new DiffWorker(), poolSize: 2 };
 const highlighterOptions = { theme, preferredHighlighter: backend } as const;
 const itemId = "file";
-/** The ground is ours, so that the diff does not stand out of the panel as a box. */
+/**
+ * The ground is ours, so that the diff does not stand out of the panel as a box; and the numbers of
+ * changed lines are made readable on theirs.
+ */
 const ground = `:host {
+  --diffs-fg-number-addition-override: color-mix(in lab, var(--diffs-addition-base) 70%, var(--diffs-fg));
+  --diffs-fg-number-deletion-override: color-mix(in lab, var(--diffs-deletion-base) 70%, var(--diffs-fg));
   --diffs-light-bg: var(--surface-raised) !important;
   --diffs-dark-bg: var(--surface-raised) !important;
 }`;
@@ -204,6 +211,8 @@ export default function ColourDiff({
 }: ColourDiffProps) {
   const viewer = useRef<CodeViewHandle<Noted, undefined>>(null);
   const frame = useRef<HTMLElement>(null);
+  const { t } = useTranslation();
+  useNamedButton(frame, t("comments.addToLine"));
   const { anchors, top, cursor, onCursor, onComment } = commenting;
   const items = useItems(change, hunks, anchors);
   const showRow = (row: number, align: "start" | "center" | "nearest") => {

@@ -120,10 +120,9 @@ function StopButton({ taskId, action }: { taskId: string; action: Action }) {
       icon={<Square />}
       keys="shift+s"
       busy={busy === "review_cancel"}
-      aria-label={t("audit.stopReview")}
       onClick={() => void run("review_cancel", { task_id: taskId })}
     >
-      {t("audit.stop")}
+      {t("audit.stopReview")}
     </Button>
   );
 }
