@@ -166,7 +166,12 @@ impl Engine {
         {
             return Ok(last);
         }
-        Ok(Merge {
+        Ok(self.new_intent(s, target, source))
+    }
+
+    /// A merge that is about to be tried.
+    pub(super) fn new_intent(&self, s: &Stepping, target: &str, source: &str) -> Merge {
+        Merge {
             id: self.new_id(),
             task_id: s.task.id.clone(),
             target: target.to_owned(),
@@ -177,7 +182,7 @@ impl Engine {
             status: MergeStatus::Intended,
             reason: None,
             created_at: self.now(),
-        })
+        }
     }
 
     /// Whether an intent that was written before a kill has reached the target.

@@ -13,7 +13,6 @@ use forge_model::merge::{Merge, MergeStatus};
 use forge_model::pull_request::{
     HostCheckStatus, HostConfig, Mergeable, PullRequest, PullRequestLink, PullRequestState,
 };
-use forge_model::settings::MergeStrategy;
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
 use forge_store::table::merges;
 use forge_store::table::pull_requests::{self, PullRequestRow};
@@ -143,18 +142,7 @@ impl Engine {
                 MergeStatus::Landed | MergeStatus::Nothing | MergeStatus::Conflict | MergeStatus::Failed => {}
             }
         }
-        Ok(Merge {
-            id: self.new_id(),
-            task_id: s.task.id.clone(),
-            target: target.to_owned(),
-            strategy: s.context.merge_config(&s.task).strategy.unwrap_or(MergeStrategy::Merge),
-            source_commit: source.to_owned(),
-            merge_commit: None,
-            target_before: None,
-            status: MergeStatus::Intended,
-            reason: None,
-            created_at: self.now(),
-        })
+        Ok(self.new_intent(s, target, source))
     }
 
     /// Pushes what is new, and makes the pull request or brings it up to date.
