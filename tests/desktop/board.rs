@@ -79,7 +79,7 @@ async fn refused_by_the_engine(window: &Window) -> Result<()> {
     window.call("task_update", change).await?;
     page.let_go().await?;
 
-    page.named("dialog", "#1 was not moved").await?;
+    page.find_with_text("[role=alert]", "#1 was not moved").await?;
     page.wait_for_announcement("Task 1 was not moved.").await?;
     page.find(&card).await?;
     page.wait_gone("[data-lifted]").await?;
@@ -116,7 +116,7 @@ async fn refused_by_the_workflow(window: &Window) -> Result<()> {
     page.find_with_text(&format!("{}[data-closed]", column_named("Review")), WHY).await?;
     window.keep_picture("refused-while-dragging").await?;
     page.let_go().await?;
-    page.named("dialog", WHY).await?;
+    page.find_with_text("[role=alert], [role=status]", WHY).await?;
     page.wait_for_announcement(WHY).await?;
     page.find(&card).await?;
     page.wait_gone("[data-lifted], [data-closed]").await?;
