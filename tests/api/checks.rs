@@ -11,12 +11,16 @@ use forge_store::{
     Store,
     table::{projects, tasks},
 };
-use forge_tests::serve::marked_processes;
+use forge_tests::{
+    patience::{until, until_there},
+    serve::marked_processes,
+};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
     board::{Board, is},
-    forge::{script, text, until_exists},
+    forge::{refused, script, text, until_exists},
 };
 
 async fn reviews(board: &Board, task: &Value) -> Result<Vec<Value>> {
@@ -130,16 +134,15 @@ async fn checks_are_stopped_and_run_again_on_demand() -> Result<()> {
     let go = board.sandbox.dir.path().join("go");
     let check = format!("sleep 600 & {}; kill $!", until_exists(&go));
     let task = board.task(EDIT, json!({ "review_config": { "ci_steps": [check] } })).await?;
-    let none = board.refused(&task, "review/cancel", json!({})).await;
-    assert!(none.is_ok_and(|(status, _)| status == 409 || status == 400));
+    let (status, refusal) =
+        board.refuse(&format!("/tasks/{}/review/cancel", text(&task, "id")), json!({})).await?;
+    assert_eq!((status, &refusal["code"]), (409, &json!("nothing_running")));
     board.claim(&task).await?;
     board.server.until(&task, is("review")).await?;
     let dir = board.sandbox.dir.path();
     let sleeps =
         || -> Result<bool> { Ok(marked_processes(dir)?.iter().any(|line| line.contains("sleep 600"))) };
-    while !sleeps()? {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    until("the check's process", async || Ok(sleeps()?.then_some(()))).await?;
     let answer = board.server.post(&format!("/tasks/{}/review/cancel", text(&task, "id")), json!({})).await?;
     assert_eq!(
         (&answer["review"]["status"], &answer["task"]["status"]),
@@ -178,9 +181,7 @@ async fn an_auditor_is_stopped_with_its_review() -> Result<()> {
     let new = json!({ "title": "Do it", "description": description, "roles": roles });
     let task = board.server.task(&board.project, new).await?;
     board.claim(&task).await?;
-    while !began.exists() {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    until_there(&began).await?;
     board.server.post(&format!("/tasks/{}/review/cancel", text(&task, "id")), json!({})).await?;
     let stopped = board.get(&task).await?;
     assert_eq!((&stopped["status"], &stopped["live"]), (&json!("review"), &Value::Null));
@@ -223,10 +224,12 @@ async fn broken_checks_in_the_store_let_nothing_pass() -> Result<()> {
         assert!(board.sandbox.repo.show("main", "a").is_none());
         // It is mended where it was made.
         let path = format!("/projects/{}/settings", board.project);
-        let refused = board.patch(&path, json!({ "max_concurrent": 3 })).await;
+        let change = board.server.request(Method::PATCH, &path).json(&json!({ "max_concurrent": 3 }));
+        let (status, refusal) = refused(change).await?;
+        let field = text(&refusal["details"]["findings"][0], "path");
         assert!(
-            refused.is_err_and(|error| error.to_string().contains("review_config")),
-            "it is said to whoever saves"
+            status == 400 && field.starts_with("review_config"),
+            "it is said to whoever saves: {refusal:#}"
         );
         board.patch(&path, json!({ "review_config": null })).await?;
         board.act(&task, "actions/retry?wait=none", json!({})).await?;

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context as _, Result, ensure};
+use forge_tests::patience::until_there;
 use serde_json::{Value, json};
 
 use crate::{
@@ -234,9 +235,7 @@ async fn a_target_that_moves_while_the_checks_run_is_rebased_on_again() -> Resul
     let check = format!("echo x >>'{}'; {}", began.display(), until_exists(&go));
     stale.set_checks(json!([check])).await?;
     stale.approve().await?;
-    while !began.exists() {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    until_there(&began).await?;
     let merging = board.get(&stale.task).await?;
     assert_eq!((&merging["status"], &merging["review"]["status"]), (&json!("merging"), &json!("running")));
     add(board, "later")?;

@@ -129,13 +129,7 @@ async fn survives(way: Way, point: &str, times: u32) -> Result<()> {
     let mut audited = Audited::up(way, vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])?;
     let task = audited.make().await?;
     // It is bound to be killed: the boundary was passed without disturbance, too.
-    for _ in 0..1500 {
-        if audited.server.is_gone()? {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    ensure!(audited.server.is_gone()?, "{way:?}: {point}#{times} was never passed");
+    audited.server.until_gone().await.with_context(|| format!("{way:?}: {point}#{times}"))?;
     let data = audited.dir.path().join("data");
     audited.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
     audited.arrive(&task).await

@@ -102,9 +102,7 @@ async fn uncommitted_work_is_in_a_backup_wherever_the_kill_was() -> Result<()> {
             .context(case.clone())?;
         // The kill may come before, while or after it answers.
         let _ = given.cancel().await;
-        while !given.server.is_gone()? {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        given.server.until_gone().await.context(case.clone())?;
         given.server = serve(&given.dir, Vec::new())?;
         if given.server.get(&format!("/tasks/{}", given.task)).await?["status"] != "cancelled" {
             given.cancel().await.context(case.clone())?;

@@ -77,13 +77,7 @@ impl Given {
     }
 
     async fn until_killed(&mut self) -> Result<()> {
-        for _ in 0..1000 {
-            if self.server.is_gone()? {
-                return Ok(());
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-        anyhow::bail!("the boundary was not passed again")
+        self.server.until_gone().await
     }
 
     fn restart(&mut self) -> Result<()> {

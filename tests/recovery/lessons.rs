@@ -2,7 +2,10 @@
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::{Repository, fault};
-use forge_tests::serve::{Serve, Served};
+use forge_tests::{
+    patience::until,
+    serve::{Serve, Served},
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -60,15 +63,10 @@ impl Given {
     }
 
     async fn killed_and_back(&mut self) -> Result<()> {
-        for _ in 0..1500 {
-            if self.server.is_gone()? {
-                let data = self.dir.path().join("data");
-                self.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
-                return Ok(());
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-        anyhow::bail!("the boundary was never passed")
+        self.server.until_gone().await?;
+        let data = self.dir.path().join("data");
+        self.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
+        Ok(())
     }
 
     async fn to_the_end(&self) -> Result<()> {
@@ -133,12 +131,10 @@ async fn an_accepted_lesson_lands_once_wherever_the_kill_was() -> Result<()> {
         given.killed_and_back().await?;
         if landed {
             // Settled at start, without anybody's word.
-            for _ in 0..1500 {
-                if given.lessons("accepted").await?.iter().any(|one| one["id"].is_string()) {
-                    break;
-                }
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-            }
+            until("the lesson that landed", async || {
+                Ok(given.lessons("accepted").await?.into_iter().find(|one| one["id"].is_string()))
+            })
+            .await?;
             ensure!(given.lessons("proposed").await?.len() == 1, "it is proposed and kept");
         } else {
             ensure!(given.repo.show("main", FILE).is_none() && given.lessons("proposed").await?.len() == 2);

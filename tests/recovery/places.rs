@@ -4,7 +4,6 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use anyhow::{Context as _, Result, ensure};
@@ -220,9 +219,7 @@ async fn survives(story: Story, expected: &[&str]) -> Result<()> {
         let mut given = Given::up(story, env).await.context(case.clone())?;
         // Cut off somewhere in it.
         let _ = given.go().await;
-        while !given.server.is_gone()? {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        given.server.until_gone().await.context(case.clone())?;
         given.server = serve(&given.dir, Vec::new())?;
         given.go().await.context(case.clone())?;
         given.check().await.context(case)?;

@@ -56,13 +56,10 @@ impl Given {
 
     /// False when an error is that of a server that is gone; its process may be a moment behind its connection.
     async fn is_gone(&mut self, error: anyhow::Error) -> Result<bool> {
-        for _ in 0..100 {
-            if self.server.is_gone()? {
-                return Ok(false);
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        match self.server.until_gone().await {
+            Ok(()) => Ok(false),
+            Err(_) => Err(error),
         }
-        Err(error)
     }
 
     /// The pull request is open, or the server is gone.

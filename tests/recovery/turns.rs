@@ -89,13 +89,7 @@ async fn survives(point: &str, times: u32) -> Result<()> {
     let mut sequence = Sequence::up(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])?;
     let parent = sequence.make().await?;
     // It is bound to be killed: the boundary was passed without disturbance, too.
-    for _ in 0..1500 {
-        if sequence.server.is_gone()? {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    ensure!(sequence.server.is_gone()?, "{point}#{times} was never passed");
+    sequence.server.until_gone().await.with_context(|| format!("{point}#{times}"))?;
     let data = sequence.dir.path().join("data");
     sequence.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
     sequence.arrive(&parent).await

@@ -1,6 +1,6 @@
 //! Waiting for what happens elsewhere: looked for again and again until it is there.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, path::Path, time::Duration};
 
 use anyhow::{Result, bail};
 use tokio::time::{Instant, sleep};
@@ -8,6 +8,14 @@ use tokio::time::{Instant, sleep};
 /// Far more than anything here takes; reached only when something is broken.
 const LIMIT: Duration = Duration::from_secs(30);
 const EVERY: Duration = Duration::from_millis(40);
+
+/// Waits until a file is there.
+///
+/// # Errors
+/// When it never is.
+pub async fn until_there(file: &Path) -> Result<()> {
+    until(&format!("the file {}", file.display()), async || Ok(file.exists().then_some(()))).await
+}
 
 /// Looks until there is something, and gives it.
 ///

@@ -4,7 +4,7 @@ use std::{
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 /// How long a test waits for something that is bound to happen.
 const PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A `forge serve` process on a data folder, and its address.
 pub struct Served {
@@ -126,6 +127,19 @@ impl Served {
     /// When that cannot be known.
     pub fn is_gone(&mut self) -> Result<bool> {
         Ok(self.child.try_wait()?.is_some())
+    }
+
+    /// Waits until the process has ended, as one does that is bound to be killed.
+    ///
+    /// # Errors
+    /// When it lives on.
+    pub async fn until_gone(&mut self) -> Result<()> {
+        let end = Instant::now() + PATIENCE;
+        while !self.is_gone()? {
+            ensure!(Instant::now() < end, "the process lives on: the boundary was never passed");
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        Ok(())
     }
 
     /// Ends it at once, as a power cut would, and waits for it.

@@ -1,6 +1,7 @@
 //! Finished worktrees that the next task takes.
 
 use anyhow::Result;
+use forge_tests::patience::until;
 use serde_json::{Value, json};
 
 use super::bench::{Bench, tree};
@@ -102,11 +103,8 @@ async fn what_a_kill_left_goes_at_the_next_start() -> Result<()> {
         std::fs::write(left.join("deep/file"), "x")?;
     }
     bench.server = bench.sandbox.serve()?;
-    let deadline = std::time::Instant::now() + crate::forge::PATIENCE;
-    while aside.exists() || taken.exists() {
-        assert!(std::time::Instant::now() < deadline, "{} {}", aside.exists(), taken.exists());
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    let gone = async || Ok((!aside.exists() && !taken.exists()).then_some(()));
+    until("the end of what a kill left", gone).await?;
     assert_eq!(pool(&bench).len(), 1, "the finished one is there for the next task");
     Ok(())
 }
