@@ -61,7 +61,13 @@ export type Action =
 /**  The protocol an agent program is driven by. */
 export type AdapterKind = 
 /**  A command; its exit code decides. */
-"shell";
+"shell" | 
+/**  Codex, by the JSON-RPC of its app server. */
+"codex" | 
+/**  Claude Code, by stream-json. */
+"claude" | 
+/**  Any program that speaks the Agent Client Protocol, version 1. */
+"acp";
 
 /**  A folder that becomes the worktree of a new task. */
 export type AdoptOrphan = {
@@ -81,7 +87,7 @@ export type Agent = {
 	name: string,
 	/**  How it is driven. */
 	adapter: AdapterKind,
-	/**  The adapter's own configuration; for `shell`: `{command, args?, env?, limits?}`. */
+	/**  The adapter's own configuration: a [`ShellConfig`] for `shell`, a [`ProgramConfig`] for the others. */
 	config: unknown,
 	/**  The model it is asked to use, when the adapter takes one. */
 	model: string | null,
@@ -171,6 +177,102 @@ export type AnnotationType =
 "pr_failed" | 
 /**  The pull request was closed and its work is not in the target. */
 "pr_closed_without_merge";
+
+/**  The answer to a question of an agent. */
+export type AnswerApproval = {
+	/**  The run that asks. */
+	execution_id: ExecutionId,
+	/**  The question. */
+	approval_id: ApprovalId,
+	/**  Which of its options. */
+	option: string,
+	/**  Words for the agent that go with it. */
+	note?: string | null,
+};
+
+/**  A question of an agent. */
+export type Approval = {
+	/**  Identity. */
+	id: ApprovalId,
+	/**  The project. */
+	project_id: ProjectId,
+	/**  The task. */
+	task_id: TaskId,
+	/**  The run that asks. */
+	execution_id: ExecutionId,
+	/**  Its agent. */
+	agent_id: AgentId,
+	/**  What about. */
+	kind: ApprovalKind,
+	/**  In one line: the command, the path, the question. */
+	title: string,
+	/**  Why, where, the change: `{reason?, command?, cwd?, paths?, diff?, input?}`, text of at most 64 KiB each. */
+	detail: unknown,
+	/**  What may be answered. */
+	options: ApprovalOption[],
+	/**  Where it is. */
+	status: ApprovalStatus,
+	/**  The option that was chosen. */
+	answer: string | null,
+	/**  What was said along with it. */
+	note: string | null,
+	/**  Who answered, as in a transition's actor. */
+	answered_by: string | null,
+	/**  When it was asked. */
+	asked_at: string,
+	/**  When it was answered or expired. */
+	answered_at: string | null,
+};
+
+/**  What choosing an option means. */
+export type ApprovalChoice = 
+/**  Yes, this once. */
+"allow_once" | 
+/**  Yes, and do not ask again for the like of it. */
+"allow_always" | 
+/**  No; the agent goes on without. */
+"reject_once" | 
+/**  No, and do not ask again for the like of it. */
+"reject_always" | 
+/**  No, and the agent stops. */
+"stop" | 
+/**  An answer to a question. */
+"answer";
+
+/**  One question of an agent. */
+export type ApprovalId = string;
+
+/**  What an agent asks about. */
+export type ApprovalKind = 
+/**  To run a command. */
+"command" | 
+/**  To change files. */
+"file_change" | 
+/**  To use another tool. */
+"tool" | 
+/**  To get more rights: a folder, the network. */
+"permission" | 
+/**  Something that only a person knows. */
+"question";
+
+/**  One of the answers that may be given. */
+export type ApprovalOption = {
+	/**  Its name within the question. */
+	id: string,
+	/**  What people read. */
+	label: string,
+	/**  What it means. */
+	choice: ApprovalChoice,
+};
+
+/**  Where a question is. */
+export type ApprovalStatus = 
+/**  It waits for an answer. */
+"pending" | 
+/**  It was answered. */
+"answered" | 
+/**  Its run ended, or the program no longer wants to know. */
+"expired";
 
 /**  A role to give. */
 export type AssignRole = {
@@ -524,6 +626,8 @@ export type CopyMode =
 export type CostSource = 
 /**  The agent said so. */
 "reported" | 
+/**  Counted from what it used, by the prices of the model. */
+"computed" | 
 /**  Nobody knows. */
 "unknown";
 
@@ -902,6 +1006,10 @@ export type Execution = {
 	parent_execution_id: ExecutionId | null,
 	/**  The agent program's own session. */
 	session_id: string | null,
+	/**  How it came to its session. */
+	session_mode: SessionMode,
+	/**  The session that it continues or copies. */
+	from_session: string | null,
 	/**  Why it was started, in words. */
 	cause: string,
 	/**  What it is doing now. */
@@ -916,6 +1024,10 @@ export type Execution = {
 	cost_micro_usd: number | null,
 	/**  Where that number comes from. */
 	cost_source: CostSource,
+	/**  The price data that a computed cost was counted by. */
+	price_version: string | null,
+	/**  What it used, model by model, each with its cost where that is known. */
+	models: UsageSample[],
 	/**  The conflict that its work ran into. */
 	conflict: Conflict | null,
 	/**  Why it failed. */
@@ -973,6 +1085,8 @@ export type ExecutionStatus =
 "starting" | 
 /**  Its process runs. */
 "running" | 
+/**  Its process runs and waits for a person's answer. */
+"waiting" | 
 /**  It ended well. */
 "finished" | 
 /**  It failed. */
@@ -1384,6 +1498,14 @@ export type LifecycleHooks = {
 export type Limited = {
 	/**  How many, 1 to 200; 50 when absent. */
 	limit?: number | null,
+};
+
+/**  Which questions of agents to list. */
+export type ListApprovals = {
+	/**  Of this task alone. */
+	task_id?: TaskId | null,
+	/**  Also those that were answered or expired. */
+	all?: boolean | null,
 };
 
 /**  Which lessons of a project. */
@@ -2595,6 +2717,24 @@ export type Usage = {
 	runs_of_unknown_cost: number,
 };
 
+/**  An increment of usage: what was spent since the sample before it, never a running total. */
+export type UsageSample = {
+	/**  Model name as the program gave it; empty when it gave none. */
+	model: string,
+	/**  Input tokens that no cache served. */
+	input_uncached: number | null,
+	/**  Input tokens read from a cache. */
+	cache_read: number | null,
+	/**  Input tokens written to a cache. */
+	cache_write: number | null,
+	/**  Output tokens, reasoning included. */
+	output: number | null,
+	/**  The part of `output` that was reasoning. */
+	reasoning: number | null,
+	/**  Cost in micro-dollars as the program reported it; none when it reported none. */
+	cost_micro_usd: number | null,
+};
+
 /**  `false`, `true` or `"always"` (asked again even when a conflict fix comes back). */
 export type UserApproval = 
 /**  Asked once per pass, or never. */
@@ -3008,6 +3148,10 @@ export interface Operations {
   task_log_text: { input: ReadLogText; output: LogText };
   /** Ends a run. */
   execution_stop: { input: ExecutionPath; output: Task };
+  /** What agents ask, oldest first. */
+  approval_list: { input: ListApprovals; output: Page<Approval> };
+  /** Answers what an agent asks. */
+  approval_answer: { input: AnswerApproval; output: Approval };
   /** Says something to the agent. */
   execution_follow_up: { input: FollowUp; output: Task };
   /** Worktrees that exist. */
@@ -3080,6 +3224,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   execution_get: () => ["executions"],
   execution_logs: (input) => [`log:${input.execution_id}`],
   task_log: (input) => [`log:${input.log_id}`],
+  approval_list: () => ["approvals"],
   workspace_list: () => ["workspaces"],
   workspace_disk: () => ["workspaces"],
   workspace_orphans: () => ["workspaces"],

@@ -2,17 +2,26 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
 use async_trait::async_trait;
 use forge_exec::{Exit, Marker, ProcessIdentity};
-use forge_model::{agent::AdapterKind, usage::UsageSample};
-use tokio::{sync::watch, time::Instant};
+use forge_model::{
+    agent::{AdapterKind, AgentModel, PermissionMode},
+    approval::{ApprovalKind, ApprovalOption},
+    execution::ExecutionRole,
+    usage::UsageSample,
+};
+use serde_json::Value;
+use tokio::{
+    sync::{Mutex as AsyncMutex, mpsc, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::{AgentError, LogWriter};
+use crate::{AgentError, LimitKind, LogWriter};
 
 /// How often the live activity changes at most.
 const ACTIVITY_EVERY: Duration = Duration::from_millis(250);
@@ -35,10 +44,10 @@ pub struct Capabilities {
     pub interrupt: bool,
     /// Ask before it does something.
     pub approvals: bool,
-    /// Draft a text without tools.
-    pub draft: bool,
     /// Report what it used.
     pub usage: bool,
+    /// Tell which models there are.
+    pub models: bool,
 }
 
 /// What a look at the machine found.
@@ -68,13 +77,19 @@ pub enum SessionRequest {
 pub struct Limits {
     /// From start to end.
     pub wall_clock: Option<Duration>,
-    /// From one output to the next.
+    /// From one output to the next. Time in which a person is asked does not count, in neither.
     pub silence: Option<Duration>,
+    /// Calls of the model.
+    pub turns: Option<u32>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { wall_clock: Some(Duration::from_secs(3600)), silence: Some(Duration::from_secs(600)) }
+        Self {
+            wall_clock: Some(Duration::from_secs(3600)),
+            silence: Some(Duration::from_secs(600)),
+            turns: None,
+        }
     }
 }
 
@@ -85,7 +100,7 @@ pub struct Launch {
     /// Where everything it says goes.
     pub log: LogWriter,
     /// The agent profile's own configuration.
-    pub config: serde_json::Value,
+    pub config: Value,
     /// The model to ask for, when the adapter takes one.
     pub model: Option<String>,
     /// What the agent is told.
@@ -106,30 +121,161 @@ pub struct Launch {
     pub grace: Duration,
     /// Which conversation.
     pub session: SessionRequest,
+    /// What the adapter left in [`RunOutcome::carry`] at the end of the run whose conversation this is or forks:
+    /// running totals that the program goes on counting from.
+    pub carry: Option<Value>,
+    /// What the run is for. A reviewer is asked for a verdict, natively where the program can.
+    pub role: ExecutionRole,
+    /// What it may do without being asked.
+    pub permissions: PermissionMode,
     /// Told the process as soon as there is one, to be recorded for a later engine.
     pub started: Box<dyn FnOnce(ProcessIdentity) + Send>,
 }
 
-/// How a run is influenced and watched while it goes on.
-#[derive(Debug, Clone)]
+/// What an adapter tells while a run goes on. None of it is needed to know how the run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunEvent {
+    /// The program's conversation has a name: from now on it can be resumed.
+    Session {
+        /// The program's own name for it.
+        id: String,
+        /// The model that answers.
+        model: Option<String>,
+    },
+    /// It asks for permission or for an answer, and waits.
+    Asked(Ask),
+    /// It no longer waits for an answer to the question with this id: it took one or gave up.
+    Withdrawn {
+        /// [`Ask::id`].
+        id: String,
+    },
+    /// What was spent since the sample before.
+    Used(UsageSample),
+    /// It heard what [`RunCommand::Say`] with this id told it.
+    Heard {
+        /// The id that the command gave.
+        id: String,
+    },
+}
+
+/// A question that a program waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// Unique within the run.
+    pub id: String,
+    /// What about.
+    pub kind: ApprovalKind,
+    /// In one line: the command, the path, the question.
+    pub title: String,
+    /// Why, where, the change: `{reason?, command?, cwd?, paths?, diff?, input?}`.
+    pub detail: Value,
+    /// What may be answered.
+    pub options: Vec<ApprovalOption>,
+}
+
+/// What a run is told while it goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RunCommand {
+    /// Words for the running turn; for adapters that can [`Capabilities::steer`].
+    Say {
+        /// Given back by [`RunEvent::Heard`].
+        id: String,
+        /// The words.
+        text: String,
+    },
+    /// The answer to a question.
+    Answer {
+        /// [`Ask::id`].
+        ask: String,
+        /// [`ApprovalOption::id`] of the one chosen.
+        option: String,
+        /// Words for the agent that go with it.
+        note: Option<String>,
+    },
+}
+
+/// How a run is influenced and watched while it goes on: the adapter's end.
+#[derive(Debug)]
 pub struct Control {
     /// Stops the run.
     pub cancel: CancellationToken,
     /// What the agent is doing now.
     pub activity: Activity,
+    limit: Arc<OnceLock<LimitKind>>,
+    events: mpsc::UnboundedSender<RunEvent>,
+    commands: AsyncMutex<mpsc::UnboundedReceiver<RunCommand>>,
+}
+
+/// The engine's end of a [`Control`].
+#[derive(Debug, Clone)]
+pub struct Handle {
+    /// Stops the run.
+    pub cancel: CancellationToken,
+    /// What the agent is doing now, in one line, as it changes; at most four times a second.
+    pub activity: watch::Receiver<String>,
+    limit: Arc<OnceLock<LimitKind>>,
+    commands: mpsc::UnboundedSender<RunCommand>,
 }
 
 impl Control {
-    /// A control that `cancel` stops.
+    /// A control that `cancel` stops, the engine's end of it, and what the adapter will tell.
     #[must_use]
-    pub fn new(cancel: CancellationToken) -> Self {
-        Self { cancel, activity: Activity::new() }
+    pub fn new(cancel: CancellationToken) -> (Self, Handle, mpsc::UnboundedReceiver<RunEvent>) {
+        let (events, told) = mpsc::unbounded_channel();
+        let (commands, heard) = mpsc::unbounded_channel();
+        let activity = Activity::new();
+        let limit = Arc::default();
+        let handle = Handle {
+            cancel: cancel.clone(),
+            activity: activity.shown.subscribe(),
+            limit: Arc::clone(&limit),
+            commands,
+        };
+        (Self { cancel, activity, limit, events, commands: AsyncMutex::new(heard) }, handle, told)
     }
 
-    /// What the agent is doing now, in one line, as it changes; at most four times a second.
+    /// Where events go.
+    pub(crate) fn events(&self) -> mpsc::UnboundedSender<RunEvent> {
+        self.events.clone()
+    }
+
+    /// Tells the engine. Nobody listening is fine.
+    pub fn tell(&self, event: RunEvent) {
+        let _ = self.events.send(event);
+    }
+
+    /// The next command; never returns once nobody can give one.
+    pub async fn next_command(&self) -> RunCommand {
+        match self.commands.lock().await.recv().await {
+            Some(command) => command,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Stops the run because it reached a limit.
+    pub fn stop_at(&self, limit: LimitKind) {
+        let _ = self.limit.set(limit);
+        self.cancel.cancel();
+    }
+
+    /// Why a run that was stopped on request was stopped.
     #[must_use]
-    pub fn watch_activity(&self) -> watch::Receiver<String> {
-        self.activity.shown.subscribe()
+    pub fn why_stopped(&self) -> AgentError {
+        self.limit.get().map_or(AgentError::Cancelled, |limit| AgentError::Limit(*limit))
+    }
+}
+
+impl Handle {
+    /// Tells the run. False when it is over.
+    #[must_use]
+    pub fn tell(&self, command: RunCommand) -> bool {
+        self.commands.send(command).is_ok()
+    }
+
+    /// Stops the run because it reached a limit.
+    pub fn stop_at(&self, limit: LimitKind) {
+        let _ = self.limit.set(limit);
+        self.cancel.cancel();
     }
 }
 
@@ -140,8 +286,10 @@ pub struct RunOutcome {
     pub result: Result<(), AgentError>,
     /// The program's session, to resume.
     pub session_id: Option<String>,
-    /// What it used, summed by model.
+    /// What it used in this run alone, summed by model.
     pub usage: Vec<UsageSample>,
+    /// What the next run of the same conversation, or of a fork, must know; see [`Launch::carry`].
+    pub carry: Option<Value>,
     /// How its process ended; none when there was none.
     pub exit: Option<Exit>,
     /// What it was doing last.
@@ -150,6 +298,23 @@ pub struct RunOutcome {
     pub summary: Option<String>,
     /// Processes it left behind, which were ended.
     pub left_behind: u32,
+}
+
+impl RunOutcome {
+    /// The outcome of a run that never had a process.
+    #[must_use]
+    pub fn failed(error: AgentError) -> Self {
+        Self {
+            result: Err(error),
+            session_id: None,
+            usage: Vec::new(),
+            carry: None,
+            exit: None,
+            activity: String::new(),
+            summary: None,
+            left_behind: 0,
+        }
+    }
 }
 
 /// One kind of agent program.
@@ -162,7 +327,10 @@ pub trait Adapter: Send + Sync {
     fn capabilities(&self) -> Capabilities;
 
     /// Looks for the program that `config` names on `path`, a `PATH` value.
-    async fn detect(&self, config: &serde_json::Value, path: &str) -> Result<Detected, AgentError>;
+    async fn detect(&self, config: &Value, path: &str) -> Result<Detected, AgentError>;
+
+    /// The models that the program of `config` offers; none for adapters that cannot tell.
+    async fn models(&self, config: &Value, path: &str) -> Result<Vec<AgentModel>, AgentError>;
 
     /// Runs one prompt to its end. Dropping the future kills what runs.
     async fn run(&self, launch: Launch, control: &Control) -> RunOutcome;

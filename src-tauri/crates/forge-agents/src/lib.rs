@@ -6,14 +6,38 @@
 //! event (for the shell adapter, which has no protocol, exit code 0); nothing of the program is left
 //! running when `run` returns. Deliberately absent: credentials, prompts' content, retries, prices.
 
+pub mod acp;
 pub mod adapter;
+pub mod claude;
+pub mod codex;
+pub mod dialogue;
+mod end;
 pub mod error;
 pub mod log;
+mod output;
+mod program;
 pub mod shell;
 
+pub use acp::AcpAdapter;
 pub use adapter::{
-    Activity, Adapter, Capabilities, Control, Detected, Launch, Limits, RunOutcome, SessionRequest, marker_of,
+    Activity, Adapter, Ask, Capabilities, Control, Detected, Handle, Launch, Limits, RunCommand, RunEvent,
+    RunOutcome, SessionRequest, marker_of,
 };
+pub use claude::ClaudeAdapter;
+pub use codex::CodexAdapter;
+pub use dialogue::{Dialogue, Said, Scene};
 pub use error::{AgentError, LimitKind};
 pub use log::{LogError, LogReader, LogSummary, LogWriter, NewEntry};
 pub use shell::ShellAdapter;
+
+/// The adapter of a kind.
+#[must_use]
+pub fn adapter(kind: forge_model::agent::AdapterKind) -> &'static dyn Adapter {
+    use forge_model::agent::AdapterKind;
+    match kind {
+        AdapterKind::Shell => &ShellAdapter,
+        AdapterKind::Codex => &CodexAdapter,
+        AdapterKind::Claude => &ClaudeAdapter,
+        AdapterKind::Acp => &AcpAdapter,
+    }
+}

@@ -7,7 +7,7 @@ use forge_agents::{
     Adapter as _, Control, Launch, Limits, LogReader, LogWriter, SessionRequest, ShellAdapter,
     log::DEFAULT_CAP_BYTES,
 };
-use forge_model::log::EntryKind;
+use forge_model::{agent::PermissionMode, execution::ExecutionRole, log::EntryKind};
 use tokio_util::sync::CancellationToken;
 
 const BYTES: u64 = 50_000_000;
@@ -32,10 +32,13 @@ async fn a_flood_of_50_megabytes_is_kept_whole_in_little_memory() {
         limits: Limits::default(),
         grace: Duration::from_secs(1),
         session: SessionRequest::New,
+        carry: None,
+        role: ExecutionRole::Coder,
+        permissions: PermissionMode::Edit,
         started: Box::new(|_| {}),
     };
     let before = peak_memory();
-    let outcome = ShellAdapter.run(launch, &Control::new(CancellationToken::new())).await;
+    let outcome = ShellAdapter.run(launch, &Control::new(CancellationToken::new()).0).await;
     assert_eq!(outcome.result, Ok(()));
     let grown = peak_memory() - before;
     assert!(grown < 32 * 1024 * 1024, "grew by {grown} bytes");

@@ -108,6 +108,8 @@ fn table() -> Vec<Operation> {
         Operation::new("task_log", Get, "/tasks/{task_id}/logs/{log_id}", "A stretch of the log of a run, a check or a set-up.", executions::task_log).provides(&["log:{log_id}"]),
         Operation::new("task_log_text", Get, "/tasks/{task_id}/logs/{log_id}/texts/{seq}", "A long text that a log keeps apart.", executions::log_text),
         Operation::new("execution_stop", Post, "/executions/{execution_id}/stop", "Ends a run.", executions::stop),
+        Operation::new("approval_list", Get, "/approvals", "What agents ask, oldest first.", executions::approvals).provides(&["approvals"]),
+        Operation::new("approval_answer", Post, "/executions/{execution_id}/approvals/{approval_id}", "Answers what an agent asks.", executions::answer_approval),
         Operation::new("execution_follow_up", Post, "/executions/{execution_id}/follow-up", "Says something to the agent.", executions::follow_up),
 
         Operation::new("workspace_list", Get, "/workspaces", "Worktrees that exist.", workspaces::list).provides(&["workspaces"]),

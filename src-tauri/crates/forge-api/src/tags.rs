@@ -31,7 +31,10 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
         E::AgentChanged => &["agents"],
         E::ProjectChanged => &["projects", "attention", "workspaces"],
         E::NotificationCreated => &["notifications"],
-        E::ExecutionStarted | E::ExecutionFinished | E::ExecutionWaiting => &["agents", "executions"],
+        E::ExecutionStarted => &["agents", "executions"],
+        E::ExecutionFinished | E::ExecutionWaiting | E::ApprovalResolved => {
+            &["agents", "executions", "approvals"]
+        }
         E::HookRun => &["workspaces"],
         E::TaskUpdated if concerns_worktree(event) => &["workspaces"],
         E::WorkspaceCreated | E::WorkspaceCleaned | E::WorkspaceError | E::WorkspaceRecovered => {

@@ -2,6 +2,7 @@
 //! be stopped first is stopped before it.
 
 pub(crate) mod agents;
+pub(crate) mod approvals;
 pub(crate) mod comments;
 pub(crate) mod decide;
 pub(crate) mod hooks;

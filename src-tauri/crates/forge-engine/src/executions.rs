@@ -9,24 +9,26 @@ use std::{
 };
 
 use forge_agents::{
-    Adapter, AgentError, Control, Launch, Limits, LogWriter, RunOutcome, SessionRequest, ShellAdapter,
-    marker_of,
+    Adapter, AgentError, Control, Handle, Launch, Limits, LogWriter, RunCommand, RunOutcome, SessionRequest,
+    adapter, marker_of,
 };
 use forge_exec::{Command, ExecError, Finished, Marker, OutputSink, ProcessIdentity};
 use forge_git::REPOSITORY_VARIABLES;
-use forge_model::agent::{AdapterKind, Agent, ShellConfig};
+use forge_model::agent::{Agent, PermissionMode, Profile};
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus, Usage};
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
+use forge_model::workflow::SessionMode;
 use forge_model::workspace::Workspace;
 use forge_store::table::executions::ExecutionRow;
 use forge_store::table::processes::ProcessRow;
 use forge_store::table::steps::StepRow;
 use forge_store::table::{
-    agents, executions, limits, processes, slots, steps, tasks, tasks::TaskRow, transitions, workspaces,
+    agents, approvals, executions, limits, processes, slots, steps, tasks, tasks::TaskRow, transitions,
+    workspaces,
 };
 use serde_json::json;
 use tokio::sync::watch;
@@ -38,6 +40,7 @@ use crate::{
     engine::{LogGrowth, locked},
     error::Result,
     plan::plan_file,
+    run_events::Listening,
     steps::audit::audits,
     transition::Trouble,
 };
@@ -56,8 +59,7 @@ pub(crate) struct Running {
 #[derive(Debug, Clone)]
 struct Run {
     execution: ExecutionId,
-    cancel: CancellationToken,
-    activity: watch::Receiver<String>,
+    handle: Handle,
     gone: watch::Receiver<bool>,
 }
 
@@ -74,7 +76,7 @@ impl Engine {
     /// What the agent of a task is doing now.
     pub(crate) fn activity_of(&self, task: &TaskId) -> Option<(ExecutionId, String)> {
         let runs = locked(&self.inner.running.runs);
-        runs.get(task).map(|run| (run.execution.clone(), run.activity.borrow().clone()))
+        runs.get(task).map(|run| (run.execution.clone(), run.handle.activity.borrow().clone()))
     }
 
     /// Whether an agent runs for a task in this process.
@@ -85,18 +87,14 @@ impl Engine {
     /// Starts the process of a recorded execution. It can be stopped from this moment on, before there is a
     /// process, too: whoever moves the task next must find it.
     pub(crate) fn launch(&self, task: &TaskId, id: ExecutionId) {
-        let control = Control::new(self.inner.shutdown.child_token());
+        let (control, handle, told) = Control::new(self.inner.shutdown.child_token());
         let (sender, gone) = watch::channel(false);
-        let run = Run {
-            execution: id.clone(),
-            cancel: control.cancel.clone(),
-            activity: control.watch_activity(),
-            gone,
-        };
+        let run = Run { execution: id.clone(), handle: handle.clone(), gone };
         locked(&self.inner.running.runs).insert(task.clone(), run);
         let (engine, task) = (self.clone(), task.clone());
         self.inner.tracker.spawn(async move {
-            if let Err(error) = engine.run_execution(&id, &control).await {
+            let listening = engine.listen_to_run(task.clone(), id.clone(), handle, told);
+            if let Err(error) = engine.run_execution(&id, control, listening).await {
                 tracing::error!(execution = %id, %error, "failed to run an execution");
                 if let Err(error) = engine.fail_to_start(&id, &error).await {
                     tracing::error!(execution = %id, %error, "failed to record it; the next start settles it");
@@ -114,15 +112,21 @@ impl Engine {
     pub(crate) async fn stop_run(&self, task: &TaskId) -> bool {
         let run = locked(&self.inner.running.runs).get(task).cloned();
         let Some(mut run) = run else { return false };
-        run.cancel.cancel();
+        run.handle.cancel.cancel();
         // An error means the run's sender is dropped: it is gone too.
         let _ = run.gone.wait_for(|gone| *gone).await;
         true
     }
 
-    async fn run_execution(&self, id: &ExecutionId, control: &Control) -> Result<()> {
+    async fn run_execution(&self, id: &ExecutionId, control: Control, listening: Listening) -> Result<()> {
         let prepared = self.prepare_run(id).await?;
-        self.run_prepared(&prepared, control).await
+        self.run_prepared(&prepared, control, listening).await
+    }
+
+    /// Tells the run of a task something; false when none runs, or it is over.
+    pub(crate) fn tell_run(&self, task: &TaskId, execution: &ExecutionId, command: RunCommand) -> bool {
+        let run = locked(&self.inner.running.runs).get(task).cloned();
+        run.is_some_and(|run| run.execution == *execution && run.handle.tell(command))
     }
 
     async fn prepare_run(&self, id: &ExecutionId) -> Result<Prepared> {
@@ -143,12 +147,13 @@ impl Engine {
         Ok(Prepared { row, task, context, agent, workspace })
     }
 
-    async fn run_prepared(&self, p: &Prepared, control: &Control) -> Result<()> {
+    async fn run_prepared(&self, p: &Prepared, control: Control, listening: Listening) -> Result<()> {
         let id = &p.row.execution.id;
         let repo = self.repo(&p.context).await?;
         let Some(lock) = self.lock_workspace(&p.task.id, &p.workspace, id.as_str(), &control.cancel).await?
         else {
-            return self.end_run(&p.row.execution, &p.task.id, never_began(), control).await;
+            let never_began = RunOutcome::failed(AgentError::Cancelled);
+            return self.end_run(&p.row.execution, &p.task.id, never_began, &control.cancel).await;
         };
         // An auditor that an earlier engine left may have changed something.
         self.remove_traces(&p.context, &p.task, &p.workspace).await?;
@@ -167,6 +172,7 @@ impl Engine {
         let marker = marker_of(id.as_str());
         self.record_running(p, &before, untracked, &marker).await?;
         self.point("execution.starting");
+        let adapter = adapter(p.agent.adapter);
         let growth = self.follow_log(&p.task, id.as_str(), &log);
         let (engine, task_id) = (self.clone(), p.task.id.clone());
         let launch = Launch {
@@ -182,15 +188,20 @@ impl Engine {
             shell: p.context.settings.shell.clone(),
             limits: limits_of(&p.agent),
             grace: GRACE,
-            session: session_of(&p.row.execution, &ShellAdapter),
+            session: session_of(&p.row.execution, adapter),
+            carry: p.row.carry.clone(),
+            role: p.row.execution.role,
+            permissions: permissions_of(&p.agent, p.row.execution.role),
             started: Box::new(move |identity: ProcessIdentity| {
                 engine.point("execution.started");
                 engine.name_holder(&task_id, &identity);
             }),
         };
-        let outcome = match p.agent.adapter {
-            AdapterKind::Shell => ShellAdapter.run(launch, control).await,
-        };
+        let outcome = adapter.run(launch, &control).await;
+        let cancel = control.cancel.clone();
+        drop(control);
+        // Nothing that the run told may be written after its end.
+        listening.over().await;
         if audits(p.row.execution.role) {
             self.remove_traces(&p.context, &p.task, &p.workspace).await?;
         }
@@ -198,7 +209,7 @@ impl Engine {
         close_log(log).await?;
         drop(lock);
         self.measure_later(&p.task.id);
-        self.end_run(&p.row.execution, &p.task.id, outcome, control).await
+        self.end_run(&p.row.execution, &p.task.id, outcome, &cancel).await
     }
 
     async fn record_running(
@@ -244,7 +255,7 @@ impl Engine {
         execution: &Execution,
         task_id: &TaskId,
         outcome: RunOutcome,
-        control: &Control,
+        cancel: &CancellationToken,
     ) -> Result<()> {
         self.point("execution.ended");
         let marker = marker_of(execution.id.as_str());
@@ -257,7 +268,7 @@ impl Engine {
         let Some(task) = tasks::get(&mut tx, task_id).await? else { return Ok(()) };
         let Some(row) = executions::get(&mut tx, &execution.id).await? else { return Ok(()) };
         let mut execution = row.execution;
-        let stopped = control.cancel.is_cancelled() && outcome.result.is_err();
+        let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
         execution.status = match &outcome.result {
             Ok(()) => ExecutionStatus::Finished,
             Err(_) if stopped => ExecutionStatus::Cancelled,
@@ -266,10 +277,16 @@ impl Engine {
         execution.error = outcome.result.as_ref().err().filter(|_| !stopped).map(describe);
         execution.usage = Usage::of_run(&outcome.usage);
         execution.activity = outcome.activity;
-        execution.session_id = outcome.session_id;
+        if outcome.session_id.is_some() {
+            execution.session_id = outcome.session_id;
+        }
         execution.summary = outcome.summary;
         execution.finished_at = Some(self.now());
         executions::update(&mut tx, &execution).await?;
+        if outcome.carry.is_some() {
+            executions::set_carry(&mut tx, &execution.id, outcome.carry.as_ref()).await?;
+        }
+        approvals::expire(&mut tx, &execution.id, None, self.now()).await?;
         slots::release(&mut tx, task_id).await?;
         let limited = match &outcome.result {
             Err(AgentError::RateLimited { until_ms }) if !stopped => Some(Timestamp(*until_ms)),
@@ -478,19 +495,6 @@ pub(crate) enum RunError {
     Exec(#[from] ExecError),
 }
 
-/// The outcome of a run that was stopped while it waited for its worktree.
-fn never_began() -> RunOutcome {
-    RunOutcome {
-        result: Err(AgentError::Cancelled),
-        session_id: None,
-        usage: Vec::new(),
-        exit: None,
-        activity: String::new(),
-        summary: None,
-        left_behind: 0,
-    }
-}
-
 /// The task's folder: what holds the worktree, the lock and the prompts.
 pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
     let tree = Path::new(&workspace.path);
@@ -498,14 +502,13 @@ pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
 }
 
 fn limits_of(agent: &Agent) -> Limits {
-    let config: Option<ShellConfig> = match agent.adapter {
-        AdapterKind::Shell => serde_json::from_value(agent.config.clone()).ok(),
-    };
+    let profile = Profile::of(agent);
     let default = Limits::default();
     let seconds = |value: Option<u32>| value.map(|seconds| Duration::from_secs(u64::from(seconds)));
     Limits {
-        wall_clock: seconds(config.as_ref().and_then(|c| c.wall_clock_seconds)).or(default.wall_clock),
-        silence: seconds(config.as_ref().and_then(|c| c.silence_seconds)).or(default.silence),
+        wall_clock: seconds(profile.wall_clock_seconds).or(default.wall_clock),
+        silence: seconds(profile.silence_seconds).or(default.silence),
+        turns: profile.turns,
     }
 }
 
@@ -519,9 +522,21 @@ fn describe(error: &AgentError) -> ExecutionError {
 
 /// The conversation of a run: the one it goes on with, where the program can.
 fn session_of(execution: &Execution, adapter: &dyn Adapter) -> SessionRequest {
-    match &execution.session_id {
-        Some(session) if adapter.capabilities().resume => SessionRequest::Resume(session.clone()),
+    let can = adapter.capabilities();
+    match (&execution.from_session, execution.session_mode) {
+        (Some(session), SessionMode::Fork) if can.fork => SessionRequest::Fork(session.clone()),
+        (Some(session), SessionMode::Fork | SessionMode::Resume) if can.resume => {
+            SessionRequest::Resume(session.clone())
+        }
         _ => SessionRequest::New,
+    }
+}
+
+/// What a run may do without being asked: who judges or plans writes nothing.
+fn permissions_of(agent: &Agent, role: ExecutionRole) -> PermissionMode {
+    match role {
+        ExecutionRole::Coder => Profile::of(agent).permissions,
+        ExecutionRole::Reviewer | ExecutionRole::Planner | ExecutionRole::Drafter => PermissionMode::ReadOnly,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Agent profiles: which program runs, how, and within which limits.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::{contract, ids::AgentId, names, time::Timestamp};
@@ -9,6 +11,28 @@ names! {
     pub enum AdapterKind {
         /// A command; its exit code decides.
         Shell = "shell",
+        /// Codex, by the JSON-RPC of its app server.
+        Codex = "codex",
+        /// Claude Code, by stream-json.
+        Claude = "claude",
+        /// Any program that speaks the Agent Client Protocol, version 1.
+        Acp = "acp",
+    }
+}
+
+names! {
+    /// What an agent program may do without a person's word. Whatever the mode, a program's own guards stay as they
+    /// are, and roles that must not write (reviewer, planner, drafter) run as `read_only`.
+    pub enum PermissionMode {
+        /// Read; whatever would change something is refused.
+        ReadOnly = "read_only",
+        /// Read; whatever would change something is asked.
+        Ask = "ask",
+        /// Change files of the worktree; what goes beyond is asked. The default.
+        Edit = "edit",
+        /// Change files and run commands in the worktree; what the program would still ask is refused, so that nobody
+        /// is waited for.
+        Unattended = "unattended",
     }
 }
 
@@ -21,7 +45,7 @@ contract! {
         pub name: String,
         /// How it is driven.
         pub adapter: AdapterKind,
-        /// The adapter's own configuration; for `shell`: `{command, args?, env?, limits?}`.
+        /// The adapter's own configuration: a [`ShellConfig`] for `shell`, a [`ProgramConfig`] for the others.
         #[specta(type = specta_typescript::Unknown)]
         pub config: Value,
         /// The model it is asked to use, when the adapter takes one.
@@ -50,12 +74,118 @@ contract! {
         pub args: Option<Vec<String>>,
         /// Environment on top of the user's.
         #[serde(default)]
-        pub env: Option<std::collections::BTreeMap<String, String>>,
+        pub env: Option<BTreeMap<String, String>>,
         /// Wall-clock limit of one run in seconds; default 3600.
         #[serde(default)]
         pub wall_clock_seconds: Option<u32>,
         /// Longest silence in seconds before the run is ended; default 600.
         #[serde(default)]
         pub silence_seconds: Option<u32>,
+        /// What one run may cost in micro-dollars; it is stopped there.
+        #[serde(default)]
+        #[specta(type = Option<f64>)]
+        pub cost_micro_usd: Option<u64>,
+        /// Text before every prompt.
+        #[serde(default)]
+        pub prompt_prefix: Option<String>,
+    }
+
+    /// The configuration of an agent with a protocol: `codex`, `claude` and `acp`.
+    #[derive(Default)]
+    #[serde(deny_unknown_fields)]
+    pub struct ProgramConfig {
+        /// Its program, a name on the login shell's path or a path; `codex` and `claude` have a default.
+        #[serde(default)]
+        pub program: Option<String>,
+        /// Arguments besides those of the adapter; for `acp` what makes the program speak the protocol, such as
+        /// `["acp"]`.
+        #[serde(default)]
+        pub args: Option<Vec<String>>,
+        /// Environment on top of the user's.
+        #[serde(default)]
+        pub env: Option<BTreeMap<String, String>>,
+        /// How hard it is asked to think, in the program's own words.
+        #[serde(default)]
+        pub effort: Option<String>,
+        /// What it may do without being asked; `edit` when absent.
+        #[serde(default)]
+        pub permissions: Option<PermissionMode>,
+        /// Text before every prompt.
+        #[serde(default)]
+        pub prompt_prefix: Option<String>,
+        /// Wall-clock limit of one run in seconds; default 3600.
+        #[serde(default)]
+        pub wall_clock_seconds: Option<u32>,
+        /// Longest silence in seconds before the run is ended; default 600.
+        #[serde(default)]
+        pub silence_seconds: Option<u32>,
+        /// How often the model may be called in one run.
+        #[serde(default)]
+        pub turns: Option<u32>,
+        /// What one run may cost in micro-dollars; it is stopped there.
+        #[serde(default)]
+        #[specta(type = Option<f64>)]
+        pub cost_micro_usd: Option<u64>,
+    }
+
+    /// A model that an agent program offers.
+    #[derive(Eq)]
+    pub struct AgentModel {
+        /// What a profile's `model` is set to.
+        pub id: String,
+        /// What people call it.
+        pub name: String,
+        /// The efforts that it knows, as a profile's `effort`.
+        pub efforts: Vec<String>,
+        /// Whether the program takes it when none is named.
+        pub is_default: bool,
+    }
+}
+
+/// What every profile says, whatever its adapter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// What its runs may do without being asked.
+    pub permissions: PermissionMode,
+    /// Text before every prompt.
+    pub prompt_prefix: Option<String>,
+    /// Wall-clock limit of one run in seconds.
+    pub wall_clock_seconds: Option<u32>,
+    /// Longest silence of one run in seconds.
+    pub silence_seconds: Option<u32>,
+    /// How often the model may be called in one run.
+    pub turns: Option<u32>,
+    /// What one run may cost in micro-dollars.
+    pub cost_micro_usd: Option<u64>,
+}
+
+impl Profile {
+    /// The profile of an agent. A configuration that is not valid says nothing; it is refused when it is written.
+    #[must_use]
+    pub fn of(agent: &Agent) -> Self {
+        match agent.adapter {
+            AdapterKind::Shell => {
+                let config: Option<ShellConfig> = serde_json::from_value(agent.config.clone()).ok();
+                Self {
+                    permissions: PermissionMode::Unattended,
+                    prompt_prefix: config.as_ref().and_then(|config| config.prompt_prefix.clone()),
+                    wall_clock_seconds: config.as_ref().and_then(|config| config.wall_clock_seconds),
+                    silence_seconds: config.as_ref().and_then(|config| config.silence_seconds),
+                    turns: None,
+                    cost_micro_usd: config.as_ref().and_then(|config| config.cost_micro_usd),
+                }
+            }
+            AdapterKind::Codex | AdapterKind::Claude | AdapterKind::Acp => {
+                let config: ProgramConfig = serde_json::from_value(agent.config.clone()).unwrap_or_default();
+                Self {
+                    permissions: config.permissions.unwrap_or(PermissionMode::Edit),
+                    prompt_prefix: config.prompt_prefix,
+                    wall_clock_seconds: config.wall_clock_seconds,
+                    silence_seconds: config.silence_seconds,
+                    turns: config.turns,
+                    cost_micro_usd: config.cost_micro_usd,
+                }
+            }
+        }
     }
 }

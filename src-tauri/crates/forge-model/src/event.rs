@@ -40,6 +40,8 @@ names! {
         ExecutionWaiting = "execution.waiting",
         /// It ended.
         ExecutionFinished = "execution.finished",
+        /// A question of its was answered, or no longer waits for an answer.
+        ApprovalResolved = "approval.resolved",
         /// A review began.
         ReviewStarted = "review.started",
         /// One of its checks began or ended.

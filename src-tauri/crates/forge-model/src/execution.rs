@@ -7,6 +7,7 @@ use crate::{
     names,
     time::Timestamp,
     usage::UsageSample,
+    workflow::SessionMode,
 };
 
 names! {
@@ -30,6 +31,8 @@ names! {
         Starting = "starting",
         /// Its process runs.
         Running = "running",
+        /// Its process runs and waits for a person's answer.
+        Waiting = "waiting",
         /// It ended well.
         Finished = "finished",
         /// It failed.
@@ -45,7 +48,7 @@ impl ExecutionStatus {
     /// Whether it is over.
     #[must_use]
     pub const fn is_over(self) -> bool {
-        !matches!(self, Self::Starting | Self::Running)
+        !matches!(self, Self::Starting | Self::Running | Self::Waiting)
     }
 }
 
@@ -54,6 +57,8 @@ names! {
     pub enum CostSource {
         /// The agent said so.
         Reported = "reported",
+        /// Counted from what it used, by the prices of the model.
+        Computed = "computed",
         /// Nobody knows.
         Unknown = "unknown",
     }
@@ -115,6 +120,10 @@ contract! {
         pub parent_execution_id: Option<ExecutionId>,
         /// The agent program's own session.
         pub session_id: Option<String>,
+        /// How it came to its session.
+        pub session_mode: SessionMode,
+        /// The session that it continues or copies.
+        pub from_session: Option<String>,
         /// Why it was started, in words.
         pub cause: String,
         /// What it is doing now.
@@ -130,6 +139,10 @@ contract! {
         pub cost_micro_usd: Option<u64>,
         /// Where that number comes from.
         pub cost_source: CostSource,
+        /// The price data that a computed cost was counted by.
+        pub price_version: Option<String>,
+        /// What it used, model by model, each with its cost where that is known.
+        pub models: Vec<UsageSample>,
         /// The conflict that its work ran into.
         pub conflict: Option<Conflict>,
         /// Why it failed.

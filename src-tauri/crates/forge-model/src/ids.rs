@@ -50,6 +50,8 @@ id! {
     LessonId,
     /// A comment on a line of a diff.
     CommentId,
+    /// One question of an agent.
+    ApprovalId,
     /// One attempt at merging a task's branch.
     MergeId,
 }

@@ -6,6 +6,7 @@
 
 pub mod actor;
 pub mod agent;
+pub mod approval;
 pub mod audit_prompt;
 pub mod budget;
 pub mod comment;
@@ -26,6 +27,7 @@ pub mod project;
 pub mod prompt;
 pub mod pull_request;
 pub mod review;
+pub mod run;
 pub mod settings;
 pub mod task;
 pub mod time;

@@ -7,12 +7,17 @@ use std::{
 };
 
 use forge_exec::usage as processes;
-use forge_model::{log::LogEntry, usage::UsageSample};
+use forge_model::{
+    agent::PermissionMode,
+    execution::ExecutionRole,
+    log::{EntryStatus, LogEntry},
+    usage::UsageSample,
+};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::{LogReader, SessionRequest, log::DEFAULT_CAP_BYTES, marker_of};
+use crate::{Handle, LogReader, LogWriter, SessionRequest, log::DEFAULT_CAP_BYTES, marker_of};
 
 struct Run {
     dir: TempDir,
@@ -20,6 +25,7 @@ struct Run {
     env: Vec<(String, String)>,
     limits: Limits,
     control: Control,
+    handle: Handle,
     execution_id: String,
 }
 
@@ -29,14 +35,8 @@ impl Run {
         std::fs::create_dir(dir.path().join("it's a tree")).expect("a worktree");
         // The folder's name is unique on this machine, hence the execution's marker too.
         let execution_id = dir.path().file_name().expect("a name").to_string_lossy().into_owned();
-        Self {
-            dir,
-            config,
-            env: Vec::new(),
-            limits: Limits::default(),
-            control: Control::new(CancellationToken::new()),
-            execution_id,
-        }
+        let (control, handle, _) = Control::new(CancellationToken::new());
+        Self { dir, config, env: Vec::new(), limits: Limits::default(), control, handle, execution_id }
     }
 
     fn line(line: &str) -> Self {
@@ -72,6 +72,9 @@ impl Run {
             limits: self.limits,
             grace: Duration::from_millis(200),
             session: SessionRequest::New,
+            carry: None,
+            role: ExecutionRole::Coder,
+            permissions: PermissionMode::Edit,
             started: Box::new(|identity| assert!(identity.pid > 1)),
         };
         let outcome = ShellAdapter.run(launch, &self.control).await;
@@ -218,13 +221,13 @@ async fn stops_a_silent_one_a_slow_one_and_a_cancelled_one() {
     assert_eq!(error, AgentError::Silent { after: Duration::from_millis(100) });
 
     let mut slow = Run::line("trap '' TERM; while :; do echo x; sleep 0.01; done");
-    slow.limits = Limits { wall_clock: Some(Duration::from_millis(150)), silence: None };
+    slow.limits = Limits { wall_clock: Some(Duration::from_millis(150)), silence: None, turns: None };
     let outcome = slow.go().await;
     assert_eq!(outcome.exit, Some(Exit::Signal(9)));
     assert_eq!(outcome.result.expect_err("stopped").code(), "limit");
 
     let run = Run::line("echo ready; sleep 3600");
-    let mut activity = run.control.watch_activity();
+    let mut activity = run.handle.activity.clone();
     let cancel = async {
         activity.wait_for(|line| line == "ready").await.expect("an activity");
         run.control.cancel.cancel();
@@ -314,7 +317,7 @@ async fn shows_the_last_activity_even_when_it_came_too_soon() {
     let run = Run::line("echo one; cat input; sleep 3600");
     std::fs::write(run.worktree().join("input"), format!("{lines}\n")).expect("written");
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let mut activity = run.control.watch_activity();
+    let mut activity = run.handle.activity.clone();
     let watch = async {
         while activity.changed().await.is_ok() {
             let line = activity.borrow_and_update().clone();

@@ -1,8 +1,9 @@
 //! Runs of agents and logs.
 
 use forge_model::actor::Via;
+use forge_model::approval::Approval;
 use forge_model::execution::Execution;
-use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::ids::{ApprovalId, ExecutionId, TaskId};
 use forge_model::log::LogPage;
 use forge_model::task::Task;
 
@@ -63,6 +64,29 @@ input! {
         pub seq: u64,
     }
 
+    /// Which questions of agents to list.
+    pub struct ListApprovals {
+        /// Of this task alone.
+        #[serde(default)]
+        pub task_id: Option<TaskId>,
+        /// Also those that were answered or expired.
+        #[serde(default)]
+        pub all: Option<bool>,
+    }
+
+    /// The answer to a question of an agent.
+    pub struct AnswerApproval {
+        /// The run that asks.
+        pub execution_id: ExecutionId,
+        /// The question.
+        pub approval_id: ApprovalId,
+        /// Which of its options.
+        pub option: String,
+        /// Words for the agent that go with it.
+        #[serde(default)]
+        pub note: Option<String>,
+    }
+
     /// Something to say to an agent.
     pub struct FollowUp {
         /// The run that it is about.
@@ -107,6 +131,15 @@ pub(crate) async fn task_log(api: Api, _: Via, read: ReadTaskLog) -> Result<LogP
 
 pub(crate) async fn log_text(api: Api, _: Via, read: ReadLogText) -> Result<LogText, ApiError> {
     Ok(LogText { text: api.engine().log_blob(&read.task_id, &read.log_id, read.seq).await? })
+}
+
+pub(crate) async fn approvals(api: Api, _: Via, list: ListApprovals) -> Result<Page<Approval>, ApiError> {
+    let pending_only = !list.all.unwrap_or(false);
+    Ok(Page::whole(api.engine().approvals(list.task_id.as_ref(), pending_only).await?))
+}
+
+pub(crate) async fn answer_approval(api: Api, via: Via, a: AnswerApproval) -> Result<Approval, ApiError> {
+    Ok(api.engine().answer_approval(person(via), &a.execution_id, &a.approval_id, &a.option, a.note).await?)
 }
 
 pub(crate) async fn stop(api: Api, _: Via, path: ExecutionPath) -> Result<Task, ApiError> {

@@ -1,7 +1,7 @@
 //! Agent profiles.
 
-use forge_agents::{Adapter as _, Detected, ShellAdapter};
-use forge_model::agent::{AdapterKind, Agent, ShellConfig};
+use forge_agents::{Detected, adapter};
+use forge_model::agent::{AdapterKind, Agent, ProgramConfig, ShellConfig};
 use forge_model::event::EventType;
 use forge_model::ids::AgentId;
 use forge_store::Tx;
@@ -138,9 +138,7 @@ impl Engine {
                 }));
             }
         };
-        match agent.adapter {
-            AdapterKind::Shell => Ok(ShellAdapter.detect(&agent.config, &path).await),
-        }
+        Ok(adapter(agent.adapter).detect(&agent.config, &path).await)
     }
 }
 
@@ -151,20 +149,30 @@ fn validate(agent: &Agent) -> Result<()> {
     if agent.max_concurrent == 0 || agent.max_concurrent > 64 {
         return Err(EngineError::invalid("max_concurrent", "must be 1 to 64"));
     }
-    match agent.adapter {
-        AdapterKind::Shell => {
-            let config: ShellConfig = serde_path_to_error::deserialize(&agent.config).map_err(|error| {
-                let path = error.path().to_string();
-                let path = if path == "." { "config".to_owned() } else { format!("config.{path}") };
-                EngineError::invalid(&path, error.inner().to_string())
-            })?;
-            if config.command.trim().is_empty() {
-                return Err(EngineError::invalid(
-                    "config.command",
-                    "must name a program or hold a shell line",
-                ));
-            }
+    let empty = match agent.adapter {
+        AdapterKind::Shell => ("command", configured::<ShellConfig>(agent)?.command.trim().is_empty()),
+        AdapterKind::Acp => {
+            ("program", configured::<ProgramConfig>(agent)?.program.is_none_or(|name| name.trim().is_empty()))
         }
+        AdapterKind::Codex | AdapterKind::Claude => {
+            let program = configured::<ProgramConfig>(agent)?.program;
+            ("program", program.is_some_and(|name| name.trim().is_empty()))
+        }
+    };
+    match empty {
+        (_, false) => Ok(()),
+        ("command", true) => {
+            Err(EngineError::invalid("config.command", "must name a program or hold a shell line"))
+        }
+        (field, true) => Err(EngineError::invalid(&format!("config.{field}"), "must name a program")),
     }
-    Ok(())
+}
+
+/// The configuration of a profile, or what is wrong with it and where.
+fn configured<T: serde::de::DeserializeOwned>(agent: &Agent) -> Result<T> {
+    serde_path_to_error::deserialize(&agent.config).map_err(|error| {
+        let path = error.path().to_string();
+        let path = if path == "." { "config".to_owned() } else { format!("config.{path}") };
+        EngineError::invalid(&path, error.inner().to_string())
+    })
 }

@@ -92,6 +92,8 @@ impl Engine {
             .transpose()
             .map_err(corrupt_step)?
             .unwrap_or_default();
+        let previous = executions::last_of(tx, &s.task.id, role).await?;
+        let session = self.session_for(tx, s, &agent, role, previous.as_ref(), &carry).await?;
         let turn = if carry.subtask_turn {
             let Some(part) = self.begin_turn(tx, s).await? else {
                 return Ok(End::skipped("no ordered subtask is open"));
@@ -105,7 +107,6 @@ impl Engine {
         } else {
             Vec::new()
         };
-        let previous = executions::last_of(tx, &s.task.id, role).await?;
         // What a person cleared by starting over is not brought up again.
         let of_this_start = previous.as_ref().filter(|row| row.after_transition > s.task.budget_boundary);
         // A part's turn is told what happened in that turn, no more.
@@ -125,6 +126,7 @@ impl Engine {
         }
         let id: ExecutionId = self.new_id();
         let row = ExecutionRow {
+            carry: session.carry,
             corrections,
             spends: carry.spends,
             after_transition: transitions::max_seq(tx).await?,
@@ -137,11 +139,9 @@ impl Engine {
                 agent_id: agent.id.clone(),
                 attempt: executions::count(tx, &s.task.id, role.as_str()).await? + 1,
                 status: ExecutionStatus::Starting,
-                // A turn of the sequence goes on with the session, where the agent's program can.
-                session_id: previous
-                    .as_ref()
-                    .filter(|_| carry.subtask_turn)
-                    .and_then(|row| row.execution.session_id.clone()),
+                session_id: None,
+                session_mode: session.mode.0,
+                from_session: session.from,
                 parent_execution_id: if audits(role) {
                     executions::last_of(tx, &s.task.id, ExecutionRole::Coder)
                         .await?
@@ -156,6 +156,8 @@ impl Engine {
                 usage: Usage::default(),
                 cost_micro_usd: None,
                 cost_source: CostSource::Unknown,
+                price_version: None,
+                models: Vec::new(),
                 conflict: None,
                 error: None,
                 summary: None,

@@ -9,7 +9,7 @@ use crate::{
     row::{Columns, json},
 };
 
-const SELECT: &str = "SELECT a.*, (SELECT count(*) FROM executions e WHERE e.agent_id = a.id AND e.status IN ('starting', 'running')) AS running FROM agents a";
+const SELECT: &str = "SELECT a.*, (SELECT count(*) FROM executions e WHERE e.agent_id = a.id AND e.status IN ('starting', 'running', 'waiting')) AS running FROM agents a";
 
 /// Inserts or replaces a profile.
 ///

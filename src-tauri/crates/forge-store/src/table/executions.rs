@@ -6,6 +6,7 @@ use forge_model::budget::BudgetKind;
 use forge_model::execution::{CostSource, Execution, ExecutionRole, Usage};
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::prompt::Correction;
+use serde_json::Value;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
@@ -24,6 +25,8 @@ pub struct ExecutionRow {
     pub spends: Option<BudgetKind>,
     /// The newest move when it was started.
     pub after_transition: i64,
+    /// What an adapter needs to go on with the conversation. Until the run is over: what it was given.
+    pub carry: Option<Value>,
 }
 
 /// Inserts an execution.
@@ -34,8 +37,8 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ExecutionRow) -> Result<(
     let e = &row.execution;
     sqlx::query(
         "INSERT INTO executions (id, task_id, role, agent_id, attempt, status, parent_execution_id, session_id, cause, corrections,
-         before_commit, usage, spends, after_transition, started_at, subtask_id)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+         before_commit, usage, spends, after_transition, started_at, subtask_id, session_mode, from_session, carry)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
     )
     .bind(e.id.as_str())
     .bind(e.task_id.as_str())
@@ -53,6 +56,9 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ExecutionRow) -> Result<(
     .bind(row.after_transition)
     .bind(e.started_at.0)
     .bind(e.subtask_id.as_ref().map(TaskId::as_str))
+    .bind(e.session_mode.as_str())
+    .bind(&e.from_session)
+    .bind(json_opt(row.carry.as_ref())?)
     .execute(conn)
     .await?;
     Ok(())
@@ -65,7 +71,9 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ExecutionRow) -> Result<(
 pub async fn update(conn: &mut SqliteConnection, e: &Execution) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE executions SET status = ?2, session_id = ?3, activity = ?4, after_commit = ?5, usage = ?6, conflict = ?7, error = ?8,
-         summary = ?9, finished_at = ?10, before_commit = ?11 WHERE id = ?1",
+         summary = ?9, finished_at = ?10, before_commit = ?11, models = ?12, cost_source = ?13, price_version = ?14,
+         session_mode = ?15, from_session = ?16
+         WHERE id = ?1",
     )
     .bind(e.id.as_str())
     .bind(e.status.as_str())
@@ -78,8 +86,30 @@ pub async fn update(conn: &mut SqliteConnection, e: &Execution) -> Result<(), St
     .bind(&e.summary)
     .bind(e.finished_at.map(|time| time.0))
     .bind(&e.before_commit)
+    .bind(json(&e.models)?)
+    .bind(e.cost_source.as_str())
+    .bind(&e.price_version)
+    .bind(e.session_mode.as_str())
+    .bind(&e.from_session)
     .execute(conn)
     .await?;
+    Ok(())
+}
+
+/// Writes down what the next run of an execution's conversation must know.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_carry(
+    conn: &mut SqliteConnection,
+    id: &ExecutionId,
+    carry: Option<&Value>,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE executions SET carry = ?2 WHERE id = ?1")
+        .bind(id.as_str())
+        .bind(json_opt(carry)?)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
@@ -176,8 +206,9 @@ pub async fn open(
     conn: &mut SqliteConnection,
     tasks: Option<&[TaskId]>,
 ) -> Result<Vec<ExecutionRow>, StoreError> {
-    let mut query =
-        QueryBuilder::<Sqlite>::new("SELECT * FROM executions WHERE status IN ('starting', 'running')");
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT * FROM executions WHERE status IN ('starting', 'running', 'waiting')",
+    );
     narrow(&mut query, tasks);
     query.push(" ORDER BY seq");
     let rows = query.build().fetch_all(conn).await?;
@@ -257,6 +288,7 @@ fn read(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
         corrections: c.json("corrections")?,
         spends: c.name_opt("spends")?,
         after_transition: row.try_get("after_transition")?,
+        carry: c.json_opt("carry")?,
         execution: Execution {
             log_id: id.0.clone(),
             id,
@@ -272,12 +304,16 @@ fn read(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
             activity: c.text("activity")?,
             before_commit: c.text_opt("before_commit")?,
             after_commit: c.text_opt("after_commit")?,
+            session_mode: c.name("session_mode")?,
+            from_session: c.text_opt("from_session")?,
             cost_micro_usd: usage.cost_micro_usd,
-            cost_source: if usage.cost_micro_usd.is_some() {
+            cost_source: c.name_opt("cost_source")?.unwrap_or(if usage.cost_micro_usd.is_some() {
                 CostSource::Reported
             } else {
                 CostSource::Unknown
-            },
+            }),
+            price_version: c.text_opt("price_version")?,
+            models: c.json("models")?,
             usage,
             conflict: c.json_opt("conflict")?,
             error: c.json_opt("error")?,

@@ -5,6 +5,7 @@ import {
   CircleSlash,
   CircleX,
   LoaderCircle,
+  MessageCircleQuestion,
   Unplug,
 } from "lucide-react";
 import type { ReactNode } from "react";
@@ -21,6 +22,7 @@ const looks: Readonly<Record<ExecutionStatus, { readonly tone: Tone; readonly ic
   {
     starting: { tone: "accent", icon: <LoaderCircle /> },
     running: { tone: "accent", icon: <LoaderCircle /> },
+    waiting: { tone: "warning", icon: <MessageCircleQuestion /> },
     finished: { tone: "success", icon: <CircleCheck /> },
     failed: { tone: "danger", icon: <CircleX /> },
     cancelled: { tone: "neutral", icon: <CircleSlash /> },

@@ -14,9 +14,9 @@ use forge_model::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::{sync::mpsc, time::Instant};
 
-use crate::{AgentError, LogWriter, NewEntry, adapter::Activity, log::MAX_INLINE_TEXT};
+use crate::{AgentError, Control, LogWriter, NewEntry, RunEvent, adapter::Activity, log::MAX_INLINE_TEXT};
 
 /// The longest line that may still turn out to be an entry.
 const MAX_ENTRY_LINE: usize = 1024 * 1024;
@@ -25,18 +25,19 @@ const MAX_ENTRY_LINE: usize = 1024 * 1024;
 const LAST_LINE_CHARS: usize = 300;
 
 /// Takes a command's output.
-pub(super) struct Output {
+pub(crate) struct Output {
     log: LogWriter,
     activity: Activity,
+    events: mpsc::UnboundedSender<RunEvent>,
     last: Arc<LastOutput>,
     stdout: Carry,
     stderr: Carry,
     /// What it reported, sample by sample.
-    pub(super) usage: Vec<UsageSample>,
+    pub(crate) usage: Vec<UsageSample>,
     /// How it summed up.
-    pub(super) summary: Option<String>,
+    pub(crate) summary: Option<String>,
     /// The error it reported.
-    pub(super) error: Option<AgentError>,
+    pub(crate) error: Option<AgentError>,
     /// The last line of text it printed; of standard error rather than of standard output.
     last_text: String,
     last_error_text: String,
@@ -52,10 +53,11 @@ struct Carry {
 }
 
 impl Output {
-    pub(super) fn new(log: LogWriter, activity: Activity) -> Self {
+    pub(crate) fn new(log: LogWriter, control: &Control) -> Self {
         Self {
             log,
-            activity,
+            activity: control.activity.clone(),
+            events: control.events(),
             last: Arc::new(LastOutput::new()),
             stdout: Carry::default(),
             stderr: Carry::default(),
@@ -67,18 +69,18 @@ impl Output {
         }
     }
 
-    pub(super) fn last_output(&self) -> Arc<LastOutput> {
+    pub(crate) fn last_output(&self) -> Arc<LastOutput> {
         Arc::clone(&self.last)
     }
 
     /// What it said last, to be shown with a failure.
-    pub(super) fn last_words(&self) -> String {
+    pub(crate) fn last_words(&self) -> String {
         let text = if self.last_error_text.is_empty() { &self.last_text } else { &self.last_error_text };
         text.chars().take(LAST_LINE_CHARS).collect()
     }
 
     /// Takes the lines that never got an end.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             let carry = std::mem::take(self.carry(stream));
             self.lines(stream, &carry);
@@ -92,7 +94,8 @@ impl Output {
         }
     }
 
-    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+    /// Takes bytes as they were read.
+    pub(crate) fn take(&mut self, stream: Stream, bytes: &[u8]) {
         let raw_offset = self.log.raw(bytes);
         let carry = self.carry(stream);
         if carry.bytes.is_empty() {
@@ -203,7 +206,12 @@ impl Output {
 
     fn count(&mut self, body: &Value) {
         match ReportedUsage::deserialize(body) {
-            Ok(usage) => self.usage.push(usage.into()),
+            Ok(usage) => {
+                let sample = UsageSample::from(usage);
+                // Nobody listening is fine.
+                let _ = self.events.send(RunEvent::Used(sample.clone()));
+                self.usage.push(sample);
+            }
             Err(error) => {
                 let text = format!("A usage report was not understood and is not counted: {error}.");
                 self.log.append(EntryKind::Notice, "", json!({ "text": text, "code": "usage_unread" }));
@@ -368,24 +376,24 @@ fn reported_error(error: &Value) -> Option<AgentError> {
 }
 
 /// When the program was heard last.
-pub(super) struct LastOutput(Mutex<Instant>);
+pub(crate) struct LastOutput(Mutex<Instant>);
 
 impl LastOutput {
     fn new() -> Self {
         Self(Mutex::new(Instant::now()))
     }
 
-    fn touch(&self) {
+    pub(crate) fn touch(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Returns when nothing has been heard for so long; never, without a limit.
-    pub(super) async fn fall_silent(&self, limit: Option<Duration>) {
+    /// Returns `limit` when nothing has been heard for so long; never, without one.
+    pub(crate) async fn fall_silent(&self, limit: Option<Duration>) -> Duration {
         let Some(limit) = limit else { return std::future::pending().await };
         loop {
             let due = *self.0.lock().unwrap_or_else(PoisonError::into_inner) + limit;
             if Instant::now() >= due {
-                return;
+                return limit;
             }
             tokio::time::sleep_until(due).await;
         }

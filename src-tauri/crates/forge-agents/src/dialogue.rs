@@ -1,0 +1,547 @@
+//! Programs that speak a protocol of lines on their pipes: one driver for all of them.
+//!
+//! A protocol is a [`Dialogue`], a state machine without I/O: it is told each line that the program prints, each
+//! command of the engine and the wish to stop, and says what to answer, what to log and when the run is over. The
+//! driver ([`converse`]) owns the process and the clock. Invariants: what a program prints is in the raw log before
+//! anybody reads it; a line that is too long, or no UTF-8, or no JSON, never ends a run by itself; a program that
+//! was asked to stop is asked by its protocol first, then by the end of its input, then by signal, then killed.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    io,
+    sync::Arc,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use forge_exec::{Command, ExecError, Finished, OutputSink, Stdin, Stream};
+use forge_model::{
+    log::{EntryKind, EntryStatus},
+    usage::{self, UsageSample},
+};
+use serde_json::{Value, json};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    AgentError, Ask, Control, Launch, LimitKind, LogWriter, NewEntry, RunCommand, RunEvent, RunOutcome,
+    end::{flush, not_run, note_end},
+    output::{LastOutput, Output},
+};
+
+/// The longest line that is read. A longer one stays in the raw log alone.
+pub const MAX_LINE_BYTES: usize = 32 * 1024 * 1024;
+
+/// How many lines wait for the dialogue before the program has to.
+const LINES_AHEAD: usize = 64;
+
+/// How long a program has to end its turn by its protocol once it was asked to stop.
+const INTERRUPT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long a program has to go by itself once its input has ended.
+const LEAVE_PATIENCE: Duration = Duration::from_secs(3);
+
+/// A protocol, as a state machine without I/O.
+pub trait Dialogue: Send {
+    /// The program is up: what is said to it first.
+    fn begin(&mut self, scene: &mut Scene<'_>);
+
+    /// One line that it printed, without its end; `raw_offset` is where it starts in the raw log.
+    fn hear(&mut self, line: &[u8], raw_offset: u64, scene: &mut Scene<'_>);
+
+    /// The engine wants something of it.
+    fn command(&mut self, command: RunCommand, scene: &mut Scene<'_>);
+
+    /// It shall stop: says so in the protocol's words. The run ends by [`Scene::end`], or soon by force.
+    fn interrupt(&mut self, scene: &mut Scene<'_>);
+
+    /// What it has said of itself by now; asked once, at the end.
+    fn said(&mut self) -> Said;
+}
+
+/// What a dialogue knows at the end.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Said {
+    /// The protocol's final event; none when it never came.
+    pub result: Option<Result<(), AgentError>>,
+    /// The program's conversation.
+    pub session_id: Option<String>,
+    /// What the next run of the conversation, or of a fork, must know.
+    pub carry: Option<Value>,
+    /// How the agent summed up its work.
+    pub summary: Option<String>,
+}
+
+/// What a dialogue may do.
+pub struct Scene<'r> {
+    log: &'r LogWriter,
+    control: &'r Control,
+    out: &'r mut VecDeque<Vec<u8>>,
+    state: &'r mut State,
+}
+
+/// What the driver remembers between two lines.
+#[derive(Debug, Default)]
+struct State {
+    over: bool,
+    asks: BTreeSet<String>,
+    used: Vec<UsageSample>,
+}
+
+impl Scene<'_> {
+    /// Sends one line to the program.
+    pub fn send(&mut self, message: &Value) {
+        let mut line = message.to_string().into_bytes();
+        line.push(b'\n');
+        self.out.push_back(line);
+    }
+
+    /// Appends to the log.
+    pub fn log(&mut self, entry: NewEntry) {
+        self.log.append_entry(entry);
+    }
+
+    /// Appends a line that nobody normalises.
+    pub fn log_raw(&mut self, line: &[u8], raw_offset: u64) {
+        let body =
+            serde_json::from_slice(line).unwrap_or_else(|_| json!({ "text": String::from_utf8_lossy(line) }));
+        let mut entry = NewEntry::new(EntryKind::Raw, String::new(), body);
+        entry.raw_offset = Some(raw_offset);
+        self.log.append_entry(entry);
+    }
+
+    /// Forge itself says something about the run.
+    pub fn notice(&mut self, code: &str, text: &str) {
+        self.log.append(EntryKind::Notice, "", json!({ "text": text, "code": code }));
+    }
+
+    /// Says which turn of the conversation the next entries belong to, from 1.
+    pub fn turn(&mut self, turn: u32) {
+        self.log.set_turn(turn);
+    }
+
+    /// Says what the agent is doing.
+    pub fn doing(&mut self, line: &str) {
+        self.control.activity.say(line);
+    }
+
+    /// Tells the conversation's name, as soon as it is known.
+    pub fn session(&mut self, id: &str, model: Option<&str>) {
+        self.control.tell(RunEvent::Session { id: id.to_owned(), model: model.map(str::to_owned) });
+    }
+
+    /// Asks a person, and logs the question. While one is open neither silence nor the wall clock counts.
+    pub fn ask(&mut self, ask: Ask) {
+        let body = json!({
+            "text": ask.title, "kind": ask.kind, "detail": ask.detail, "options": ask.options,
+        });
+        let mut entry = NewEntry::new(EntryKind::ApprovalRequest, ask.id.clone(), body);
+        entry.status = Some(EntryStatus::Running);
+        self.log.append_entry(entry);
+        self.state.asks.insert(ask.id.clone());
+        self.control.activity.say("Waiting for an answer");
+        self.control.tell(RunEvent::Asked(ask));
+    }
+
+    /// A question is settled: by the answer `option`, or by nobody any more.
+    pub fn settle(&mut self, ask: &str, option: Option<&str>, status: EntryStatus) {
+        if !self.state.asks.remove(ask) {
+            return;
+        }
+        let mut entry =
+            NewEntry::new(EntryKind::ApprovalResolved, format!("{ask}:answer"), json!({ "answer": option }));
+        entry.parent_id = Some(ask.to_owned());
+        entry.status = Some(status);
+        self.log.append_entry(entry);
+        self.control.tell(RunEvent::Withdrawn { id: ask.to_owned() });
+    }
+
+    /// Counts what was spent since the sample before, and logs it.
+    pub fn used(&mut self, sample: UsageSample, raw_offset: u64) {
+        let body = serde_json::to_value(&sample).unwrap_or_default();
+        let mut entry = NewEntry::new(EntryKind::Usage, String::new(), body);
+        entry.raw_offset = Some(raw_offset);
+        self.log.append_entry(entry);
+        self.control.tell(RunEvent::Used(sample.clone()));
+        self.state.used.push(sample);
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn usage(&self) -> &[UsageSample] {
+        &self.state.used
+    }
+
+    /// The program took what [`RunCommand::Say`] with this id told it.
+    pub fn heard(&mut self, id: &str) {
+        self.control.tell(RunEvent::Heard { id: id.to_owned() });
+    }
+
+    /// Stops the run at a limit: the program is asked to stop, and the run fails by that limit.
+    pub fn stop_at(&mut self, limit: LimitKind) {
+        self.control.stop_at(limit);
+    }
+
+    /// The conversation is over for this run: the program's input is closed.
+    pub fn end(&mut self) {
+        self.state.over = true;
+    }
+}
+
+/// Runs a program through a dialogue to its end. The launch's limits, log and grace count; `command` is what starts
+/// the program, without its input and limits.
+pub async fn converse(
+    launch: Launch,
+    command: Command,
+    dialogue: &mut dyn Dialogue,
+    control: &Control,
+) -> RunOutcome {
+    let begun = Instant::now();
+    let log = launch.log.clone();
+    log.append_entry(NewEntry::text(EntryKind::UserMessage, &launch.prompt));
+    let mut talk = Talk::new(log.clone(), control, &launch);
+    let (finished, stopped_by) = talk.run(launch, command, dialogue).await;
+    let state = talk.state;
+    control.activity.settle();
+    for ask in &state.asks {
+        control.tell(RunEvent::Withdrawn { id: ask.clone() });
+    }
+    let said = dialogue.said();
+    let exit = finished.as_ref().ok().map(|finished| finished.exit);
+    let result = match (&finished, stopped_by, said.result) {
+        (Err(error), ..) => Err(error.clone()),
+        // Whoever finished at the moment in which it was stopped has finished.
+        (Ok(_), _, Some(Ok(()))) => Ok(()),
+        (Ok(_), Some(why), _) => Err(why),
+        (Ok(_), None, Some(Err(error))) => Err(error),
+        (Ok(finished), None, None) => {
+            Err(AgentError::Crashed { exit: Some(finished.exit), last_line: talk.last_words })
+        }
+    };
+    note_end(&log, finished.as_ref().ok(), &result, begun.elapsed());
+    flush(log).await;
+    RunOutcome {
+        result,
+        session_id: said.session_id,
+        usage: usage::by_model(&state.used),
+        carry: said.carry,
+        exit,
+        activity: control.activity.latest(),
+        summary: said.summary,
+        left_behind: finished.map_or(0, |finished| finished.left_behind),
+    }
+}
+
+/// One run, while it goes on.
+struct Talk<'r> {
+    log: LogWriter,
+    control: &'r Control,
+    silence: Option<Duration>,
+    wall_clock: Option<Duration>,
+    out: VecDeque<Vec<u8>>,
+    state: State,
+    last_words: String,
+}
+
+impl<'r> Talk<'r> {
+    fn new(log: LogWriter, control: &'r Control, launch: &Launch) -> Self {
+        Self {
+            log,
+            control,
+            silence: launch.limits.silence,
+            wall_clock: launch.limits.wall_clock,
+            out: VecDeque::new(),
+            state: State::default(),
+            last_words: String::new(),
+        }
+    }
+
+    /// Lets the dialogue act.
+    fn scene(&mut self, act: impl FnOnce(&mut Scene<'_>)) {
+        let mut scene =
+            Scene { log: &self.log, control: self.control, out: &mut self.out, state: &mut self.state };
+        act(&mut scene);
+    }
+
+    async fn run(
+        &mut self,
+        launch: Launch,
+        mut command: Command,
+        dialogue: &mut dyn Dialogue,
+    ) -> (Result<Finished, AgentError>, Option<AgentError>) {
+        let (input, stdin) = mpsc::channel(1);
+        command.stdin = Stdin::Stream(stdin);
+        command.timeout = None;
+        command.grace = launch.grace;
+        let (sender, mut lines) = mpsc::channel(LINES_AHEAD);
+        let mut ears = Ears::new(self.log.clone(), self.control, sender);
+        let last = ears.errors.last_output();
+        let stop = CancellationToken::new();
+        let (finished, stopped_by) = {
+            let mut process = Box::pin(forge_exec::run(command, &stop, launch.started, &mut ears));
+            self.scene(|scene| dialogue.begin(scene));
+            match self.listen(&mut process, &mut lines, &last, &input, dialogue).await {
+                Listened::Gone(finished) => (finished, None),
+                Listened::Over => {
+                    (self.take_leave(&mut process, &mut lines, input, &stop, dialogue).await, None)
+                }
+                Listened::Stop(why) => {
+                    self.scene(|scene| dialogue.interrupt(scene));
+                    (self.take_leave(&mut process, &mut lines, input, &stop, dialogue).await, Some(why))
+                }
+            }
+        };
+        // What came in its last moment.
+        ears.finish();
+        while let Ok(line) = lines.try_recv() {
+            self.hear(line, dialogue);
+        }
+        self.last_words = ears.errors.last_words();
+        (finished.map_err(not_run), stopped_by)
+    }
+
+    fn hear(&mut self, line: Line, dialogue: &mut dyn Dialogue) {
+        match line {
+            Line::Whole { bytes, raw_offset } => {
+                if !bytes.trim_ascii().is_empty() {
+                    self.scene(|scene| dialogue.hear(&bytes, raw_offset, scene));
+                }
+            }
+            Line::TooLong { length } => {
+                let text = format!("A line of {length} bytes is too long to be read; it is in the raw log.");
+                self.scene(|scene| scene.notice("line_too_long", &text));
+            }
+        }
+    }
+
+    /// Hands the program what is to be said, as far as it takes it.
+    fn hand_on(&mut self, input: &mpsc::Sender<Vec<u8>>) {
+        while let Some(line) = self.out.pop_front() {
+            match input.try_send(line) {
+                Ok(()) => {}
+                Err(mpsc::error::TrySendError::Full(line)) => {
+                    self.out.push_front(line);
+                    return;
+                }
+                // It reads no more: how it ends tells why.
+                Err(mpsc::error::TrySendError::Closed(_)) => self.out.clear(),
+            }
+        }
+    }
+
+    /// Goes on until the process is gone, the dialogue is over, or somebody or a limit stops it.
+    async fn listen<P>(
+        &mut self,
+        process: &mut P,
+        lines: &mut mpsc::Receiver<Line>,
+        last: &LastOutput,
+        input: &mpsc::Sender<Vec<u8>>,
+        dialogue: &mut dyn Dialogue,
+    ) -> Listened
+    where
+        P: Future<Output = Result<Finished, ExecError>> + Unpin,
+    {
+        let control = self.control;
+        let mut settling = Box::pin(control.activity.keep_settling());
+        let mut clock = Clock::new(self.wall_clock);
+        while !self.state.over {
+            self.hand_on(input);
+            let asked = !self.state.asks.is_empty();
+            clock.count(asked);
+            // A program that floods does not keep the others from being heard.
+            tokio::select! {
+                biased;
+                () = control.cancel.cancelled() => return Listened::Stop(control.why_stopped()),
+                limit = clock.expired() => {
+                    return Listened::Stop(AgentError::Limit(LimitKind::WallClock(limit)));
+                }
+                command = control.next_command() => self.scene(|scene| dialogue.command(command, scene)),
+                () = takes(input), if !self.out.is_empty() => {}
+                line = lines.recv() => if let Some(line) = line { self.hear(line, dialogue) },
+                finished = &mut *process => return Listened::Gone(finished),
+                after = last.fall_silent(self.silence.filter(|_| !asked)) => {
+                    return Listened::Stop(AgentError::Silent { after });
+                }
+                never = &mut settling => match never {},
+            }
+            if asked && self.state.asks.is_empty() {
+                // While a person thinks nobody else is silent.
+                last.touch();
+            }
+        }
+        Listened::Over
+    }
+
+    /// Ends the conversation: by the protocol if it is not over, by the end of the input, by signal.
+    async fn take_leave<P>(
+        &mut self,
+        process: &mut P,
+        lines: &mut mpsc::Receiver<Line>,
+        input: mpsc::Sender<Vec<u8>>,
+        stop: &CancellationToken,
+        dialogue: &mut dyn Dialogue,
+    ) -> Result<Finished, ExecError>
+    where
+        P: Future<Output = Result<Finished, ExecError>> + Unpin,
+    {
+        let interrupted_until = Instant::now() + INTERRUPT_PATIENCE;
+        while !(self.state.over && self.out.is_empty()) {
+            self.hand_on(&input);
+            tokio::select! {
+                biased;
+                finished = &mut *process => return finished,
+                () = takes(&input), if !self.out.is_empty() => {}
+                line = lines.recv() => if let Some(line) = line { self.hear(line, dialogue) },
+                // It does not answer: the end of its input tells it in another way.
+                () = sleep_until(interrupted_until) => break,
+            }
+        }
+        drop(input);
+        let gone_by = Instant::now() + LEAVE_PATIENCE;
+        loop {
+            tokio::select! {
+                biased;
+                finished = &mut *process => return finished,
+                line = lines.recv() => if let Some(line) = line { self.hear(line, dialogue) },
+                () = sleep_until(gone_by), if !stop.is_cancelled() => stop.cancel(),
+            }
+        }
+    }
+}
+
+/// Returns when the program may be told more.
+async fn takes(input: &mpsc::Sender<Vec<u8>>) {
+    // An error means that it reads no more; handing on finds that out.
+    drop(input.reserve().await);
+}
+
+enum Listened {
+    /// The process is gone.
+    Gone(Result<Finished, ExecError>),
+    /// The dialogue has come to its end.
+    Over,
+    /// Somebody or a limit ends it.
+    Stop(AgentError),
+}
+
+/// The wall clock of a run, which stands still while a person is asked.
+struct Clock {
+    limit: Option<Duration>,
+    left: Option<Duration>,
+    since: Instant,
+    runs: bool,
+}
+
+impl Clock {
+    fn new(limit: Option<Duration>) -> Self {
+        Self { limit, left: limit, since: Instant::now(), runs: true }
+    }
+
+    /// Lets it stand or go on.
+    fn count(&mut self, waits: bool) {
+        match (self.runs, waits) {
+            (true, true) => {
+                self.left = self.left.map(|left| left.saturating_sub(self.since.elapsed()));
+                self.runs = false;
+            }
+            (false, false) => {
+                self.since = Instant::now();
+                self.runs = true;
+            }
+            (true, false) | (false, true) => {}
+        }
+    }
+
+    /// Returns the limit when it is reached.
+    async fn expired(&self) -> Duration {
+        match self.left.zip(self.limit).filter(|_| self.runs) {
+            Some((left, limit)) => {
+                sleep_until(self.since + left).await;
+                limit
+            }
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// A line of standard output.
+enum Line {
+    Whole { bytes: Vec<u8>, raw_offset: u64 },
+    TooLong { length: usize },
+}
+
+/// Takes what a program prints: lines for the dialogue, standard error for the log.
+struct Ears {
+    log: LogWriter,
+    errors: Output,
+    last: Arc<LastOutput>,
+    lines: mpsc::Sender<Line>,
+    carry: Vec<u8>,
+    raw_offset: u64,
+    /// Bytes of a line that is too long, so far.
+    skipped: usize,
+}
+
+impl Ears {
+    fn new(log: LogWriter, control: &Control, lines: mpsc::Sender<Line>) -> Self {
+        let errors = Output::new(log.clone(), control);
+        let last = errors.last_output();
+        Self { log, errors, last, lines, carry: Vec::new(), raw_offset: 0, skipped: 0 }
+    }
+
+    /// Takes the line that never got an end. There is room for it, or it is in the raw log alone.
+    fn finish(&mut self) {
+        self.errors.finish();
+        let line = self.whole(Vec::new());
+        let _ = self.lines.try_send(line);
+    }
+
+    /// The line that ends with `rest`.
+    fn whole(&mut self, rest: Vec<u8>) -> Line {
+        let mut bytes = std::mem::take(&mut self.carry);
+        let length = std::mem::take(&mut self.skipped) + bytes.len() + rest.len();
+        if length > MAX_LINE_BYTES {
+            return Line::TooLong { length };
+        }
+        bytes.extend(rest);
+        Line::Whole { bytes, raw_offset: self.raw_offset }
+    }
+
+    async fn stdout(&mut self, bytes: &[u8]) {
+        let mut at = self.log.raw(bytes);
+        if self.carry.is_empty() && self.skipped == 0 {
+            self.raw_offset = at;
+        }
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            at += piece.len() as u64;
+            match piece.strip_suffix(b"\n") {
+                Some(rest) => {
+                    let line = self.whole(rest.to_vec());
+                    // The receiver outlives the process.
+                    let _ = self.lines.send(line).await;
+                    self.raw_offset = at;
+                }
+                None if self.carry.len() + piece.len() > MAX_LINE_BYTES => {
+                    self.skipped += self.carry.len() + piece.len();
+                    self.carry.clear();
+                }
+                None => self.carry.extend_from_slice(piece),
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl OutputSink for Ears {
+    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        self.last.touch();
+        match stream {
+            Stream::Stdout => self.stdout(bytes).await,
+            Stream::Stderr => self.errors.take(Stream::Stderr, bytes),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! From the profile of an agent with a protocol to a command line.
+
+use std::path::PathBuf;
+
+use forge_exec::{Command, find_program};
+use forge_model::agent::ProgramConfig;
+use serde_json::Value;
+
+use crate::{AgentError, Launch, marker_of};
+
+/// The profile's configuration.
+///
+/// # Errors
+/// `Unavailable`, saying what is wrong with it.
+pub(crate) fn parse(config: &Value) -> Result<ProgramConfig, AgentError> {
+    serde_json::from_value(config.clone()).map_err(|error| AgentError::Unavailable {
+        program: "agent".to_owned(),
+        detail: format!("its configuration is not valid: {error}"),
+    })
+}
+
+/// The profile's program on `path`, a `PATH` value; `default` when the profile names none.
+///
+/// # Errors
+/// `Unavailable` when it is not there, or nothing names one.
+pub(crate) fn find(config: &ProgramConfig, default: Option<&str>, path: &str) -> Result<PathBuf, AgentError> {
+    let Some(name) = config.program.as_deref().or(default).filter(|name| !name.trim().is_empty()) else {
+        return Err(AgentError::Unavailable {
+            program: "agent".to_owned(),
+            detail: "its profile names no program".to_owned(),
+        });
+    };
+    let path = config.env.as_ref().and_then(|env| env.get("PATH")).map_or(path, String::as_str);
+    find_program(name, path).ok_or_else(|| AgentError::Unavailable {
+        program: name.to_owned(),
+        detail: if name.contains('/') { "there is no such program" } else { "it is not on the PATH" }
+            .to_owned(),
+    })
+}
+
+/// The command of a launch: `program` with the adapter's arguments, then the profile's; its environment is the
+/// engine's less `env_remove`, plus the launch's, plus the profile's.
+pub(crate) fn command(launch: &Launch, config: &ProgramConfig, program: PathBuf, args: &[String]) -> Command {
+    let command = Command::new(program, &launch.worktree, marker_of(&launch.execution_id))
+        .args(args)
+        .args(config.args.iter().flatten());
+    let command = launch.env_remove.iter().fold(command, |command, name| command.env_remove(name));
+    command
+        .envs(launch.env.iter().map(|(name, value)| (name, value)))
+        .envs(config.env.iter().flatten())
+        .grace(launch.grace)
+}
+
+/// The `PATH` that the program of a launch gets.
+pub(crate) fn path_of(launch: &Launch) -> String {
+    let given = launch.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+    given.or_else(|| std::env::var("PATH").ok()).unwrap_or_default()
+}

@@ -1,0 +1,70 @@
+//! Answering what agents ask.
+
+use forge_model::actor::Actor;
+use forge_model::approval::{Approval, ApprovalStatus};
+use forge_model::ids::{ApprovalId, ExecutionId, TaskId};
+use forge_store::table::approvals;
+
+use crate::{ConflictCode, Engine, EngineError, error::Result};
+
+/// The longest note that goes with an answer, in bytes.
+const MAX_NOTE_BYTES: usize = 16 * 1024;
+
+impl Engine {
+    /// What agents ask: of one task or of all, all of it or what waits for an answer; oldest first.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn approvals(&self, task: Option<&TaskId>, pending_only: bool) -> Result<Vec<Approval>> {
+        let mut conn = self.store().read().await?;
+        let rows = approvals::list(&mut conn, task, pending_only).await?;
+        Ok(rows.into_iter().map(|row| row.approval).collect())
+    }
+
+    /// Answers a question of a run. The answer is stored before it is passed on.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid` for an option that is none of the question's, `NotAwaiting` when it was answered already
+    /// or its run is over.
+    pub async fn answer_approval(
+        &self,
+        actor: Actor,
+        execution: &ExecutionId,
+        id: &ApprovalId,
+        option: &str,
+        note: Option<String>,
+    ) -> Result<Approval> {
+        let mut tx = self.store().write().await?;
+        let row = approvals::get(&mut tx, id).await?.filter(|row| row.approval.execution_id == *execution);
+        let mut row = row.ok_or_else(|| EngineError::not_found("approval", id))?;
+        let known: Vec<_> = row.approval.options.iter().map(|option| option.id.as_str()).collect();
+        if !known.contains(&option) {
+            let message = format!("must be one of {}", known.join(", "));
+            return Err(EngineError::invalid("option", message));
+        }
+        if note.as_ref().is_some_and(|note| note.len() > MAX_NOTE_BYTES) {
+            return Err(EngineError::invalid("note", format!("must be at most {MAX_NOTE_BYTES} bytes")));
+        }
+        if row.approval.status != ApprovalStatus::Pending {
+            return Err(EngineError::conflict(
+                ConflictCode::NotAwaiting,
+                format!("the question is {} already", row.approval.status),
+            ));
+        }
+        row.approval.status = ApprovalStatus::Answered;
+        row.approval.answer = Some(option.to_owned());
+        row.approval.note = note.filter(|note| !note.trim().is_empty());
+        row.approval.answered_by = Some(actor.to_string());
+        row.approval.answered_at = Some(self.now());
+        approvals::answer(&mut tx, &row.approval).await?;
+        self.question_settled(&mut tx, &row.approval.task_id, execution).await?;
+        tx.commit().await?;
+        if !self.pass_on(&row) {
+            return Err(EngineError::conflict(
+                ConflictCode::NotAwaiting,
+                "the run that asked is over: it asks again when it is resumed",
+            ));
+        }
+        Ok(row.approval)
+    }
+}

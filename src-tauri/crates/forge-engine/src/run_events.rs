@@ -1,0 +1,142 @@
+//! What a run tells while it goes on: its conversation's name, its questions, what it spends. Written down at once,
+//! so that it survives the run and this process.
+
+use forge_agents::{Ask, Handle, RunCommand, RunEvent};
+use forge_model::approval::{Approval, ApprovalStatus};
+use forge_model::event::EventType;
+use forge_model::execution::ExecutionStatus;
+use forge_model::ids::{ExecutionId, TaskId};
+use forge_store::table::approvals::ApprovalRow;
+use forge_store::table::{approvals, executions, tasks};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::{Engine, error::Result};
+
+/// The task that listens to one run.
+#[derive(Debug)]
+pub(crate) struct Listening(tokio::task::JoinHandle<()>);
+
+impl Listening {
+    /// Returns when everything that the run told is written down. The run's control must be gone.
+    pub(crate) async fn over(self) {
+        if let Err(error) = self.0.await {
+            tracing::error!(%error, "failed to listen to a run");
+        }
+    }
+}
+
+impl Engine {
+    /// Listens to a run until it is over.
+    pub(crate) fn listen_to_run(
+        &self,
+        task: TaskId,
+        execution: ExecutionId,
+        handle: Handle,
+        mut told: mpsc::UnboundedReceiver<RunEvent>,
+    ) -> Listening {
+        let engine = self.clone();
+        Listening(self.inner.tracker.spawn(async move {
+            while let Some(event) = told.recv().await {
+                if let Err(error) = engine.heard(&task, &execution, &handle, event).await {
+                    tracing::error!(%execution, %error, "failed to write down what a run told");
+                }
+            }
+        }))
+    }
+
+    async fn heard(
+        &self,
+        task: &TaskId,
+        execution: &ExecutionId,
+        _handle: &Handle,
+        event: RunEvent,
+    ) -> Result<()> {
+        match event {
+            RunEvent::Session { id, .. } => {
+                let mut tx = self.store().write().await?;
+                if let Some(mut row) = executions::get(&mut tx, execution).await? {
+                    row.execution.session_id = Some(id);
+                    executions::update(&mut tx, &row.execution).await?;
+                }
+                tx.commit().await?;
+            }
+            RunEvent::Asked(ask) => self.asked(task, execution, ask).await?,
+            RunEvent::Withdrawn { id } => {
+                let mut tx = self.store().write().await?;
+                if approvals::expire(&mut tx, execution, Some(&id), self.now()).await? > 0 {
+                    self.question_settled(&mut tx, task, execution).await?;
+                }
+                tx.commit().await?;
+            }
+            RunEvent::Used(_) | RunEvent::Heard { .. } => {}
+        }
+        Ok(())
+    }
+
+    async fn asked(&self, task_id: &TaskId, execution: &ExecutionId, ask: Ask) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        let (Some(task), Some(mut row)) =
+            (tasks::get(&mut tx, task_id).await?, executions::get(&mut tx, execution).await?)
+        else {
+            return Ok(());
+        };
+        let approval = Approval {
+            id: self.new_id(),
+            project_id: task.project_id.clone(),
+            task_id: task_id.clone(),
+            execution_id: execution.clone(),
+            agent_id: row.execution.agent_id.clone(),
+            kind: ask.kind,
+            title: ask.title,
+            detail: ask.detail,
+            options: ask.options,
+            status: ApprovalStatus::Pending,
+            answer: None,
+            note: None,
+            answered_by: None,
+            asked_at: self.now(),
+            answered_at: None,
+        };
+        let id = approval.id.clone();
+        if approvals::insert(&mut tx, &ApprovalRow { approval, ask: ask.id }).await? {
+            row.execution.status = ExecutionStatus::Waiting;
+            executions::update(&mut tx, &row.execution).await?;
+            let facts = json!({ "approval_id": id, "kind": ask.kind });
+            self.emit(&mut tx, EventType::ExecutionWaiting, &task, execution.as_str(), &facts).await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// A question of a run is settled; a run that waits for nothing any more goes on.
+    pub(crate) async fn question_settled(
+        &self,
+        tx: &mut forge_store::Tx,
+        task: &TaskId,
+        execution: &ExecutionId,
+    ) -> Result<()> {
+        let (Some(task), Some(mut row)) =
+            (tasks::get(tx, task).await?, executions::get(tx, execution).await?)
+        else {
+            return Ok(());
+        };
+        let waiting = approvals::pending(tx, execution).await?;
+        if row.execution.status == ExecutionStatus::Waiting && waiting == 0 {
+            row.execution.status = ExecutionStatus::Running;
+            executions::update(tx, &row.execution).await?;
+        }
+        let facts = json!({ "waiting": waiting });
+        self.emit(tx, EventType::ApprovalResolved, &task, execution.as_str(), &facts).await
+    }
+
+    /// Passes an answer on to the run that waits for it.
+    pub(crate) fn pass_on(&self, row: &ApprovalRow) -> bool {
+        let answer = RunCommand::Answer {
+            ask: row.ask.clone(),
+            option: row.approval.answer.clone().unwrap_or_default(),
+            note: row.approval.note.clone(),
+        };
+        self.tell_run(&row.approval.task_id, &row.approval.execution_id, answer)
+    }
+}

@@ -1,0 +1,107 @@
+//! Questions of an agent program that a person answers: may it run this, may it write there, which of these.
+//!
+//! A question is stored before it is shown and its answer before it is passed on, so that neither is lost with
+//! the window. A question dies with its run: the program that asked is gone, and asks again when it is resumed.
+
+use serde_json::Value;
+
+use crate::{
+    contract,
+    ids::{AgentId, ApprovalId, ExecutionId, ProjectId, TaskId},
+    names,
+    time::Timestamp,
+};
+
+names! {
+    /// What an agent asks about.
+    pub enum ApprovalKind {
+        /// To run a command.
+        Command = "command",
+        /// To change files.
+        FileChange = "file_change",
+        /// To use another tool.
+        Tool = "tool",
+        /// To get more rights: a folder, the network.
+        Permission = "permission",
+        /// Something that only a person knows.
+        Question = "question",
+    }
+}
+
+names! {
+    /// What choosing an option means.
+    pub enum ApprovalChoice {
+        /// Yes, this once.
+        AllowOnce = "allow_once",
+        /// Yes, and do not ask again for the like of it.
+        AllowAlways = "allow_always",
+        /// No; the agent goes on without.
+        RejectOnce = "reject_once",
+        /// No, and do not ask again for the like of it.
+        RejectAlways = "reject_always",
+        /// No, and the agent stops.
+        Stop = "stop",
+        /// An answer to a question.
+        Answer = "answer",
+    }
+}
+
+names! {
+    /// Where a question is.
+    pub enum ApprovalStatus {
+        /// It waits for an answer.
+        Pending = "pending",
+        /// It was answered.
+        Answered = "answered",
+        /// Its run ended, or the program no longer wants to know.
+        Expired = "expired",
+    }
+}
+
+contract! {
+    /// One of the answers that may be given.
+    #[derive(Eq)]
+    pub struct ApprovalOption {
+        /// Its name within the question.
+        pub id: String,
+        /// What people read.
+        pub label: String,
+        /// What it means.
+        pub choice: ApprovalChoice,
+    }
+
+    /// A question of an agent.
+    pub struct Approval {
+        /// Identity.
+        pub id: ApprovalId,
+        /// The project.
+        pub project_id: ProjectId,
+        /// The task.
+        pub task_id: TaskId,
+        /// The run that asks.
+        pub execution_id: ExecutionId,
+        /// Its agent.
+        pub agent_id: AgentId,
+        /// What about.
+        pub kind: ApprovalKind,
+        /// In one line: the command, the path, the question.
+        pub title: String,
+        /// Why, where, the change: `{reason?, command?, cwd?, paths?, diff?, input?}`, text of at most 64 KiB each.
+        #[specta(type = specta_typescript::Unknown)]
+        pub detail: Value,
+        /// What may be answered.
+        pub options: Vec<ApprovalOption>,
+        /// Where it is.
+        pub status: ApprovalStatus,
+        /// The option that was chosen.
+        pub answer: Option<String>,
+        /// What was said along with it.
+        pub note: Option<String>,
+        /// Who answered, as in a transition's actor.
+        pub answered_by: Option<String>,
+        /// When it was asked.
+        pub asked_at: Timestamp,
+        /// When it was answered or expired.
+        pub answered_at: Option<Timestamp>,
+    }
+}
