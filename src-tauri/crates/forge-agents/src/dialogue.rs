@@ -77,16 +77,33 @@ pub struct Said {
 
 /// What a dialogue may do.
 pub struct Scene<'r> {
-    log: &'r LogWriter,
-    control: &'r Control,
-    out: &'r mut VecDeque<Vec<u8>>,
-    state: &'r mut State,
+    pub(crate) log: Paper<'r>,
+    pub(crate) control: &'r Control,
+    pub(crate) out: &'r mut VecDeque<Vec<u8>>,
+    pub(crate) state: &'r mut State,
+}
+
+/// Where a scene's entries go.
+pub(crate) enum Paper<'r> {
+    /// To a run's log.
+    Log(&'r LogWriter),
+    /// Into memory, each with its turn: a dialogue is rehearsed without a program.
+    Memory(&'r mut crate::rehearsal::Page),
+}
+
+impl Paper<'_> {
+    fn append_entry(&mut self, entry: NewEntry) {
+        match self {
+            Self::Log(log) => drop(log.append_entry(entry)),
+            Self::Memory(page) => page.append(entry),
+        }
+    }
 }
 
 /// What the driver remembers between two lines.
 #[derive(Debug, Default)]
-struct State {
-    over: bool,
+pub(crate) struct State {
+    pub(crate) over: bool,
     asks: BTreeSet<String>,
     used: Vec<UsageSample>,
 }
@@ -115,12 +132,16 @@ impl Scene<'_> {
 
     /// Forge itself says something about the run.
     pub fn notice(&mut self, code: &str, text: &str) {
-        self.log.append(EntryKind::Notice, "", json!({ "text": text, "code": code }));
+        let body = json!({ "text": text, "code": code });
+        self.log.append_entry(NewEntry::new(EntryKind::Notice, String::new(), body));
     }
 
     /// Says which turn of the conversation the next entries belong to, from 1.
     pub fn turn(&mut self, turn: u32) {
-        self.log.set_turn(turn);
+        match &mut self.log {
+            Paper::Log(log) => log.set_turn(turn),
+            Paper::Memory(page) => page.turn = turn,
+        }
     }
 
     /// Says what the agent is doing.
@@ -261,8 +282,12 @@ impl<'r> Talk<'r> {
 
     /// Lets the dialogue act.
     fn scene(&mut self, act: impl FnOnce(&mut Scene<'_>)) {
-        let mut scene =
-            Scene { log: &self.log, control: self.control, out: &mut self.out, state: &mut self.state };
+        let mut scene = Scene {
+            log: Paper::Log(&self.log),
+            control: self.control,
+            out: &mut self.out,
+            state: &mut self.state,
+        };
         act(&mut scene);
     }
 

@@ -16,7 +16,9 @@ pub mod error;
 pub mod log;
 mod output;
 mod program;
+pub mod rehearsal;
 pub mod shell;
+mod summary;
 
 pub use acp::AcpAdapter;
 pub use adapter::{
