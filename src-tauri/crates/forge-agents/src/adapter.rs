@@ -150,7 +150,12 @@ pub enum RunEvent {
         id: String,
     },
     /// What was spent since the sample before.
-    Used(UsageSample),
+    Used {
+        /// How much.
+        sample: UsageSample,
+        /// [`RunOutcome::carry`] as it would be if the run ended now.
+        carry: Option<Value>,
+    },
     /// It heard what [`RunCommand::Say`] with this id told it.
     Heard {
         /// The id that the command gave.

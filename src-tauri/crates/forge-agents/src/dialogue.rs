@@ -106,6 +106,7 @@ pub(crate) struct State {
     pub(crate) over: bool,
     asks: BTreeSet<String>,
     used: Vec<UsageSample>,
+    carry: Option<Value>,
 }
 
 impl Scene<'_> {
@@ -180,13 +181,20 @@ impl Scene<'_> {
         self.control.tell(RunEvent::Withdrawn { id: ask.to_owned() });
     }
 
+    /// What [`Said::carry`] will be if nothing more is spent. Said before [`Scene::used`], it is written down with
+    /// what that counts, so that a run that is cut short is not counted twice by the one that goes on.
+    pub fn carry(&mut self, carry: Value) {
+        self.state.carry = Some(carry);
+    }
+
     /// Counts what was spent since the sample before, and logs it.
     pub fn used(&mut self, sample: UsageSample, raw_offset: u64) {
         let body = serde_json::to_value(&sample).unwrap_or_default();
         let mut entry = NewEntry::new(EntryKind::Usage, String::new(), body);
         entry.raw_offset = Some(raw_offset);
         self.log.append_entry(entry);
-        self.control.tell(RunEvent::Used(sample.clone()));
+        let carry = self.state.carry.clone();
+        self.control.tell(RunEvent::Used { sample: sample.clone(), carry });
         self.state.used.push(sample);
     }
 

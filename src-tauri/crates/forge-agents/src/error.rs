@@ -12,8 +12,24 @@ pub enum LimitKind {
     WallClock(Duration),
     /// It took too many turns.
     Turns(u32),
-    /// It cost too much, in micro-dollars.
-    Cost(u64),
+    /// It cost too much.
+    Cost {
+        /// The limit in micro-dollars.
+        micro_usd: u64,
+        /// What the limit is for.
+        of: CostScope,
+    },
+}
+
+/// What a limit of cost is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CostScope {
+    /// One run.
+    Run,
+    /// All runs of a task.
+    Task,
+    /// All runs of a project on one day.
+    Day,
 }
 
 impl std::fmt::Display for LimitKind {
@@ -21,8 +37,13 @@ impl std::fmt::Display for LimitKind {
         match self {
             Self::WallClock(limit) => write!(f, "it ran for {}", seconds(*limit)),
             Self::Turns(turns) => write!(f, "it took {turns} turns"),
-            Self::Cost(micro) => {
-                write!(f, "it cost {}.{:02} $", micro / 1_000_000, micro % 1_000_000 / 10_000)
+            Self::Cost { micro_usd, of } => {
+                let of = match of {
+                    CostScope::Run => "one run",
+                    CostScope::Task => "one task",
+                    CostScope::Day => "one day",
+                };
+                write!(f, "{of} may cost {}.{:02} $", micro_usd / 1_000_000, micro_usd % 1_000_000 / 10_000)
             }
         }
     }
@@ -133,7 +154,9 @@ impl AgentError {
             Self::RateLimited { .. } => "Nothing to do: the run goes on by itself when the limit is over.",
             Self::ModelError { .. } => "Retry; if it stays, look at the status page of the model's owner.",
             Self::Refused { .. } => "Reword the task, or give it to another agent.",
-            Self::Limit(_) => "Raise the limit in the agent's profile, or split the task, then retry.",
+            Self::Limit(_) => {
+                "Raise the limit in the agent's profile or the project's settings, or split the task, then retry."
+            }
             Self::Protocol { .. } => "Check that the program's version is supported, then retry.",
             Self::Crashed { .. } => "Look at the end of the log for the reason, then retry.",
             Self::Silent { .. } => {

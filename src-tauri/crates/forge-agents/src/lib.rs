@@ -28,7 +28,7 @@ pub use adapter::{
 pub use claude::ClaudeAdapter;
 pub use codex::CodexAdapter;
 pub use dialogue::{Dialogue, Said, Scene};
-pub use error::{AgentError, LimitKind};
+pub use error::{AgentError, CostScope, LimitKind};
 pub use log::{LogError, LogReader, LogSummary, LogWriter, NewEntry};
 pub use shell::ShellAdapter;
 

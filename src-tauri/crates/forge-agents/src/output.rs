@@ -209,7 +209,7 @@ impl Output {
             Ok(usage) => {
                 let sample = UsageSample::from(usage);
                 // Nobody listening is fine.
-                let _ = self.events.send(RunEvent::Used(sample.clone()));
+                let _ = self.events.send(RunEvent::Used { sample: sample.clone(), carry: None });
                 self.usage.push(sample);
             }
             Err(error) => {

@@ -16,7 +16,7 @@ use forge_exec::{Command, ExecError, Finished, Marker, OutputSink, ProcessIdenti
 use forge_git::REPOSITORY_VARIABLES;
 use forge_model::agent::{Agent, PermissionMode, Profile};
 use forge_model::event::EventType;
-use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus, Usage};
+use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
@@ -40,6 +40,7 @@ use crate::{
     engine::{LogGrowth, locked},
     error::Result,
     plan::plan_file,
+    prices::{Cost, Ledger},
     run_events::Listening,
     steps::audit::audits,
     transition::Trouble,
@@ -152,7 +153,7 @@ impl Engine {
         let repo = self.repo(&p.context).await?;
         let Some(lock) = self.lock_workspace(&p.task.id, &p.workspace, id.as_str(), &control.cancel).await?
         else {
-            let never_began = RunOutcome::failed(AgentError::Cancelled);
+            let never_began = (RunOutcome::failed(AgentError::Cancelled), Ledger::default().cost());
             return self.end_run(&p.row.execution, &p.task.id, never_began, &control.cancel).await;
         };
         // An auditor that an earlier engine left may have changed something.
@@ -201,7 +202,7 @@ impl Engine {
         let cancel = control.cancel.clone();
         drop(control);
         // Nothing that the run told may be written after its end.
-        listening.over().await;
+        let cost = listening.over().await?.cost();
         if audits(p.row.execution.role) {
             self.remove_traces(&p.context, &p.task, &p.workspace).await?;
         }
@@ -209,7 +210,7 @@ impl Engine {
         close_log(log).await?;
         drop(lock);
         self.measure_later(&p.task.id);
-        self.end_run(&p.row.execution, &p.task.id, outcome, &cancel).await
+        self.end_run(&p.row.execution, &p.task.id, (outcome, cost), &cancel).await
     }
 
     async fn record_running(
@@ -254,7 +255,7 @@ impl Engine {
         &self,
         execution: &Execution,
         task_id: &TaskId,
-        outcome: RunOutcome,
+        (outcome, cost): (RunOutcome, Cost),
         cancel: &CancellationToken,
     ) -> Result<()> {
         self.point("execution.ended");
@@ -275,7 +276,7 @@ impl Engine {
             Err(_) => ExecutionStatus::Failed,
         };
         execution.error = outcome.result.as_ref().err().filter(|_| !stopped).map(describe);
-        execution.usage = Usage::of_run(&outcome.usage);
+        cost.write_into(&mut execution);
         execution.activity = outcome.activity;
         if outcome.session_id.is_some() {
             execution.session_id = outcome.session_id;

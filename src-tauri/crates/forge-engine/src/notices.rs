@@ -27,6 +27,8 @@ impl Engine {
             NotificationKind::Waiting => wanted.waiting,
             NotificationKind::Done => wanted.done,
             NotificationKind::Disk => wanted.disk,
+            NotificationKind::AgentAsks => wanted.agent_asks,
+            NotificationKind::Cost => wanted.cost,
         };
         let notification = Notification {
             id: self.new_id(),

@@ -6,23 +6,27 @@ use forge_model::approval::{Approval, ApprovalStatus};
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionStatus;
 use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::notification::NotificationKind;
+use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_store::table::approvals::ApprovalRow;
-use forge_store::table::{approvals, executions, tasks};
+use forge_store::table::{agents, approvals, executions, steps, tasks};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::{Engine, error::Result};
+use crate::{
+    Engine, EngineError,
+    error::Result,
+    meter::{Meter, Metered},
+};
 
 /// The task that listens to one run.
 #[derive(Debug)]
-pub(crate) struct Listening(tokio::task::JoinHandle<()>);
+pub(crate) struct Listening(tokio::task::JoinHandle<Meter>);
 
 impl Listening {
-    /// Returns when everything that the run told is written down. The run's control must be gone.
-    pub(crate) async fn over(self) {
-        if let Err(error) = self.0.await {
-            tracing::error!(%error, "failed to listen to a run");
-        }
+    /// What the run spent, once everything that it told is written down. The run's control must be gone.
+    pub(crate) async fn over(self) -> Result<Meter> {
+        self.0.await.map_err(|error| EngineError::io("listen to a run")(std::io::Error::other(error)))
     }
 }
 
@@ -37,11 +41,14 @@ impl Engine {
     ) -> Listening {
         let engine = self.clone();
         Listening(self.inner.tracker.spawn(async move {
+            let mut meter = Meter::default();
             while let Some(event) = told.recv().await {
-                if let Err(error) = engine.heard(&task, &execution, &handle, event).await {
+                let heard = engine.heard(&task, &execution, (&handle, &mut meter), event).await;
+                if let Err(error) = heard {
                     tracing::error!(%execution, %error, "failed to write down what a run told");
                 }
             }
+            meter
         }))
     }
 
@@ -49,7 +56,7 @@ impl Engine {
         &self,
         task: &TaskId,
         execution: &ExecutionId,
-        _handle: &Handle,
+        (handle, meter): (&Handle, &mut Meter),
         event: RunEvent,
     ) -> Result<()> {
         match event {
@@ -69,8 +76,39 @@ impl Engine {
                 }
                 tx.commit().await?;
             }
-            RunEvent::Used(_) | RunEvent::Heard { .. } => {}
+            RunEvent::Used { sample, carry } => {
+                let (context, task, agent) = {
+                    let mut conn = self.store().read().await?;
+                    let (task, context) = self.load(&mut conn, task, None).await?;
+                    let row = executions::get(&mut conn, execution).await?;
+                    let agent = match row {
+                        Some(row) => agents::get(&mut conn, &row.execution.agent_id).await?,
+                        None => None,
+                    };
+                    (context, task, agent)
+                };
+                let Some(agent) = agent else { return Ok(()) };
+                let of = Metered { context: &context, task: &task, agent: &agent, execution };
+                self.metered(meter, &of, (&sample, carry), handle).await?;
+            }
+            RunEvent::Heard { id } => self.was_heard(task, &id).await?,
         }
+        Ok(())
+    }
+
+    /// A message that waited for the end of the run was taken by the run itself.
+    async fn was_heard(&self, task: &TaskId, id: &str) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        let open = steps::open(&mut tx, task).await?;
+        let said = open.into_iter().find(|step| step.kind == StepKind::FollowUp && step.id.to_string() == id);
+        if let Some(mut step) = said {
+            step.status = StepStatus::Done;
+            step.outcome = Some(StepOutcome::Ok);
+            step.reason = Some("said to the agent while it worked".to_owned());
+            step.finished_at = Some(self.now());
+            steps::update(&mut tx, &step).await?;
+        }
+        tx.commit().await?;
         Ok(())
     }
 
@@ -98,12 +136,15 @@ impl Engine {
             asked_at: self.now(),
             answered_at: None,
         };
-        let id = approval.id.clone();
+        let (id, title) = (approval.id.clone(), approval.title.clone());
         if approvals::insert(&mut tx, &ApprovalRow { approval, ask: ask.id }).await? {
             row.execution.status = ExecutionStatus::Waiting;
             executions::update(&mut tx, &row.execution).await?;
             let facts = json!({ "approval_id": id, "kind": ask.kind });
             self.emit(&mut tx, EventType::ExecutionWaiting, &task, execution.as_str(), &facts).await?;
+            let context = self.context(&mut tx, &task.project_id).await?;
+            let (kind, cause) = (NotificationKind::AgentAsks, format!("approval:{id}"));
+            self.notify(&mut tx, &context, &task, kind, &title, &cause).await?;
         }
         tx.commit().await?;
         Ok(())

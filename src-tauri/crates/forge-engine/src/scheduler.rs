@@ -26,6 +26,7 @@ use crate::{
     engine::locked,
     error::Result,
     guards::{is_done_state, named, open_prerequisites},
+    meter::dollars,
     steps::{End, Stepping, waits_for_place},
     subtasks::is_ordered,
     transition::{Move, Trouble},
@@ -84,6 +85,11 @@ impl Engine {
         }
         if let Some(until) = limits::of(conn, &agent.id).await?.filter(|until| *until > self.now()) {
             return Ok(Some(limited(agent, until)));
+        }
+        if let Some((_, limit, Some(until))) = self.cost_reached(conn, context, task).await? {
+            self.wake_at(until);
+            let message = format!("today's runs have cost the {} that they may", dollars(limit));
+            return Ok(Some(Waiting { until: Some(until), ..wait(WaitReason::CostLimit, message) }));
         }
         let (of_agent, of_project) = slots::taken(conn, &agent.id, &task.project_id, &task.id).await?;
         Ok(busy(context, agent, of_agent, of_project))

@@ -54,7 +54,7 @@ impl Engine {
         let (source, wanted) = match role {
             ExecutionRole::Coder | ExecutionRole::Planner => {
                 let source = previous.filter(|row| row.execution.agent_id == agent.id);
-                (source, coder_mode(s, carry))
+                (source, coder_mode(s, carry, source))
             }
             ExecutionRole::Reviewer => {
                 of_coder = executions::last_of(tx, &s.task.id, ExecutionRole::Coder).await?;
@@ -93,9 +93,10 @@ impl Engine {
     }
 }
 
-/// What the move that led here asks for.
-fn coder_mode(s: &Stepping, carry: &Carry) -> SessionMode {
-    if carry.subtask_turn {
+/// What the move that led here asks for. A second run behind the same move goes on with the first one's.
+fn coder_mode(s: &Stepping, carry: &Carry, source: Option<&ExecutionRow>) -> SessionMode {
+    let is_second = source.is_some_and(|row| row.after_transition >= s.transition.seq);
+    if carry.subtask_turn || is_second {
         return SessionMode::Resume;
     }
     let left = s.context.workflow.state(&s.transition.from);

@@ -20,6 +20,10 @@ names! {
         Done = "done",
         /// A project's worktrees take more disk space than they are allowed to.
         Disk = "disk",
+        /// An agent asks something and waits for the answer.
+        AgentAsks = "agent_asks",
+        /// A limit of cost is near or reached.
+        Cost = "cost",
     }
 }
 

@@ -252,6 +252,17 @@ Tests that wait for time to pass hang. Move the clock by hand with `advance`.
 A lesson with code in it is fenced with more backticks than that code.
 ";
 
+/// A message as an agent that is at work is told it.
+#[must_use]
+pub fn said(words: &str, notes: &[LineNote]) -> String {
+    let mut text = words.trim().to_owned();
+    if !notes.is_empty() {
+        text.push_str("\n\n");
+        write_said(&mut text, "", notes);
+    }
+    text
+}
+
 /// What somebody said about the work as a whole and about lines of it.
 fn write_said(text: &mut String, words: &str, notes: &[LineNote]) {
     if !words.trim().is_empty() {

@@ -1,5 +1,7 @@
 //! Project settings: what may be changed, what it means when absent, and where a value comes from.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use crate::{
@@ -112,6 +114,46 @@ contract! {
         pub done: bool,
         /// Worktrees take more disk space than they are allowed to.
         pub disk: bool,
+        /// An agent asks something.
+        pub agent_asks: bool,
+        /// A limit of cost is near or reached.
+        pub cost: bool,
+    }
+
+    /// What runs may cost, in micro-dollars. At 80 % the person is told, at 100 % agents are stopped. What nobody knows
+    /// the cost of counts as nothing.
+    #[derive(Default, Eq)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct CostLimits {
+        /// One run; an agent's own limit counts where it is lower.
+        #[specta(type = Option<f64>)]
+        pub execution_micro_usd: Option<u64>,
+        /// All runs of one task.
+        #[specta(type = Option<f64>)]
+        pub task_micro_usd: Option<u64>,
+        /// All runs of the project on one day of this machine's time zone.
+        #[specta(type = Option<f64>)]
+        pub day_micro_usd: Option<u64>,
+    }
+
+    /// What a model costs, in micro-dollars per million tokens.
+    #[derive(Eq)]
+    #[serde(deny_unknown_fields)]
+    pub struct ModelPrice {
+        /// Input that no cache serves.
+        #[specta(type = f64)]
+        pub input: u64,
+        /// Input read from a cache; as other input when absent.
+        #[serde(default)]
+        #[specta(type = Option<f64>)]
+        pub cache_read: Option<u64>,
+        /// Input written to a cache; as other input when absent.
+        #[serde(default)]
+        #[specta(type = Option<f64>)]
+        pub cache_write: Option<u64>,
+        /// Output, reasoning included.
+        #[specta(type = f64)]
+        pub output: u64,
     }
 
     /// The settings of a project, complete.
@@ -151,12 +193,24 @@ contract! {
         pub author: Option<Author>,
         /// Native notifications.
         pub notifications: NotificationSettings,
+        /// What runs may cost.
+        pub cost_limits: CostLimits,
+        /// Prices of models by their names, instead of those that Forge knows.
+        pub model_prices: BTreeMap<String, ModelPrice>,
     }
 }
 
 impl Default for NotificationSettings {
     fn default() -> Self {
-        Self { blocked: true, awaiting_human: true, waiting: true, done: false, disk: true }
+        Self {
+            blocked: true,
+            awaiting_human: true,
+            waiting: true,
+            done: false,
+            disk: true,
+            agent_asks: true,
+            cost: true,
+        }
     }
 }
 
@@ -180,6 +234,8 @@ impl Default for ProjectSettings {
             workflow_source: WorkflowSource::Project,
             author: None,
             notifications: NotificationSettings::default(),
+            cost_limits: CostLimits::default(),
+            model_prices: BTreeMap::new(),
         }
     }
 }

@@ -130,6 +130,8 @@ names! {
         AwaitingMerge = "awaiting_merge",
         /// The code host cannot be reached; it is asked again at `until`.
         HostUnreachable = "host_unreachable",
+        /// The project's runs have cost today what they may; it goes on at `until`.
+        CostLimit = "cost_limit",
     }
 }
 

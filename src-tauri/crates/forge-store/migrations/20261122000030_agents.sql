@@ -10,7 +10,7 @@ ALTER TABLE executions ADD COLUMN price_version TEXT;
 DROP INDEX executions_open;
 CREATE INDEX executions_open ON executions (agent_id) WHERE status IN ('starting', 'running', 'waiting');
 -- What a day has cost is asked with every start.
-CREATE INDEX executions_finished ON executions (finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX executions_started ON executions (started_at);
 
 -- Questions of agents, and what people answered.
 CREATE TABLE approvals (

@@ -96,6 +96,10 @@ input! {
         /// Whether the task's draft comments go along.
         #[serde(default)]
         pub with_comments: Option<bool>,
+        /// Whether it is said to the running agent at once, where its program can be told; else, and where it cannot, it
+        /// waits for the end of the run.
+        #[serde(default)]
+        pub at_once: Option<bool>,
         /// What becomes of it when somebody changes the worktree now.
         #[serde(default)]
         pub if_locked: Option<OnLock>,
@@ -150,9 +154,10 @@ pub(crate) async fn stop(api: Api, _: Via, path: ExecutionPath) -> Result<Task, 
 pub(crate) async fn follow_up(api: Api, via: Via, follow_up: FollowUp) -> Result<Task, ApiError> {
     let if_locked = follow_up.if_locked.unwrap_or_default().into();
     let comments = follow_up.with_comments.unwrap_or(false);
+    let at_once = follow_up.at_once.unwrap_or(false);
     let task = api
         .engine()
-        .follow_up(person(via), &follow_up.execution_id, &follow_up.message, comments, if_locked)
+        .follow_up(person(via), &follow_up.execution_id, &follow_up.message, comments, (if_locked, at_once))
         .await?;
     Ok(api.engine().task(&task).await?)
 }

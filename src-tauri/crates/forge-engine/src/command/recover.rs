@@ -1,10 +1,11 @@
 //! The way out: what a person does about a task that needs them. Only what is offered is done.
 
+use forge_agents::RunCommand;
 use forge_model::actor::Actor;
 use forge_model::event::EventType;
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::offer::Verb;
-use forge_model::prompt::Correction;
+use forge_model::prompt::{Correction, said};
 use forge_model::review::ReviewStatus;
 use forge_model::task::{AnnotationType, ErrorAnnotation, HolderKind};
 use forge_model::workflow::StateKind;
@@ -341,8 +342,8 @@ impl Engine {
     }
 
     /// Says something to a task's agent: another run with the message, in the same worktree. While the agent
-    /// runs it waits for the end of that run, or is refused, as asked. `with_comments` sends the task's draft
-    /// comments along.
+    /// runs it waits for the end of that run, or is refused, as asked; `at_once` says it to the running agent, where
+    /// its program can be told. `with_comments` sends the task's draft comments along.
     ///
     /// # Errors
     /// `NotFound`, `Invalid`, `WorkspaceLocked` when it does not want to wait, `NothingToContinue` without an agent or in a
@@ -353,7 +354,7 @@ impl Engine {
         id: &ExecutionId,
         message: &str,
         with_comments: bool,
-        if_locked: IfLocked,
+        (if_locked, at_once): (IfLocked, bool),
     ) -> Result<TaskId> {
         let message = message.trim().to_owned();
         if message.is_empty() && !with_comments {
@@ -394,8 +395,13 @@ impl Engine {
         let comments = self.send_drafts(&mut tx, &task, notes).await?;
         let correction = Correction::Message { text: message.clone(), comments };
         if running {
-            self.queue_follow_up(&mut tx, &task, correction).await?;
+            let step = self.queue_follow_up(&mut tx, &task, correction.clone()).await?;
             tx.commit().await?;
+            if at_once && let Correction::Message { text, comments } = correction {
+                let say = RunCommand::Say { id: step.to_string(), text: said(&text, &comments) };
+                // Not told: it goes to the agent once its run is over.
+                self.tell_run(&task_id, id, say);
+            }
             return Ok(task_id);
         }
         self.back_to_work(

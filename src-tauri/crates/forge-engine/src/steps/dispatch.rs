@@ -19,6 +19,7 @@ use super::{Effect, End, Stepping, audit::audits, turns::frame};
 use crate::{
     Engine, EngineError, boundary,
     error::Result,
+    meter::dollars,
     subtasks::open_parts,
     transition::{Carry, Move, Trouble},
 };
@@ -92,6 +93,10 @@ impl Engine {
             .transpose()
             .map_err(corrupt_step)?
             .unwrap_or_default();
+        if let Some((_, limit, None)) = self.cost_reached(tx, &s.context, &s.task).await? {
+            let message = format!("its runs have cost the {} that this task may cost", dollars(limit));
+            return Ok(End::Block(Trouble::new(AnnotationType::ExecutorFailed, message)));
+        }
         let previous = executions::last_of(tx, &s.task.id, role).await?;
         let session = self.session_for(tx, s, &agent, role, previous.as_ref(), &carry).await?;
         let turn = if carry.subtask_turn {

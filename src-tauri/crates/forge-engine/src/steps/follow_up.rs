@@ -11,12 +11,13 @@ use super::{Effect, End, Stepping, dispatch::corrupt_step};
 use crate::{Engine, error::Result, transition::Carry};
 
 impl Engine {
-    /// Queues a message behind the run that goes on.
-    pub(crate) async fn queue_follow_up(&self, tx: &mut Tx, task: &TaskRow, said: Correction) -> Result<()> {
+    /// Queues a message behind the run that goes on. Returns its step's number.
+    pub(crate) async fn queue_follow_up(&self, tx: &mut Tx, task: &TaskRow, said: Correction) -> Result<i64> {
         let mut step = StepRow::pending(&task.id, &task.status, StepKind::FollowUp, "work_end");
         step.transition_seq = transitions::last(tx, &task.id).await?.map(|last| last.seq);
         step.params = Some(serde_json::to_value(said).map_err(corrupt_step)?);
-        Ok(steps::insert(tx, &mut step).await?)
+        steps::insert(tx, &mut step).await?;
+        Ok(step.id)
     }
 
     /// Starts the run that carries what was said. What the last run left is committed first; moving on waits

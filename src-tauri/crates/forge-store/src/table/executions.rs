@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use forge_model::budget::BudgetKind;
 use forge_model::execution::{CostSource, Execution, ExecutionRole, Usage};
-use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::ids::{ExecutionId, ProjectId, TaskId};
 use forge_model::prompt::Correction;
+use forge_model::time::Timestamp;
 use serde_json::Value;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
@@ -223,8 +224,7 @@ pub async fn usage(
     conn: &mut SqliteConnection,
     tasks: &[TaskId],
 ) -> Result<HashMap<TaskId, Usage>, StoreError> {
-    let mut query =
-        QueryBuilder::<Sqlite>::new("SELECT task_id, usage FROM executions WHERE finished_at IS NOT NULL");
+    let mut query = QueryBuilder::<Sqlite>::new("SELECT task_id, usage FROM executions WHERE TRUE");
     narrow(&mut query, Some(tasks));
     let mut sums: HashMap<TaskId, Usage> = HashMap::new();
     for row in query.build().fetch_all(conn).await? {
@@ -232,6 +232,75 @@ pub async fn usage(
         sums.entry(c.text("task_id")?).or_default().add(&c.json("usage")?);
     }
     Ok(sums)
+}
+
+/// Writes what a run that goes on has used so far and what the next run of its conversation must know: both or
+/// neither, so that nothing is counted twice by whoever goes on with it.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_used(
+    conn: &mut SqliteConnection,
+    e: &Execution,
+    carry: Option<&Value>,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE executions SET usage = ?2, models = ?3, cost_source = ?4, price_version = ?5, carry = coalesce(?6, carry)
+         WHERE id = ?1 AND finished_at IS NULL",
+    )
+    .bind(e.id.as_str())
+    .bind(json(&e.usage)?)
+    .bind(json(&e.models)?)
+    .bind(e.cost_source.as_str())
+    .bind(&e.price_version)
+    .bind(json_opt(carry)?)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// What the runs of a task have cost in micro-dollars, as far as that is known, without the run `but`.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn cost_of_task(
+    conn: &mut SqliteConnection,
+    task: &TaskId,
+    but: Option<&ExecutionId>,
+) -> Result<u64, StoreError> {
+    let row = sqlx::query(
+        "SELECT coalesce(sum(json_extract(usage, '$.cost_micro_usd')), 0) AS n FROM executions
+         WHERE task_id = ?1 AND id IS NOT ?2",
+    )
+    .bind(task.as_str())
+    .bind(but.map(ExecutionId::as_str))
+    .fetch_one(conn)
+    .await?;
+    Columns(&row).int("n")
+}
+
+/// What the runs of a project that began at `since` or later have cost in micro-dollars, as far as that is known,
+/// without the run `but`.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn cost_since(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    since: Timestamp,
+    but: Option<&ExecutionId>,
+) -> Result<u64, StoreError> {
+    let row = sqlx::query(
+        "SELECT coalesce(sum(json_extract(x.usage, '$.cost_micro_usd')), 0) AS n
+         FROM executions x JOIN tasks t ON t.id = x.task_id
+         WHERE x.started_at >= ?2 AND t.project_id = ?1 AND x.id IS NOT ?3",
+    )
+    .bind(project.as_str())
+    .bind(since.0)
+    .bind(but.map(ExecutionId::as_str))
+    .fetch_one(conn)
+    .await?;
+    Columns(&row).int("n")
 }
 
 /// How many runs were paid from the execution budget, each after its task's boundary.

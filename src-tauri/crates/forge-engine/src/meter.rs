@@ -1,0 +1,180 @@
+//! Watching what a run costs while it goes on: it is told to the store, warned about at 80 % of a limit, and stopped
+//! at the limit.
+
+use std::time::Duration;
+
+use forge_agents::{CostScope, Handle, LimitKind};
+use forge_model::agent::{Agent, Profile};
+use forge_model::execution::{Execution, Usage};
+use forge_model::ids::ExecutionId;
+use forge_model::notification::NotificationKind;
+use forge_model::time::Timestamp;
+use forge_model::usage::UsageSample;
+use forge_store::table::{executions, tasks::TaskRow};
+use serde_json::Value;
+use sqlx::SqliteConnection;
+use tokio::time::Instant;
+
+use crate::{
+    Engine,
+    context::ProjectContext,
+    error::Result,
+    prices::{Cost, Ledger},
+};
+
+/// How often what a run has used is written while it goes on, at most.
+const WRITE_EVERY: Duration = Duration::from_secs(1);
+
+/// What one run spends.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    ledger: Ledger,
+    /// What goes with what was counted, see [`executions::set_used`].
+    carry: Option<Value>,
+    warned: Vec<CostScope>,
+    written: Option<Instant>,
+}
+
+/// Whose spending a meter watches.
+pub(crate) struct Metered<'r> {
+    pub context: &'r ProjectContext,
+    pub task: &'r TaskRow,
+    pub agent: &'r Agent,
+    pub execution: &'r ExecutionId,
+}
+
+impl Meter {
+    /// What the run cost, all told.
+    pub(crate) fn cost(&self) -> Cost {
+        self.ledger.cost()
+    }
+}
+
+impl Engine {
+    /// Counts what a run spent since the sample before, and stops it when that is too much.
+    pub(crate) async fn metered(
+        &self,
+        meter: &mut Meter,
+        of: &Metered<'_>,
+        (sample, carry): (&UsageSample, Option<Value>),
+        handle: &Handle,
+    ) -> Result<()> {
+        meter.ledger.add(sample, &of.context.settings.model_prices);
+        meter.carry = carry.or_else(|| meter.carry.take());
+        if meter.written.is_none_or(|at| at.elapsed() >= WRITE_EVERY) {
+            meter.written = Some(Instant::now());
+            let mut tx = self.store().write().await?;
+            if let Some(row) = executions::get(&mut tx, of.execution).await? {
+                let mut execution = row.execution;
+                meter.ledger.cost().write_into(&mut execution);
+                executions::set_used(&mut tx, &execution, meter.carry.as_ref()).await?;
+            }
+            tx.commit().await?;
+        }
+        let known = meter.ledger.known_micro_usd();
+        let limits = {
+            let mut conn = self.store().read().await?;
+            self.limits_of_cost(&mut conn, of.context, of.task, Some(of)).await?
+        };
+        for (scope, limit, before) in limits {
+            let spent = before.saturating_add(known);
+            if spent >= limit {
+                handle.stop_at(LimitKind::Cost { micro_usd: limit, of: scope });
+            }
+            if spent >= limit / 5 * 4 && !meter.warned.contains(&scope) {
+                meter.warned.push(scope);
+                self.warn_of_cost(of, scope, spent, limit).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The limits of cost that count for a task's run, each with what was spent of it before, in micro-dollars.
+    async fn limits_of_cost(
+        &self,
+        conn: &mut SqliteConnection,
+        context: &ProjectContext,
+        task: &TaskRow,
+        of: Option<&Metered<'_>>,
+    ) -> Result<Vec<(CostScope, u64, u64)>> {
+        let settings = &context.settings.cost_limits;
+        let execution = of.map(|of| of.execution);
+        let mut limits = Vec::new();
+        let of_profile = of.and_then(|of| Profile::of(of.agent).cost_micro_usd);
+        let of_run = [settings.execution_micro_usd, of_profile].into_iter().flatten().min();
+        if let Some(limit) = of_run.filter(|_| of.is_some()) {
+            limits.push((CostScope::Run, limit, 0));
+        }
+        if let Some(limit) = settings.task_micro_usd {
+            limits.push((CostScope::Task, limit, executions::cost_of_task(conn, &task.id, execution).await?));
+        }
+        if let Some(limit) = settings.day_micro_usd {
+            let since = day_of(self.now()).0;
+            let spent = executions::cost_since(conn, &task.project_id, since, execution).await?;
+            limits.push((CostScope::Day, limit, spent));
+        }
+        Ok(limits)
+    }
+
+    /// The limit of cost that keeps a task's agent from being started, and when it no longer does, if it goes away
+    /// by itself.
+    pub(crate) async fn cost_reached(
+        &self,
+        conn: &mut SqliteConnection,
+        context: &ProjectContext,
+        task: &TaskRow,
+    ) -> Result<Option<(CostScope, u64, Option<Timestamp>)>> {
+        let limits = self.limits_of_cost(conn, context, task, None).await?;
+        let reached = limits.into_iter().find(|(_, limit, spent)| spent >= limit);
+        Ok(reached.map(|(scope, limit, _)| {
+            let until = (scope == CostScope::Day).then(|| day_of(self.now()).1);
+            (scope, limit, until)
+        }))
+    }
+
+    async fn warn_of_cost(&self, of: &Metered<'_>, scope: CostScope, spent: u64, limit: u64) -> Result<()> {
+        let (what, cause) = match scope {
+            CostScope::Run => ("This run", format!("cost:run:{}", of.execution)),
+            CostScope::Task => ("This task", format!("cost:task:{}:{limit}", of.task.id)),
+            CostScope::Day => {
+                ("Today's work in this project", format!("cost:day:{}:{limit}", day_of(self.now()).0.0))
+            }
+        };
+        let body = format!("{what} has cost {} of at most {}.", dollars(spent), dollars(limit));
+        let mut tx = self.store().write().await?;
+        self.notify(&mut tx, of.context, of.task, NotificationKind::Cost, &body, &cause).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+}
+
+impl Cost {
+    /// Writes it into the record of its run.
+    pub(crate) fn write_into(self, execution: &mut Execution) {
+        let mut usage = Usage::of_run(&self.models);
+        usage.cost_micro_usd = self.micro_usd;
+        usage.runs_of_unknown_cost = u32::from(self.micro_usd.is_none());
+        execution.usage = usage;
+        execution.cost_micro_usd = self.micro_usd;
+        execution.cost_source = self.source;
+        execution.price_version = self.price_version;
+        execution.models = self.models;
+    }
+}
+
+/// Micro-dollars for people.
+pub(crate) fn dollars(micro: u64) -> String {
+    format!("{}.{:02} $", micro / 1_000_000, micro % 1_000_000 / 10_000)
+}
+
+/// When the day of `now` began and the next one begins, where this machine is.
+fn day_of(now: Timestamp) -> (Timestamp, Timestamp) {
+    let zone = jiff::tz::TimeZone::system();
+    let bounds = jiff::Timestamp::from_millisecond(now.0).and_then(|now| {
+        let today = now.to_zoned(zone).start_of_day()?;
+        let next = today.tomorrow()?.start_of_day()?;
+        Ok((Timestamp(today.timestamp().as_millisecond()), Timestamp(next.timestamp().as_millisecond())))
+    });
+    // Only a time outside the calendar has no day.
+    bounds.unwrap_or((now, now.plus_ms(24 * 3_600_000)))
+}
