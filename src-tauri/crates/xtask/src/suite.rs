@@ -29,6 +29,7 @@ const STAGES: &[Stage] = &[
     ("ui lint and format", |w| ui::npm(&w.ui(), ["run", "lint"])),
     ("ui tests", |w| ui::npm(&w.ui(), ["run", "test"])),
     ("ui bundle", ui::build),
+    ("agent programs", |w| ui::install_packages(&w.agent_programs())),
     ("build", |w| cargo(w, &["build", "--locked", "--workspace"])),
     ("generated types", |w| codegen::run(w, true)),
     ("rust lints", |w| {

@@ -20,14 +20,19 @@ const SOURCES: &[&str] =
 
 /// Installs exactly what the lock file says, unless that is what is there.
 pub fn install(workspace: &Workspace) -> Result<()> {
-    let ui = workspace.ui();
-    let lock = fs::read(ui.join("package-lock.json")).context("failed to read ui/package-lock.json")?;
+    install_packages(&workspace.ui())
+}
+
+/// The same for any folder that has a lock file.
+pub fn install_packages(folder: &Path) -> Result<()> {
+    let lock = folder.join("package-lock.json");
+    let lock = fs::read(&lock).with_context(|| format!("failed to read {}", lock.display()))?;
     // Inside node_modules, so that it goes when that goes.
-    let stamp = ui.join("node_modules/.forge-installed-lock.json");
+    let stamp = folder.join("node_modules/.forge-installed-lock.json");
     if fs::read(&stamp).is_ok_and(|installed| installed == lock) {
         return Ok(());
     }
-    npm(&ui, ["ci", "--no-audit", "--no-fund"])?;
+    npm(folder, ["ci", "--no-audit", "--no-fund"])?;
     fs::write(&stamp, lock).with_context(|| format!("failed to write {}", stamp.display()))
 }
 
@@ -47,9 +52,9 @@ pub fn build(workspace: &Workspace) -> Result<()> {
     npm(&workspace.ui(), ["run", "build"])
 }
 
-/// Runs npm in the UI's folder.
-pub fn npm<I: AsRef<OsStr>>(ui: &Path, arguments: impl IntoIterator<Item = I>) -> Result<()> {
-    run(&mut program("npm", arguments, ui))
+/// Runs npm in a folder.
+pub fn npm<I: AsRef<OsStr>>(folder: &Path, arguments: impl IntoIterator<Item = I>) -> Result<()> {
+    run(&mut program("npm", arguments, folder))
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {

@@ -56,6 +56,11 @@ impl Workspace {
         self.root.join("ui")
     }
 
+    /// Where the lock file of the real agent programs is that the tests drive.
+    pub fn agent_programs(&self) -> PathBuf {
+        self.root.join("tests/agents/programs")
+    }
+
     /// A program that the debug build leaves.
     pub fn built(&self, name: &str) -> PathBuf {
         self.target.join("debug").join(name)
