@@ -1,14 +1,20 @@
 //! How an agent summed up its work, read from the last thing it said.
 
+use serde_json::Value;
+
 /// The longest summary that nobody marked as one, in characters.
 const PARAGRAPH_CHARS: usize = 500;
 
 /// The longest summary under a heading of its own, in characters.
 const SECTION_CHARS: usize = 4000;
 
-/// The summary in the last message of an agent: the section under its last heading `Summary` when it has one, else
-/// its first paragraph.
+/// The summary in the last message of an agent: the `summary` of an answer in JSON, or the section under its last
+/// heading `Summary` when it has one, else its first paragraph.
 pub(crate) fn of_message(text: &str) -> Option<String> {
+    let answer: Option<Value> = serde_json::from_str(text.trim()).ok();
+    if let Some(summary) = answer.as_ref().and_then(|answer| answer.get("summary")?.as_str()) {
+        return Some(cut(summary.trim(), SECTION_CHARS)).filter(|summary| !summary.is_empty());
+    }
     let (text, most) = match section(text) {
         Some(section) => (section, SECTION_CHARS),
         None => (text.trim().split("\n\n").next().unwrap_or_default(), PARAGRAPH_CHARS),
@@ -51,6 +57,7 @@ mod tests {
         assert_eq!(of_message(&"x".repeat(600)).map(|text| text.chars().count()), Some(501));
         let text = "I did it.\n\n## Summary\n- what: a\n- open: b\n";
         assert_eq!(of_message(text).as_deref(), Some("- what: a\n- open: b"));
+        assert_eq!(of_message(r#"{"verdict":"pass","summary":"Fine."}"#).as_deref(), Some("Fine."));
         assert_eq!(of_message("Words.\n\n# Summary\n").as_deref(), Some("Words."));
     }
 }

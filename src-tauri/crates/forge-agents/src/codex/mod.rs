@@ -1,10 +1,44 @@
 //! The adapter of Codex, by the JSON-RPC of its app server.
+//!
+//! One process for each run: what a server of its own costs (a tenth of a second) buys that a run's end is the
+//! process's end. The program's own settings, its sign-in among them, are the user's and stay as they are, but for
+//! model, effort, sandbox and approvals, which the profile decides. Its sandbox is never opened.
+
+mod asks;
+mod dialogue;
+mod entries;
+mod failure;
+mod fuzz;
+mod probe;
+mod review;
+#[cfg(test)]
+mod tests;
+mod usage;
+mod wire;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use async_trait::async_trait;
-use forge_model::agent::{AdapterKind, AgentModel};
+use forge_model::agent::{AdapterKind, AgentModel, ProgramConfig};
 use serde_json::Value;
 
-use crate::{Adapter, AgentError, Capabilities, Control, Detected, Launch, RunOutcome, program};
+pub use dialogue::{CodexDialogue, Plan};
+#[doc(hidden)]
+pub use fuzz::fuzz_lines;
+
+use crate::{
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, RunOutcome, dialogue::converse, program,
+};
+
+/// The program, unless a profile names another.
+const PROGRAM: &str = "codex";
+
+/// What makes it a server on its pipes.
+const SERVER: &str = "app-server";
 
 /// Drives Codex, by the JSON-RPC of its app server.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,22 +51,92 @@ impl Adapter for CodexAdapter {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::default()
+        Capabilities {
+            resume: true,
+            fork: true,
+            review: true,
+            steer: true,
+            interrupt: true,
+            approvals: true,
+            usage: true,
+            models: true,
+        }
     }
 
-    async fn detect(&self, config: &Value, _path: &str) -> Result<Detected, AgentError> {
-        program::parse(config).and(Err(unserved()))
+    async fn detect(&self, config: &Value, path: &str) -> Result<Detected, AgentError> {
+        let config = program::parse(config)?;
+        let found = program::find(&config, Some(PROGRAM), path)?;
+        probe::detect(&config, found, path).await
     }
 
-    async fn models(&self, _config: &Value, _path: &str) -> Result<Vec<AgentModel>, AgentError> {
-        Err(unserved())
+    async fn models(&self, config: &Value, path: &str) -> Result<Vec<AgentModel>, AgentError> {
+        let config = program::parse(config)?;
+        let found = program::find(&config, Some(PROGRAM), path)?;
+        probe::models(&config, found, path).await
     }
 
-    async fn run(&self, _launch: Launch, _control: &Control) -> RunOutcome {
-        RunOutcome::failed(unserved())
+    async fn run(&self, launch: Launch, control: &Control) -> RunOutcome {
+        let config = match program::parse(&launch.config) {
+            Ok(config) => config,
+            Err(error) => return RunOutcome::failed(error),
+        };
+        let found = match program::find(&config, Some(PROGRAM), &program::path_of(&launch)) {
+            Ok(found) => found,
+            Err(error) => return RunOutcome::failed(error),
+        };
+        let mut command = program::command(&launch, &config, found, &[SERVER.to_owned()]);
+        let temp = own_temp_folder(&launch, &config);
+        if let Some(folder) = &temp {
+            if let Err(error) = fs::create_dir_all(folder) {
+                let detail = format!("no folder for its temporary files can be made: {error}");
+                return RunOutcome::failed(AgentError::Unavailable { program: PROGRAM.to_owned(), detail });
+            }
+            command = command.env("TMPDIR", folder);
+        }
+        let mut dialogue = CodexDialogue::new(Plan {
+            prompt: launch.prompt.clone(),
+            model: launch.model.clone(),
+            effort: config.effort,
+            worktree: launch.worktree.clone(),
+            permissions: launch.permissions,
+            role: launch.role,
+            session: launch.session.clone(),
+            carry: launch.carry.clone(),
+            turns: launch.limits.turns,
+            now_ms,
+        });
+        let outcome = converse(launch, command, &mut dialogue, control).await;
+        if let Some(folder) = temp
+            && let Err(error) = fs::remove_dir_all(&folder)
+        {
+            tracing::warn!(%error, folder = %folder.display(), "failed to remove an agent's temporary files");
+        }
+        outcome
     }
 }
 
-fn unserved() -> AgentError {
-    AgentError::Unavailable { program: "codex".to_owned(), detail: "not served yet".to_owned() }
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A folder for temporary files beside the prompt, when the one that the program would take is above its home: it
+/// then refuses to put its sandbox's helper there, and every command fails. What the profile sets stays.
+fn own_temp_folder(launch: &Launch, config: &ProgramConfig) -> Option<PathBuf> {
+    let of_profile = |name: &str| config.env.as_ref().and_then(|env| env.get(name)).cloned();
+    if of_profile("TMPDIR").is_some() {
+        return None;
+    }
+    let variable = |name: &str| {
+        let of_launch = launch.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+        of_profile(name).or(of_launch).or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
+    };
+    let temp = variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let home = variable("CODEX_HOME")
+        .map(PathBuf::from)
+        .or_else(|| variable("HOME").map(|home| Path::new(&home).join(".codex")));
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let is_above = home.is_some_and(|home| real(&home).starts_with(real(&temp)));
+    let beside = launch.prompt_file.parent().filter(|_| is_above)?;
+    Some(beside.join(format!("tmp-{}", launch.execution_id)))
 }

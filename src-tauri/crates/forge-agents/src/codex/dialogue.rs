@@ -1,0 +1,814 @@
+//! A run of Codex, as a state machine without I/O.
+//!
+//! The way of a run: `initialize`; a thread is started, resumed or forked; one turn, or a native review and, when
+//! that gives no verdict, one turn more that must; the end of the program's input. Invariants: the last turn's
+//! status alone decides how the run ended; every request of the server is answered; nothing that it says ends the
+//! run in another way than by a typed error. Deliberately absent: an entry for each piece of a text (readers of a
+//! log join entries of one message, so a text is written once, when it is whole).
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    path::PathBuf,
+};
+
+use forge_model::{
+    agent::PermissionMode,
+    execution::ExecutionRole,
+    log::{EntryKind, EntryStatus},
+    verdict::AuditReader,
+};
+use serde_json::{Value, json};
+
+use super::{
+    asks::{self, Context, Form, Taken},
+    entries,
+    failure::{Limits, detail, failure},
+    review,
+    usage::{Counter, says_something},
+    wire::{self, Heard, Refusal, object, text},
+};
+use crate::{AgentError, Dialogue, LimitKind, NewEntry, RunCommand, Said, Scene, SessionRequest, summary};
+
+/// The longest line of a text under way that is shown, in bytes.
+const TAIL_BYTES: usize = 1024;
+
+/// What a run is to do.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What the agent is told.
+    pub prompt: String,
+    /// The model to ask for.
+    pub model: Option<String>,
+    /// How hard it is asked to think.
+    pub effort: Option<String>,
+    /// Where it works.
+    pub worktree: PathBuf,
+    /// What it may do.
+    pub permissions: PermissionMode,
+    /// What the run is for.
+    pub role: ExecutionRole,
+    /// Which conversation.
+    pub session: SessionRequest,
+    /// What the run before left.
+    pub carry: Option<Value>,
+    /// How often the model may be called.
+    pub turns: Option<u32>,
+    /// The time, in Unix milliseconds.
+    pub now_ms: fn() -> i64,
+}
+
+/// A run.
+#[derive(Debug)]
+pub struct CodexDialogue {
+    plan: Plan,
+    last_id: u64,
+    awaited: HashMap<u64, Awaited>,
+    thread: Option<String>,
+    /// Whether the thread is the one that was asked for, or a fork of it.
+    goes_on: bool,
+    model: String,
+    sandbox: Option<Value>,
+    turn: Option<Turn>,
+    turns: u32,
+    calls: u32,
+    counter: Counter,
+    limits: Option<Value>,
+    /// Words for the agent, until there is a turn that takes them.
+    says: VecDeque<(Option<String>, String)>,
+    forms: BTreeMap<String, Form>,
+    last_ask: u32,
+    /// Entries of items that have begun and not ended.
+    open: BTreeMap<String, Vec<NewEntry>>,
+    /// Threads of helpers, and the items that began them.
+    helpers: HashMap<String, String>,
+    verdict: AuditReader,
+    tail: Tail,
+    last_said: Option<String>,
+    last_error: Option<Value>,
+    /// The prompt is logged by who starts the run.
+    prompt_seen: bool,
+    stopping: bool,
+    result: Option<Result<(), AgentError>>,
+}
+
+/// What a request of ours was.
+#[derive(Debug)]
+enum Awaited {
+    Hello,
+    Thread,
+    /// Whether the thread exists that could not be gone on with.
+    Probe(Refusal),
+    Turn,
+    Steer(Option<String>),
+    Interrupt,
+    Clean,
+}
+
+/// The turn that runs.
+#[derive(Debug)]
+struct Turn {
+    /// Known when the server has taken it.
+    id: Option<String>,
+    kind: TurnKind,
+    /// Calls of the model that it reported.
+    calls: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TurnKind {
+    /// The agent works, or answers in a form.
+    Ordinary,
+    /// It reviews, by its own means.
+    Review,
+    /// It is asked for the verdict of its review.
+    Verdict,
+}
+
+/// The line that the agent is writing.
+#[derive(Debug, Default)]
+struct Tail {
+    item: String,
+    line: String,
+}
+
+impl CodexDialogue {
+    /// A run that has not begun.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        Self {
+            last_id: 0,
+            awaited: HashMap::new(),
+            thread: None,
+            goes_on: false,
+            model: plan.model.clone().unwrap_or_default(),
+            sandbox: None,
+            turn: None,
+            turns: 0,
+            calls: 0,
+            counter: Counter::new(plan.carry.as_ref()),
+            limits: None,
+            says: VecDeque::new(),
+            forms: BTreeMap::new(),
+            last_ask: 0,
+            open: BTreeMap::new(),
+            helpers: HashMap::new(),
+            verdict: AuditReader::new(0),
+            tail: Tail::default(),
+            last_said: None,
+            last_error: None,
+            prompt_seen: false,
+            stopping: false,
+            result: None,
+            plan,
+        }
+    }
+
+    fn permissions(&self) -> PermissionMode {
+        match self.plan.role {
+            ExecutionRole::Coder => self.plan.permissions,
+            ExecutionRole::Reviewer | ExecutionRole::Planner | ExecutionRole::Drafter => {
+                PermissionMode::ReadOnly
+            }
+        }
+    }
+
+    /// Whether nobody may be asked.
+    fn asks_nobody(&self) -> bool {
+        match self.permissions() {
+            PermissionMode::ReadOnly | PermissionMode::Unattended => true,
+            PermissionMode::Ask | PermissionMode::Edit => false,
+        }
+    }
+
+    fn ask_server(&mut self, method: &str, params: &Value, awaited: Awaited, scene: &mut Scene<'_>) {
+        self.last_id += 1;
+        scene.send(&wire::request(self.last_id, method, params));
+        self.awaited.insert(self.last_id, awaited);
+    }
+
+    fn finish(&mut self, result: Result<(), AgentError>, scene: &mut Scene<'_>) {
+        self.counter.limited = match &result {
+            Err(AgentError::RateLimited { .. }) => self.counter.limited,
+            Ok(()) | Err(_) => 0,
+        };
+        self.result.get_or_insert(result);
+        scene.end();
+    }
+
+    // Opening.
+
+    fn open_thread(&mut self, session: &SessionRequest, scene: &mut Scene<'_>) {
+        let permissions = self.permissions();
+        let effort = self.plan.effort.as_ref().map(|effort| json!({ "model_reasoning_effort": effort }));
+        let mut params = object([
+            ("cwd", Some(json!(self.plan.worktree))),
+            ("model", self.plan.model.as_ref().map(|model| json!(model))),
+            ("approvalPolicy", Some(json!(wire::approval_policy(permissions)))),
+            ("sandbox", Some(json!(wire::sandbox_mode(permissions)))),
+            ("config", effort),
+        ]);
+        let method = match session {
+            SessionRequest::New => "thread/start",
+            SessionRequest::Resume(id) | SessionRequest::Fork(id) => {
+                params["threadId"] = json!(id);
+                params["excludeTurns"] = json!(true);
+                if matches!(session, SessionRequest::Fork(_)) { "thread/fork" } else { "thread/resume" }
+            }
+        };
+        self.goes_on = *session != SessionRequest::New;
+        self.ask_server(method, &params, Awaited::Thread, scene);
+    }
+
+    fn opened(&mut self, result: &Value, scene: &mut Scene<'_>) {
+        let thread = result.get("thread").unwrap_or(&Value::Null);
+        let Some(id) = text(thread, "id").map(str::to_owned) else {
+            let detail = "its thread has no id".to_owned();
+            return self.finish(Err(AgentError::Protocol { detail }), scene);
+        };
+        if let Some(model) = text(result, "model").or_else(|| text(thread, "model")) {
+            self.model = model.to_owned();
+        }
+        self.sandbox = result.get("sandbox").cloned();
+        self.counter.opened(&id, self.goes_on);
+        let body = object([
+            ("session_id", Some(json!(id))),
+            ("model", Some(json!(self.model))),
+            ("program", Some(json!("codex"))),
+            ("version", text(thread, "cliVersion").map(|version| json!(version))),
+            ("forked_from", text(thread, "forkedFromId").map(|from| json!(from))),
+        ]);
+        scene.log(NewEntry::new(EntryKind::SessionStarted, "session".to_owned(), body));
+        scene.session(&id, Some(&self.model));
+        self.thread = Some(id);
+        if self.stopping {
+            return self.finish(Err(AgentError::Cancelled), scene);
+        }
+        if self.plan.role == ExecutionRole::Reviewer && self.goes_on {
+            self.start_review(scene);
+        } else {
+            let prompt = self.plan.prompt.clone();
+            self.start_turn(&prompt, TurnKind::Ordinary, scene);
+        }
+    }
+
+    fn lost(&mut self, refusal: &Refusal, scene: &mut Scene<'_>) {
+        let text = format!(
+            "The earlier conversation is not there any more ({}): a new one begins.",
+            refusal.message
+        );
+        scene.notice("session_lost", &text);
+        self.open_thread(&SessionRequest::New, scene);
+    }
+
+    // Turns.
+
+    fn begin_turn(&mut self, kind: TurnKind, scene: &mut Scene<'_>) {
+        self.turns += 1;
+        scene.turn(self.turns);
+        self.turn = Some(Turn { id: None, kind, calls: 0 });
+    }
+
+    fn start_turn(&mut self, words: &str, kind: TurnKind, scene: &mut Scene<'_>) {
+        let permissions = self.permissions();
+        let params = object([
+            ("threadId", Some(json!(self.thread))),
+            ("input", Some(wire::input(words))),
+            ("cwd", Some(json!(self.plan.worktree))),
+            ("approvalPolicy", Some(json!(wire::approval_policy(permissions)))),
+            ("sandboxPolicy", Some(wire::sandbox_policy(permissions, self.sandbox.as_ref()))),
+            ("model", self.plan.model.as_ref().map(|model| json!(model))),
+            ("effort", self.plan.effort.as_ref().map(|effort| json!(effort))),
+            ("outputSchema", (kind == TurnKind::Verdict).then(review::schema)),
+        ]);
+        self.begin_turn(kind, scene);
+        self.ask_server("turn/start", &params, Awaited::Turn, scene);
+    }
+
+    fn start_review(&mut self, scene: &mut Scene<'_>) {
+        let params = json!({
+            "threadId": self.thread,
+            "target": { "type": "custom", "instructions": self.plan.prompt },
+            "delivery": "inline",
+        });
+        self.begin_turn(TurnKind::Review, scene);
+        self.ask_server("review/start", &params, Awaited::Turn, scene);
+    }
+
+    fn turn_taken(&mut self, result: Result<Value, Refusal>, scene: &mut Scene<'_>) {
+        let Some(turn) = &mut self.turn else { return };
+        match result {
+            Ok(result) => {
+                turn.id = result.get("turn").and_then(|turn| text(turn, "id")).map(str::to_owned);
+                if self.stopping { self.interrupt_turn(scene) } else { self.steer(scene) }
+            }
+            Err(refusal) if turn.kind == TurnKind::Review && !self.stopping => {
+                let text = format!(
+                    "The program cannot review by its own means ({}): it is asked in words.",
+                    refusal.message
+                );
+                scene.notice("review_unavailable", &text);
+                let prompt = self.plan.prompt.clone();
+                self.start_turn(&prompt, TurnKind::Ordinary, scene);
+            }
+            Err(refusal) => {
+                let detail = format!("it did not take the turn: {}", refusal.message);
+                self.finish(Err(AgentError::Protocol { detail }), scene);
+            }
+        }
+    }
+
+    fn turn_over(&mut self, params: &Value, scene: &mut Scene<'_>) {
+        let ended = params.get("turn").unwrap_or(&Value::Null);
+        let Some(turn) = self.turn.take_if(|turn| is_end_of(turn, ended)) else { return };
+        self.close(scene);
+        let status = text(ended, "status").unwrap_or_default();
+        let last_error = self.last_error.take();
+        let error = ended.get("error").filter(|error| error.is_object()).or(last_error.as_ref());
+        let result = self.judge(status, error.unwrap_or(&Value::Null), scene);
+        let summary = self.last_said.as_deref().and_then(summary::of_message);
+        let body = object([
+            ("status", Some(json!(status))),
+            ("summary", summary.map(|summary| json!(summary))),
+            ("error", result.as_ref().err().map(|error| json!(error.to_string()))),
+        ]);
+        scene.log(NewEntry::new(EntryKind::TurnEnded, String::new(), body));
+        if turn.kind == TurnKind::Review && turn.calls == 0 {
+            let text = "The program does not tell what its own review used: that is missing from the costs.";
+            scene.notice("usage_unreported", text);
+        }
+        if self.stopping {
+            self.result.get_or_insert(result);
+            return self.clean(scene);
+        }
+        if turn.kind == TurnKind::Review && result.is_ok() {
+            let verdict = std::mem::take(&mut self.verdict).finish().0.verdict;
+            if verdict.is_none() {
+                let words = review::question(&self.plan.prompt);
+                return self.start_turn(&words, TurnKind::Verdict, scene);
+            }
+        }
+        self.finish(result, scene);
+    }
+
+    /// What is left open when a turn is over: questions that nobody wants to know about any more, and items that
+    /// never ended.
+    fn close(&mut self, scene: &mut Scene<'_>) {
+        for (ask, _) in std::mem::take(&mut self.forms) {
+            scene.settle(&ask, None, EntryStatus::Cancelled);
+        }
+        for mut entry in std::mem::take(&mut self.open).into_values().flatten() {
+            entry.status = Some(EntryStatus::Cancelled);
+            entry.raw_offset = None;
+            scene.log(entry);
+        }
+    }
+
+    fn judge(&mut self, status: &str, error: &Value, scene: &mut Scene<'_>) -> Result<(), AgentError> {
+        match status {
+            "completed" => Ok(()),
+            "interrupted" => Err(AgentError::Cancelled),
+            "failed" => {
+                let limits = Limits {
+                    now_ms: (self.plan.now_ms)(),
+                    snapshot: self.limits.as_ref(),
+                    limited: self.counter.limited,
+                };
+                let failure = failure(error, &limits);
+                if let Some(how) = &failure.waits {
+                    scene.notice("rate_limited", &format!("The model's limit is reached. {how}"));
+                    self.counter.limited =
+                        if failure.guessed { self.counter.limited.saturating_add(1) } else { 0 };
+                }
+                Err(failure.error)
+            }
+            other => Err(AgentError::Protocol { detail: format!("its turn ended with status `{other}`") }),
+        }
+    }
+
+    // Stopping.
+
+    fn interrupt_turn(&mut self, scene: &mut Scene<'_>) {
+        let Some(id) = self.turn.as_ref().and_then(|turn| turn.id.as_ref()) else { return };
+        let params = json!({ "threadId": self.thread, "turnId": id });
+        self.ask_server("turn/interrupt", &params, Awaited::Interrupt, scene);
+    }
+
+    /// Ends the commands that outlive their turn.
+    fn clean(&mut self, scene: &mut Scene<'_>) {
+        let params = json!({ "threadId": self.thread });
+        self.ask_server("thread/backgroundTerminals/clean", &params, Awaited::Clean, scene);
+    }
+
+    // Words.
+
+    /// Tells the running turn what waits, when it takes words.
+    fn steer(&mut self, scene: &mut Scene<'_>) {
+        let Some(Turn { id: Some(id), kind: TurnKind::Ordinary, .. }) = &self.turn else { return };
+        let (thread, turn) = (self.thread.clone(), id.clone());
+        for (say, words) in std::mem::take(&mut self.says) {
+            let params = json!({
+                "threadId": thread, "input": wire::input(&words), "expectedTurnId": turn,
+            });
+            self.ask_server("turn/steer", &params, Awaited::Steer(say), scene);
+        }
+    }
+
+    fn answer(&mut self, ask: &str, option: &str, note: Option<&str>, scene: &mut Scene<'_>) {
+        let Some(mut form) = self.forms.remove(ask) else { return };
+        let Some((taken, status, used_note)) = form.answer(option, note) else {
+            let text = format!("`{option}` is no answer to this question: it stays open.");
+            scene.notice("no_such_answer", &text);
+            self.forms.insert(ask.to_owned(), form);
+            return;
+        };
+        scene.settle(ask, Some(option), status);
+        match taken {
+            Taken::Reply(result) => scene.send(&wire::answer(&form.rpc, &result)),
+            Taken::More => self.put(form, scene),
+        }
+        let words = note.map(str::trim).filter(|note| !note.is_empty() && !used_note);
+        if let Some(words) = words {
+            self.says.push_back((None, words.to_owned()));
+            self.steer(scene);
+        }
+    }
+
+    /// Asks a form's next question.
+    fn put(&mut self, form: Form, scene: &mut Scene<'_>) {
+        if let Some(ask) = form.open() {
+            let ask = ask.clone();
+            self.forms.insert(ask.id.clone(), form);
+            scene.ask(ask);
+        }
+    }
+
+    // What the server says.
+
+    fn answered(&mut self, id: u64, result: Result<Value, Refusal>, scene: &mut Scene<'_>) -> bool {
+        let Some(awaited) = self.awaited.remove(&id) else { return false };
+        match (awaited, result) {
+            (Awaited::Hello, Ok(_)) => {
+                scene.send(&wire::notification("initialized"));
+                let session = self.plan.session.clone();
+                self.open_thread(&session, scene);
+            }
+            (Awaited::Thread, Ok(result)) => self.opened(&result, scene),
+            (Awaited::Thread, Err(refusal)) if self.goes_on && !self.stopping => {
+                let (SessionRequest::Resume(id) | SessionRequest::Fork(id)) = &self.plan.session else {
+                    return true;
+                };
+                // Errors have no code that tells a thread that is gone from one that is in use.
+                let params = json!({ "threadId": id, "includeTurns": false });
+                self.ask_server("thread/read", &params, Awaited::Probe(refusal), scene);
+            }
+            (Awaited::Probe(_), Err(refusal)) if !self.stopping => self.lost(&refusal, scene),
+            (Awaited::Hello | Awaited::Thread | Awaited::Probe(_), Err(refusal))
+            | (Awaited::Probe(refusal), Ok(_)) => {
+                self.finish(Err(AgentError::Protocol { detail: refusal.message }), scene);
+            }
+            (Awaited::Turn, result) => self.turn_taken(result, scene),
+            (Awaited::Steer(say), Ok(_)) => {
+                if let Some(say) = say {
+                    scene.heard(&say);
+                }
+            }
+            (Awaited::Steer(_), Err(refusal)) => {
+                let text = format!("The agent did not take a message: {}.", refusal.message);
+                scene.notice("message_not_taken", &text);
+            }
+            // Its end is told by the turn; when there is none any more, what it left is still to be ended.
+            (Awaited::Interrupt, Ok(_)) => {}
+            (Awaited::Interrupt, Err(_)) => self.clean(scene),
+            (Awaited::Clean, _) => {
+                let result = self.result.clone().unwrap_or(Err(AgentError::Cancelled));
+                self.finish(result, scene);
+            }
+        }
+        true
+    }
+
+    /// A request of the server. False when nobody serves it.
+    fn requested(&mut self, rpc: &Value, method: &str, params: &Value, scene: &mut Scene<'_>) -> bool {
+        let item = text(params, "itemId").and_then(|item| self.open.get(item));
+        let mut context = Context {
+            worktree: &self.plan.worktree,
+            item: item.map_or(&[][..], Vec::as_slice),
+            next: &mut self.last_ask,
+        };
+        let Some(form) = asks::form(rpc, method, params, &mut context) else {
+            scene.send(&wire::not_served(rpc, method));
+            return false;
+        };
+        let why = if self.stopping {
+            Some("The run is being stopped.")
+        } else if self.asks_nobody() {
+            Some("Nobody is asked in this mode.")
+        } else {
+            form.unaskable
+        };
+        match why {
+            Some(why) => refuse(&form, why, scene),
+            None => self.put(form, scene),
+        }
+        true
+    }
+
+    /// A request of the server is settled, by our answer or by itself.
+    fn resolved(&mut self, rpc: &Value, scene: &mut Scene<'_>) {
+        let asked = self.forms.iter().find(|(_, form)| form.rpc == *rpc).map(|(ask, _)| ask.clone());
+        if let Some(ask) = asked {
+            self.forms.remove(&ask);
+            scene.settle(&ask, None, EntryStatus::Cancelled);
+        }
+    }
+
+    /// Something that it tells. False when nobody knows it.
+    fn noticed(&mut self, method: &str, params: &Value, raw_offset: u64, scene: &mut Scene<'_>) -> bool {
+        let is_ours = self.is_ours(params);
+        match method {
+            "item/started" => return self.item(params, false, raw_offset, scene),
+            "item/completed" => return self.item(params, true, raw_offset, scene),
+            "item/agentMessage/delta" | "item/plan/delta" if is_ours => self.writes(params, scene),
+            "turn/completed" if is_ours => self.turn_over(params, scene),
+            "turn/plan/updated" if is_ours => log_at(entries::plan(params), raw_offset, scene),
+            "thread/tokenUsage/updated" => self.used(params, raw_offset, scene),
+            "serverRequest/resolved" => {
+                self.resolved(params.get("requestId").unwrap_or(&Value::Null), scene);
+            }
+            "account/rateLimits/updated" => {
+                self.limits = params.get("rateLimits").filter(|limits| says_something(limits)).cloned();
+            }
+            "error" => self.error(params, raw_offset, scene),
+            "warning" | "guardianWarning" | "configWarning" | "deprecationNotice" => {
+                let words = text(params, "message").or_else(|| text(params, "summary")).unwrap_or_default();
+                let more = text(params, "details").map(|more| format!(": {more}")).unwrap_or_default();
+                notice_at("warning", &format!("{words}{more}"), raw_offset, scene);
+            }
+            "model/rerouted" if is_ours => {
+                let to = text(params, "toModel").unwrap_or_default();
+                notice_at("model_rerouted", &format!("Another model answers: {to}."), raw_offset, scene);
+                to.clone_into(&mut self.model);
+            }
+            "thread/settings/updated" if is_ours => {
+                let settings = params.get("threadSettings").unwrap_or(&Value::Null);
+                if let Some(model) = text(settings, "model") {
+                    model.clone_into(&mut self.model);
+                }
+            }
+            _ => return is_known(method),
+        }
+        true
+    }
+
+    fn is_ours(&self, params: &Value) -> bool {
+        match (&self.thread, text(params, "threadId")) {
+            (Some(own), Some(thread)) => own == thread,
+            (None, _) | (_, None) => true,
+        }
+    }
+
+    fn item(&mut self, params: &Value, done: bool, raw_offset: u64, scene: &mut Scene<'_>) -> bool {
+        let Some(item) = params.get("item") else { return false };
+        let kind = text(item, "type").unwrap_or_default();
+        let is_ours = self.is_ours(params);
+        if is_ours && !done && kind != "userMessage" && self.is_too_much(scene) {
+            return true;
+        }
+        if kind == "userMessage" && !self.prompt_seen && entries::words_of(item) == self.plan.prompt {
+            self.prompt_seen = done;
+            return true;
+        }
+        let Some(told) = entries::told(item, done, &self.plan.worktree) else { return !done };
+        if let Some(line) = &told.doing {
+            scene.doing(line);
+        }
+        let id = text(item, "id").unwrap_or_default();
+        for helper in item.get("receiverThreadIds").and_then(Value::as_array).into_iter().flatten() {
+            if let Some(helper) = helper.as_str() {
+                self.helpers.insert(helper.to_owned(), id.to_owned());
+            }
+        }
+        if is_ours && let Some(said) = told.said {
+            // A review's outcome is told twice: as that, and as a message.
+            if kind == "agentMessage" && self.last_said.as_ref() == Some(&said) && self.reviews() {
+                return true;
+            }
+            if self.reviews() {
+                self.verdict.read(&format!("{said}\n"));
+            }
+            self.last_said = Some(said);
+        }
+        let mut logged = told.entries;
+        if !is_ours {
+            let parent = text(params, "threadId").and_then(|thread| self.helpers.get(thread));
+            logged.iter_mut().for_each(|entry| as_helper(entry, parent));
+        }
+        self.follow(id, &logged);
+        logged.into_iter().for_each(|entry| log_at(entry, raw_offset, scene));
+        true
+    }
+
+    /// Remembers which entries have begun and not ended; one item may end what another began.
+    fn follow(&mut self, item: &str, logged: &[NewEntry]) {
+        self.open.retain(|_, open| {
+            open.retain(|open| logged.iter().all(|entry| entry.id != open.id));
+            !open.is_empty()
+        });
+        let running = logged.iter().filter(|entry| entry.status == Some(EntryStatus::Running));
+        let running: Vec<NewEntry> = running.cloned().collect();
+        if !running.is_empty() {
+            self.open.insert(item.to_owned(), running);
+        }
+    }
+
+    fn reviews(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.kind == TurnKind::Review)
+    }
+
+    /// Whether the model goes on although it was called as often as it may be. Then the run is stopped.
+    fn is_too_much(&mut self, scene: &mut Scene<'_>) -> bool {
+        match self.plan.turns {
+            Some(most) if self.calls >= most && !self.stopping => {
+                scene.stop_at(LimitKind::Turns(most));
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    fn writes(&mut self, params: &Value, scene: &mut Scene<'_>) {
+        let (item, delta) =
+            (text(params, "itemId").unwrap_or_default(), text(params, "delta").unwrap_or_default());
+        if self.tail.item != item {
+            item.clone_into(&mut self.tail.item);
+            self.tail.line.clear();
+        }
+        let new = match delta.rsplit_once('\n') {
+            Some((before, last)) => {
+                let whole = before.rsplit('\n').find(|line| !line.trim().is_empty());
+                if last.trim().is_empty() {
+                    match whole {
+                        Some(line) if before.contains('\n') => scene.doing(line),
+                        Some(line) => scene.doing(&format!("{}{line}", self.tail.line)),
+                        None => {}
+                    }
+                }
+                self.tail.line.clear();
+                last
+            }
+            None => delta,
+        };
+        if self.tail.line.len() < TAIL_BYTES {
+            self.tail.line.push_str(new);
+        }
+        scene.doing(&self.tail.line);
+    }
+
+    fn used(&mut self, params: &Value, raw_offset: u64, scene: &mut Scene<'_>) {
+        let is_ours = self.is_ours(params);
+        let Some(usage) = params.get("tokenUsage") else { return };
+        let Some(thread) = text(params, "threadId").or(self.thread.as_deref()) else { return };
+        // Before the server has taken a turn of this run, it tells of earlier ones.
+        let is_new = !is_ours || self.turn.as_ref().is_some_and(|turn| turn.id.is_some());
+        let Some(sample) = self.counter.count(thread, usage, is_new, &self.model) else { return };
+        if let Some(thread) = &self.thread {
+            scene.carry(self.counter.carry(thread));
+        }
+        scene.used(sample, raw_offset);
+        if let Some(turn) = self.turn.as_mut().filter(|_| is_ours) {
+            turn.calls += 1;
+            self.calls += 1;
+        }
+    }
+
+    fn error(&mut self, params: &Value, raw_offset: u64, scene: &mut Scene<'_>) {
+        let Some(error) = params.get("error") else { return };
+        let retries = params.get("willRetry").and_then(Value::as_bool).unwrap_or_default();
+        let code = if retries { "retrying" } else { "error" };
+        notice_at(code, &detail(error), raw_offset, scene);
+        if !retries && self.is_ours(params) {
+            self.last_error = Some(error.clone());
+        }
+    }
+}
+
+impl Dialogue for CodexDialogue {
+    fn begin(&mut self, scene: &mut Scene<'_>) {
+        self.ask_server("initialize", &wire::hello(), Awaited::Hello, scene);
+    }
+
+    fn hear(&mut self, line: &[u8], raw_offset: u64, scene: &mut Scene<'_>) {
+        let is_known = match wire::read(line) {
+            Some(Heard::Answer { id, result }) => self.answered(id, result, scene),
+            Some(Heard::Request { id, method, params }) => self.requested(&id, &method, &params, scene),
+            Some(Heard::Notification { method, params }) => self.noticed(&method, &params, raw_offset, scene),
+            None => false,
+        };
+        if !is_known {
+            scene.log_raw(line, raw_offset);
+        }
+    }
+
+    fn command(&mut self, command: RunCommand, scene: &mut Scene<'_>) {
+        match command {
+            RunCommand::Say { id, text } => {
+                self.says.push_back((Some(id), text));
+                self.steer(scene);
+            }
+            RunCommand::Answer { ask, option, note } => self.answer(&ask, &option, note.as_deref(), scene),
+        }
+    }
+
+    fn interrupt(&mut self, scene: &mut Scene<'_>) {
+        self.stopping = true;
+        let opens = self
+            .awaited
+            .values()
+            .any(|awaited| matches!(awaited, Awaited::Hello | Awaited::Thread | Awaited::Probe(_)));
+        match (&self.turn, opens) {
+            (Some(_), _) => self.interrupt_turn(scene),
+            // Nothing has begun that would have to be stopped.
+            (None, true) => self.finish(Err(AgentError::Cancelled), scene),
+            (None, false) => self.clean(scene),
+        }
+    }
+
+    fn said(&mut self) -> Said {
+        Said {
+            result: self.result.clone(),
+            session_id: self.thread.clone(),
+            carry: self.thread.as_ref().map(|thread| self.counter.carry(thread)),
+            summary: self.last_said.as_deref().and_then(summary::of_message),
+        }
+    }
+}
+
+/// Whether this is the end of that turn. A review has turns in it, whose root it is. One that was not named yet is
+/// the only one that there is.
+fn is_end_of(turn: &Turn, ended: &Value) -> bool {
+    turn.id.as_deref().is_none_or(|id| ["id", "rootTurnId"].iter().any(|name| text(ended, name) == Some(id)))
+}
+
+/// Says no in the place of a person, and why.
+fn refuse(form: &Form, why: &str, scene: &mut Scene<'_>) {
+    if let Some(ask) = form.open() {
+        let body = json!({
+            "text": ask.title, "kind": ask.kind, "detail": ask.detail, "options": ask.options,
+        });
+        let mut asked = NewEntry::new(EntryKind::ApprovalRequest, ask.id.clone(), body);
+        asked.status = Some(EntryStatus::Declined);
+        scene.log(asked);
+        let body = json!({ "answer": "decline", "reason": why });
+        let mut resolved = NewEntry::new(EntryKind::ApprovalResolved, format!("{}:answer", ask.id), body);
+        resolved.parent_id = Some(ask.id.clone());
+        resolved.status = Some(EntryStatus::Declined);
+        scene.log(resolved);
+    }
+    scene.send(&wire::answer(&form.rpc, &form.declined));
+}
+
+/// An entry of a helper: part of what called it, and no words of the agent itself.
+fn as_helper(entry: &mut NewEntry, parent: Option<&String>) {
+    entry.parent_id = parent.cloned();
+    match entry.kind {
+        EntryKind::AssistantText | EntryKind::UserMessage => {
+            let is_told = entry.kind == EntryKind::UserMessage;
+            let words = entry.body.get("text").cloned();
+            let name = if is_told { "input" } else { "output" };
+            entry.body = object([("name", Some(json!("agent"))), (name, words)]);
+            entry.kind = EntryKind::ToolCall;
+            entry.status = Some(EntryStatus::Completed);
+        }
+        _ => {}
+    }
+}
+
+fn log_at(mut entry: NewEntry, raw_offset: u64, scene: &mut Scene<'_>) {
+    entry.raw_offset = Some(raw_offset);
+    scene.log(entry);
+}
+
+fn notice_at(code: &str, words: &str, raw_offset: u64, scene: &mut Scene<'_>) {
+    let body = json!({ "text": words, "code": code });
+    log_at(NewEntry::new(EntryKind::Notice, String::new(), body), raw_offset, scene);
+}
+
+/// What is told and needs no entry: pieces of what comes whole later, and what is about the program itself.
+fn is_known(method: &str) -> bool {
+    method.ends_with("Delta")
+        || method.ends_with("/delta")
+        || ["thread/", "turn/", "account/", "remoteControl/", "skills/", "app/", "mcpServer/startupStatus/"]
+            .iter()
+            .any(|of| method.starts_with(of))
+        || matches!(
+            method,
+            "item/reasoning/summaryPartAdded"
+                | "item/fileChange/patchUpdated"
+                | "item/mcpToolCall/progress"
+                | "item/commandExecution/terminalInteraction"
+                | "rawResponseItem/completed"
+                | "rawResponse/completed"
+                | "hook/started"
+                | "hook/completed"
+        )
+}
