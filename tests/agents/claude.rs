@@ -1,0 +1,162 @@
+//! `claude -p`.
+
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::models::{AgentProgram, Failure, Scenario, Tokens, Turn};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    time::{Duration, timeout},
+};
+
+use crate::support::{Ended, Stage};
+
+const PRINT: &[&str] =
+    &["-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"];
+
+fn session(ended: &Ended) -> Result<String> {
+    Ok(ended.only("result")?["session_id"].as_str().context("the session has no id")?.to_owned())
+}
+
+#[tokio::test]
+async fn it_edits_and_runs_what_the_script_says() -> Result<()> {
+    let stage = Stage::new(AgentProgram::Claude).await?;
+    let tokens = Tokens { input_uncached: 100, cache_read: 20, cache_write: 3, output: 40, reasoning: 5 };
+    let tag = stage.server.script(
+        Scenario::new("work")
+            .turn(
+                Turn::new().think("What is there?").say("I look.").run("echo from-the-shell").tokens(tokens),
+            )
+            .turn(Turn::new().edit("README.md", "hello", "goodbye").tokens(tokens))
+            .turn(Turn::new().write("new.md", "one\ntwo\n").tokens(tokens))
+            .turn(Turn::new().say("It is done.").tokens(tokens)),
+    );
+    let ended = stage.run(&[PRINT, &[&tag]].concat()).await?.succeeded()?;
+
+    assert_eq!(stage.text("README.md")?, "goodbye\n");
+    assert_eq!(stage.text("new.md")?, "one\ntwo\n");
+    let result = ended.only("result")?;
+    assert_eq!((&result["is_error"], &result["result"]), (&json!(false), &json!("It is done.")));
+    let usage = &result["usage"];
+    for (field, expected) in [
+        ("input_tokens", 400),
+        ("cache_read_input_tokens", 80),
+        ("cache_creation_input_tokens", 12),
+        ("output_tokens", 160),
+    ] {
+        assert_eq!(usage[field], expected, "{field} in {usage}");
+    }
+    assert_eq!(usage["output_tokens_details"]["thinking_tokens"], 20, "{usage}");
+
+    let requests = stage.server.requests().of("work");
+    assert_eq!(requests.len(), 4, "one for each turn");
+    ensure!(requests[1].got_back("from-the-shell"), "the model is shown what its command printed");
+    stage.understood_all()
+}
+
+#[tokio::test]
+async fn a_resumed_and_a_forked_session_remember() -> Result<()> {
+    let stage = Stage::new(AgentProgram::Claude).await?;
+    let tag = stage.server.script(
+        Scenario::new("talk")
+            .turn(Turn::new().say("The word is heron."))
+            .turn(Turn::new().say("You asked again."))
+            .turn(Turn::new().say("And a third time.")),
+    );
+    let first = stage.run(&[PRINT, &[&tag]].concat()).await?.succeeded()?;
+    let id = session(&first)?;
+    let again = stage.run(&[PRINT, &["--resume", &id, "what was it?"]].concat()).await?.succeeded()?;
+    assert_eq!(
+        (session(&again)?, &again.only("result")?["result"]),
+        (id.clone(), &json!("You asked again."))
+    );
+    let fork =
+        stage.run(&[PRINT, &["--resume", &id, "--fork-session", "and here?"]].concat()).await?.succeeded()?;
+    assert_ne!(session(&fork)?, id);
+    assert_eq!(fork.only("result")?["result"], "And a third time.");
+
+    let requests = stage.server.requests().of("talk");
+    assert_eq!(requests.len(), 3);
+    ensure!(requests[1].remembers("The word is heron.") && requests[2].remembers("You asked again."));
+    stage.understood_all()
+}
+
+#[tokio::test]
+async fn it_tries_again_after_a_limit_and_a_cut() -> Result<()> {
+    let stage = Stage::new(AgentProgram::Claude).await?;
+    let limited = Turn::new().say("Now it goes.").fails(Failure::RateLimited { seconds: 0 }, 1);
+    let tag = stage.server.script(Scenario::new("limited").turn(limited));
+    let ended = stage.run(&[PRINT, &[&tag]].concat()).await?.succeeded()?;
+    assert_eq!(ended.only("result")?["result"], "Now it goes.");
+    let notices = ended.of_type("system");
+    let retry = notices.iter().find(|event| event["subtype"] == "api_retry").context("no notice")?;
+    assert_eq!(retry["error_status"], 429);
+
+    let cut = Turn::new().say("A sentence that is long enough to have a middle.").fails(Failure::Cut, 1);
+    let tag = stage.server.script(Scenario::new("cut").turn(cut));
+    let ended = stage.run(&[PRINT, &[&tag]].concat()).await?.succeeded()?;
+    assert_eq!(ended.only("result")?["result"], "A sentence that is long enough to have a middle.");
+    assert_eq!(stage.server.requests().of("cut").len(), 2);
+
+    let tag = stage.server.script(Scenario::new("no").turn(Turn::new().always_fails(Failure::Status(401))));
+    let ended = stage.run(&[PRINT, &[&tag]].concat()).await?;
+    let result = ended.only("result")?;
+    assert_eq!((&result["is_error"], &result["api_error_status"]), (&json!(true), &json!(401)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_answer_in_a_form_goes_to_its_tool() -> Result<()> {
+    let stage = Stage::new(AgentProgram::Claude).await?;
+    let tag = stage.server.script(Scenario::new("form").turn(Turn::new().answer(json!({ "ok": true }))));
+    let schema = r#"{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}"#;
+    let ended = stage.run(&[PRINT, &["--json-schema", schema, &tag]].concat()).await?.succeeded()?;
+    assert_eq!(ended.only("result")?["structured_output"], json!({ "ok": true }));
+    Ok(())
+}
+
+/// An answer that waits can be let go, and one that the program gave up is seen.
+#[tokio::test]
+async fn an_answer_waits_for_the_test() -> Result<()> {
+    let stage = Stage::new(AgentProgram::Claude).await?;
+    let tag = stage.server.script(
+        Scenario::new("wait")
+            .turn(Turn::new().say("A sentence in two halves, one of them late.").hold_midway("first"))
+            .turn(Turn::new().say("Never said.").hold("never")),
+    );
+    let mut child =
+        stage.command(&[PRINT, &["--input-format", "stream-json"]].concat()).stdin(Stdio::piped()).spawn()?;
+    let mut input = child.stdin.take().context("no stdin")?;
+    let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
+    let mut result = async || -> Result<Value> {
+        loop {
+            let line = timeout(Duration::from_secs(90), lines.next_line()).await??.context("it ended")?;
+            let event: Value = serde_json::from_str(&line)?;
+            if event["type"] == "result" {
+                return Ok(event);
+            }
+        }
+    };
+    let prompt = |text: &str| {
+        let message = json!({ "role": "user", "content": [{ "type": "text", "text": text }] });
+        format!(
+            "{}\n",
+            json!({ "type": "user", "message": message, "session_id": "", "parent_tool_use_id": null })
+        )
+    };
+    input.write_all(prompt(&tag).as_bytes()).await?;
+    stage.server.asked("wait", 1).await?;
+    stage.server.release("first");
+    assert_eq!(result().await?["result"], "A sentence in two halves, one of them late.");
+
+    input.write_all(prompt("go on").as_bytes()).await?;
+    stage.server.asked("wait", 2).await?;
+    let interrupt =
+        json!({ "type": "control_request", "request_id": "1", "request": { "subtype": "interrupt" } });
+    input.write_all(format!("{interrupt}\n").as_bytes()).await?;
+    assert_eq!(result().await?["subtype"], "error_during_execution");
+    stage.server.given_up(1).await?;
+    child.kill().await?;
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! `codex exec --json`.
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::models::{AgentProgram, Failure, Scenario, Tokens, Turn};
+use serde_json::{Value, json};
+
+use crate::support::{Ended, Stage};
+
+const EXEC: &[&str] = &["exec", "--json", "-s", "danger-full-access"];
+
+fn items<'a>(ended: &'a Ended, kind: &str) -> Vec<&'a Value> {
+    let completed = ended.of_type("item.completed").into_iter().map(|event| &event["item"]);
+    completed.filter(|item| item["type"] == kind).collect()
+}
+
+fn thread(ended: &Ended) -> Result<String> {
+    let id = ended.only("thread.started")?["thread_id"].as_str().context("the thread has no id")?;
+    Ok(id.to_owned())
+}
+
+#[tokio::test]
+async fn it_edits_and_runs_what_the_script_says() -> Result<()> {
+    let stage = Stage::new(AgentProgram::Codex).await?;
+    let tokens = Tokens { input_uncached: 100, cache_read: 20, cache_write: 3, output: 40, reasoning: 5 };
+    let tag = stage.server.script(
+        Scenario::new("work")
+            .turn(
+                Turn::new().think("What is there?").say("I look.").run("echo from-the-shell").tokens(tokens),
+            )
+            .turn(Turn::new().edit("README.md", "hello", "goodbye").tokens(tokens))
+            .turn(Turn::new().write("new.md", "one\ntwo\n").tokens(tokens))
+            .turn(Turn::new().say("It is done.").tokens(tokens)),
+    );
+    let ended = stage.run(&[EXEC, &[&tag]].concat()).await?.succeeded()?;
+
+    assert_eq!(stage.text("README.md")?, "goodbye\n");
+    assert_eq!(stage.text("new.md")?, "one\ntwo\n");
+    let command = items(&ended, "command_execution");
+    assert_eq!(command[0]["aggregated_output"], "from-the-shell\n");
+    assert_eq!(items(&ended, "reasoning")[0]["text"], "What is there?");
+    assert_eq!(items(&ended, "agent_message")[1]["text"], "It is done.");
+    let usage = &ended.only("turn.completed")?["usage"];
+    let expected = json!({
+        "input_tokens": 492, "cached_input_tokens": 80, "cache_write_input_tokens": 12,
+        "output_tokens": 160, "reasoning_output_tokens": 20,
+    });
+    assert_eq!(usage, &expected);
+
+    let requests = stage.server.requests().of("work");
+    assert_eq!(requests.len(), 4, "one for each turn");
+    ensure!(requests[1].got_back("from-the-shell"), "the model is shown what its command printed");
+    assert_eq!(requests[0].model, "gpt-5.5");
+    stage.understood_all()
+}
+
+#[tokio::test]
+async fn calls_of_one_turn_are_one_turn() -> Result<()> {
+    let stage = Stage::new(AgentProgram::Codex).await?;
+    let tag = stage.server.script(
+        Scenario::new("both")
+            .turn(Turn::new().run("echo first").run("echo second"))
+            .turn(Turn::new().say("Both.")),
+    );
+    let ended = stage.run(&[EXEC, &[&tag]].concat()).await?.succeeded()?;
+    assert_eq!(items(&ended, "command_execution").len(), 2);
+    let requests = stage.server.requests().of("both");
+    assert_eq!(requests.len(), 2);
+    ensure!(requests[1].got_back("first") && requests[1].got_back("second"), "both came back at once");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_resumed_and_a_forked_thread_remember() -> Result<()> {
+    let stage = Stage::new(AgentProgram::Codex).await?;
+    let tag = stage.server.script(
+        Scenario::new("talk")
+            .turn(Turn::new().say("The word is heron."))
+            .turn(Turn::new().say("You asked again."))
+            .turn(Turn::new().say("And a third time.")),
+    );
+    let other = stage.server.script(Scenario::new("other").turn(Turn::new().say("Elsewhere.")));
+    let first = stage.run(&[EXEC, &[&tag]].concat()).await?.succeeded()?;
+    let id = thread(&first)?;
+
+    let again = stage.run(&["exec", "resume", &id, "--json", "what was it?"]).await?.succeeded()?;
+    assert_eq!(thread(&again)?, id);
+    assert_eq!(items(&again, "agent_message")[0]["text"], "You asked again.");
+    let fork = stage.run(&["exec", "fork", &id, "--json", "and here?"]).await?.succeeded()?;
+    assert_ne!(thread(&fork)?, id);
+    assert_eq!(items(&fork, "agent_message")[0]["text"], "And a third time.");
+    let resumed = stage.run(&["exec", "resume", &id, "--json", &other]).await?.succeeded()?;
+    assert_eq!(items(&resumed, "agent_message")[0]["text"], "Elsewhere.");
+
+    let requests = stage.server.requests();
+    assert_eq!(requests.len(), 4);
+    for request in &requests[1..] {
+        ensure!(request.remembers("The word is heron."), "{} forgot", request.number);
+    }
+    ensure!(!requests[3].remembers("And a third time."), "what a fork says stays there");
+    stage.understood_all()
+}
+
+#[tokio::test]
+async fn it_tries_again_after_a_limit_and_a_cut() -> Result<()> {
+    let stage = Stage::new(AgentProgram::Codex).await?;
+    let limited = Turn::new().say("Now it goes.").fails(Failure::RateLimited { seconds: 0 }, 1);
+    let cut = Turn::new().think("A thought that is never whole.").say("All of it.").fails(Failure::Cut, 1);
+    let tag = stage.server.script(Scenario::new("limited").turn(limited));
+    let ended = stage.run(&[EXEC, &[&tag]].concat()).await?.succeeded()?;
+    assert_eq!(items(&ended, "agent_message")[0]["text"], "Now it goes.");
+    let tag = stage.server.script(Scenario::new("cut").turn(cut));
+    let ended = stage.run(&[EXEC, &[&tag]].concat()).await?.succeeded()?;
+    assert_eq!(items(&ended, "agent_message")[0]["text"], "All of it.");
+    for name in ["limited", "cut"] {
+        let attempts: Vec<usize> = stage.server.requests().of(name).iter().map(|it| it.attempt).collect();
+        assert_eq!(attempts, [0, 1], "{name}");
+    }
+
+    let tag =
+        stage.server.script(Scenario::new("never").turn(Turn::new().always_fails(Failure::Status(500))));
+    let ended = stage.run(&[EXEC, &[&tag]].concat()).await?;
+    ensure!(!ended.succeeded && ended.of_type("turn.failed").len() == 1, "{:?}", ended.events);
+    Ok(())
+}
+
+#[tokio::test]
+async fn nobody_there_is_a_failed_turn() -> Result<()> {
+    let stage = Stage::new(AgentProgram::Codex).await?;
+    let tag = stage.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
+    stage.server.go_offline().await;
+    let ended = stage.run(&[EXEC, &[&tag]].concat()).await?;
+    ensure!(!ended.succeeded, "{:?}", ended.events);
+    ended.only("turn.failed")?;
+    stage.server.come_back().await?;
+    stage.run(&[EXEC, &[&tag]].concat()).await?.succeeded()?;
+    Ok(())
+}
