@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio::{process::Command, time::timeout};
 
 /// Far more than any turn takes.
-const LIMIT: Duration = Duration::from_secs(90);
+const LIMIT: Duration = Duration::from_secs(150);
 
 /// What a test has around a program.
 pub struct Stage {
