@@ -3,6 +3,8 @@
 //!
 //! They are the native binaries, not the launchers in `node_modules/.bin`: a signal must reach the program
 //! itself. `cargo xtask test` installs them; a program that is not there is an error, never a reason to skip.
+//! Of opencode only the binary for Linux on x64 is locked: its package for all systems names binaries that not
+//! every registry has, and `npm ci` wants them all.
 
 use std::{
     collections::BTreeMap,
