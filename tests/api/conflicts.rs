@@ -30,11 +30,13 @@ async fn the_three_sides_are_shown_and_the_agent_is_told() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let repo = &board.sandbox.repo;
     repo.write("c", "one\ntwo\nthree\n")?;
+    repo.write("far", "head\na\nb\nc\nd\ne\nf\nword\nend\n")?;
     repo.commit("what both come from")?;
     let path = repo.path().display();
     let first = format!(
-        "run cd '{path}' && printf 'one\\nmain\\nthree\\n' >c && echo theirs >new && git add -A && git commit -qm main\n\
-         edit c <<< \"one\\ntask\\nthree\\n\"\nedit new <<< \"ours\\n\"\nedit calm <<< \"x\\n\""
+        "run cd '{path}' && printf 'one\\nmain\\nthree\\n' >c && echo theirs >new && sed -i 's/^word$/main/' far && git add -A && git commit -qm main\n\
+         edit c <<< \"one\\ntask\\nthree\\n\"\nedit new <<< \"ours\\n\"\nedit calm <<< \"x\\n\"\n\
+         edit far <<< \"zero\\nhead\\na\\nb\\nc\\nd\\ne\\nf\\ntask\\nend\\n\""
     );
     let told = format!("```forge-script\n{first}\n```\n```forge-script attempt=2\nhang\n```");
     let task = began(&board, &told, 1).await?;
@@ -48,12 +50,27 @@ async fn the_three_sides_are_shown_and_the_agent_is_told() -> Result<()> {
         .await?;
     assert!(fixing["review_passed_at"].is_string());
     let id = text(&task, "id");
-    let conflict = board.server.get(&format!("/tasks/{id}/conflict")).await?["conflict"].clone();
+    let answer = board.server.get(&format!("/tasks/{id}/conflict")).await?;
+    assert_eq!(answer["standing"], "open");
+    let conflict = answer["conflict"].clone();
     assert_eq!(conflict["target"], "main");
     assert_eq!(conflict["target_commit"], repo.git(&["rev-parse", "main"])?.as_str());
     let paths = conflict["paths"].as_array().context("no paths")?;
     let kinds: Vec<_> = paths.iter().map(|path| (text(path, "path"), text(path, "kind"))).collect();
-    assert_eq!(kinds, [("c".into(), "content".into()), ("new".into(), "add/add".into())]);
+    assert_eq!(
+        kinds,
+        [("c".into(), "content".into()), ("far".into(), "content".into()), ("new".into(), "add/add".into())]
+    );
+    let places: Vec<_> = paths.iter().map(|path| path["places"].clone()).collect();
+    assert_eq!(
+        places,
+        [
+            json!([{ "ours": 2, "theirs": 2 }]),
+            // The line that only the task has above it counts on its side alone.
+            json!([{ "ours": 8, "theirs": 9 }]),
+            json!([{ "ours": 1, "theirs": 1 }])
+        ]
+    );
     assert!(paths[0]["hunks"][0].as_str().is_some_and(|hunk| hunk.contains("main") && hunk.contains("task")));
     let file = board.server.get(&format!("/tasks/{id}/conflict/file?path=c")).await?;
     let side = |name: &str| file[name]["text"].as_str().unwrap_or_default().to_owned();
@@ -106,6 +123,9 @@ async fn a_spent_budget_leaves_it_to_a_person() -> Result<()> {
     let verbs: Vec<_> = stuck["offers"].as_array().into_iter().flatten().map(|o| text(o, "verb")).collect();
     assert_eq!(verbs, ["retry", "send_back", "restart", "hold", "cancel"]);
     assert_eq!(board.sandbox.repo.show("main", "c").as_deref(), Some("main"), "the target is as it was");
+    let route = format!("/tasks/{}/conflict", text(&task, "id"));
+    let standing = async || anyhow::Ok(board.server.get(&route).await?["standing"].clone());
+    assert_eq!(standing().await?, "open");
     // By hand: they mend it in its worktree and send it on themselves.
     let tree = text(&stuck["workspace"], "path");
     let git = |args: &[&str]| {
@@ -119,8 +139,10 @@ async fn a_spent_budget_leaves_it_to_a_person() -> Result<()> {
     std::fs::write(Path::new(&tree).join("c"), "by hand\n")?;
     let done = git(&["commit", "-qam", "by hand"])?;
     assert!(done.status.success(), "{done:?}");
+    assert_eq!(standing().await?, "resolved");
     board.move_to(&task, "review").await?;
     board.server.until(&task, is("done")).await?;
+    assert_eq!(standing().await?, "merged");
     assert_eq!(board.sandbox.repo.show("main", "c").as_deref(), Some("by hand"));
     let verdicts: Vec<_> = reviews(&board, &task).await?.iter().map(|row| text(row, "verdict")).collect();
     assert_eq!(verdicts, ["pass", "pass"], "a person's move ends the cycle: judged as new");

@@ -19,6 +19,7 @@ mod life;
 mod merging;
 mod moves;
 mod offers;
+mod previews;
 mod pull_requests;
 mod refusals;
 mod review_table;

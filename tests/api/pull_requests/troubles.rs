@@ -49,16 +49,21 @@ async fn without_a_network_the_task_waits_and_goes_on_by_itself() -> Result<()> 
         now["waiting"]["until"].is_string() && text(&now["waiting"], "message").contains("out of reach"),
         "{now:#}"
     );
-    ensure!(given.pull_request(&task).await?["trouble"].is_string());
+    let told = given.pull_request(&task).await?;
+    ensure!(told["trouble"].is_string() && text(&told, "remedy").contains("by itself"), "{told:#}");
+    ensure!(now["pull_request"].is_null(), "there is none yet: {now:#}");
     given.host.come_back().await?;
-    given.awaits(&task).await?;
-    ensure!(given.pull_request(&task).await?["trouble"].is_null());
+    let now = given.awaits(&task).await?;
+    ensure!(now["pull_request"]["number"] == 1 && now["pull_request"]["state"] == "open", "{now:#}");
+    let told = given.pull_request(&task).await?;
+    ensure!(told["trouble"].is_null() && told["remedy"].is_null(), "{told:#}");
     given.host.go_offline().await;
     given.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
     given.host.come_back().await?;
     given.host.merge(1)?;
     let end = given.board.server.until(&task, over).await?;
     ensure!(end["status"] == "done" && given.pulls().len() == 1, "{end:#}");
+    ensure!(end["pull_request"]["state"] == "merged", "{end:#}");
     Ok(())
 }
 

@@ -547,6 +547,8 @@ export type Conflict = {
 export type ConflictAnswer = {
 	/**  Null when none did. */
 	conflict: Conflict | null,
+	/**  What became of it; null when there is none. */
+	standing: ConflictStanding | null,
 };
 
 /**  One file in conflict with its three sides. */
@@ -575,6 +577,8 @@ export type ConflictPath = {
 	theirs?: ConflictSide | null,
 	/**  The places where they disagree, with git's markers; empty when there is no text to show. */
 	hunks?: string[],
+	/**  Where each of those places is, in their order; empty where that is not known. */
+	places?: ConflictPlace[],
 };
 
 /**  A file in conflict. */
@@ -585,6 +589,17 @@ export type ConflictPathInput = {
 	path: string,
 };
 
+/**
+ *  Where a place in conflict begins in the files of the two sides, by lines from 1. A side without lines
+ *  there: the line before which they would stand.
+ */
+export type ConflictPlace = {
+	/**  In the target's version. */
+	ours: number,
+	/**  In the task's version. */
+	theirs: number,
+};
+
 /**  One version of a file in conflict. */
 export type ConflictSide = {
 	/**  git's name of the content (hex). */
@@ -592,6 +607,15 @@ export type ConflictSide = {
 	/**  git's file mode, octal. */
 	mode: string,
 };
+
+/**  What became of a conflict. */
+export type ConflictStanding = 
+/**  It needs a hand. */
+"open" | 
+/**  The task's branch has taken the target in; it is not merged yet. */
+"resolved" | 
+/**  The task was merged after it. */
+"merged";
 
 /**  The content of one version of a file in conflict. */
 export type ConflictText = {
@@ -1158,6 +1182,24 @@ export type FileDiff = {
 	next_start: number | null,
 	/**  Rows (lines of all hunks, without headers) in all pages. */
 	total_rows: number,
+};
+
+/**  One side of a changed file as a picture. */
+export type FilePreview = {
+	/**  What it is. */
+	kind: PreviewKind,
+	/**  Bytes of the file; of what a pointer stands for, where it is one. */
+	size: number | null,
+	/**  Larger files are not shown. */
+	max_size: number,
+	/**  `image/png`, ...; what the content says it is. */
+	media_type: string | null,
+	/**  Pixels across, where the head of the file tells. */
+	width: number | null,
+	/**  Pixels down, where the head of the file tells. */
+	height: number | null,
+	/**  The content in base64, when it is a picture that is shown. */
+	data: string | null,
 };
 
 /**  A task by its number. */
@@ -1887,6 +1929,21 @@ export type Preset = {
 	workflow: Workflow,
 };
 
+/**  What one side of a changed file is, as far as it can be shown as a picture. */
+export type PreviewKind = 
+/**  A picture, and here it is. */
+"image" | 
+/**  The file is not on this side. */
+"absent" | 
+/**  More bytes than are shown. */
+"too_large" | 
+/**  A picture of more pixels than are shown. */
+"too_many_pixels" | 
+/**  Git LFS keeps the content elsewhere; in the repository lies a pointer to it. */
+"lfs_pointer" | 
+/**  A file that is no picture, a symbolic link or a submodule. */
+"other";
+
 /**  A project. */
 export type Project = {
 	/**  Identity. */
@@ -2123,6 +2180,18 @@ export type ReadLogText = {
 	log_id: string,
 	/**  The entry that it belongs to. */
 	seq: number | null,
+};
+
+/**  One side of a changed file to be shown as a picture. */
+export type ReadPreview = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Which part; everything when absent. */
+	scope?: Scope | null,
+	/**  The file. */
+	path: string,
+	/**  Before or after. */
+	side: DiffSide,
 };
 
 /**  A stretch of any log of a task to read; without `after` and `before`, its end. */
@@ -2491,6 +2560,8 @@ export type Task = {
 	live: LiveExecution | null,
 	/**  The latest review. */
 	review: ReviewBadge | null,
+	/**  Its pull request, once there is one, as last seen. */
+	pull_request: PullRequestLink | null,
 	/**  How much its branch changes, as last measured. */
 	diff_stat: DiffStat | null,
 	/**  What its runs used and cost. */
@@ -2540,6 +2611,8 @@ export type TaskPullRequest = {
 	next_check_at: string | null,
 	/**  Why the last look failed. */
 	trouble: string | null,
+	/**  What to do about that. */
+	remedy: string | null,
 };
 
 /**  A task's own limits. */
@@ -3182,6 +3255,8 @@ export interface Operations {
   task_diff: { input: ReadDiff; output: DiffSummary };
   /** A page of one changed file. */
   task_diff_file: { input: ReadFileDiff; output: FileDiff };
+  /** One side of a changed file as a picture. */
+  task_diff_preview: { input: ReadPreview; output: FilePreview };
   /** What the person was told, newest first. */
   notification_list: { input: Limited; output: Page<Notification> };
   /** Marks notifications as seen. */
@@ -3232,5 +3307,6 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   task_backups: (input) => [`task:${input.task_id}`],
   task_diff: (input) => [`diff:${input.task_id}`],
   task_diff_file: (input) => [`diff:${input.task_id}`],
+  task_diff_preview: (input) => [`diff:${input.task_id}`],
   notification_list: () => ["notifications"],
 };

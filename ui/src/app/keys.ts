@@ -70,7 +70,7 @@ export function byGroup(commands: readonly Command[]): ReadonlyMap<string, reado
   return groups;
 }
 
-function isTyping(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || target instanceof HTMLTextAreaElement) return true;
   const silent = ["checkbox", "radio", "button", "range", "submit", "reset"];

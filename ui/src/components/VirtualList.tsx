@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import {
+  useCallback,
   useEffect,
   useImperativeHandle,
   useLayoutEffect,
@@ -22,6 +23,7 @@ export interface VirtualListHandle {
 
 export interface VirtualListProps<Item> {
   readonly items: readonly Item[];
+  /** A key comes of the item and its index alone: it is asked for again when the items change. */
   readonly keyOf: (item: Item, index: number) => string;
   /** The row height in pixels; rows of unequal height are measured when `measured` is set. */
   readonly rowHeight: number;
@@ -74,11 +76,17 @@ export function VirtualList<Item>({
 }: VirtualListProps<Item>) {
   "use no memo";
   const scroller = useRef<HTMLDivElement>(null);
+  // Another function means other keys to the virtualiser, which then walks over all items.
+  const getItemKey = useCallback(
+    (index: number) => keyOf(items[index] as Item, index),
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+    [items, rowHeight],
+  );
   const virtualizer = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    getItemKey: (index) => keyOf(items[index] as Item, index),
+    getItemKey,
     gap,
     paddingStart: padding,
     paddingEnd: padding,

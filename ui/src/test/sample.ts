@@ -64,6 +64,7 @@ export function sampleTask(change: Partial<Task> = {}): Task {
     live: null,
     review: null,
     diff_stat: null,
+    pull_request: null,
     usage: sampleUsage,
     created_at: ago(3_000),
     updated_at: ago(60),

@@ -21,6 +21,7 @@ import type {
   UpdateComment,
 } from "#ui/api/generated.ts";
 import { sampleTask, sampleUsage, sampleWorkspace } from "./sample.ts";
+import { previewOf } from "./samplePictures.ts";
 import type { Refuse } from "./sampleProcess.ts";
 import { at } from "./sampleTasks.ts";
 
@@ -156,6 +157,17 @@ function long(count: number): Hunk[] {
 }
 
 const contents: Readonly<Record<string, () => Hunk[]>> = {
+  "assets/mark.svg": () => [
+    sampleHunk(
+      1,
+      1,
+      "",
+      ` <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="96" height="96">
+-  <path d="M12 2l9 18H3z" fill="#64748b"/>
++  <path d="M12 2l9 18H3z" fill="#0f766e"/>
+ </svg>`,
+    ),
+  ],
   "src/login.ts": () => login,
   "src/rate/limit.ts": () => limit,
   "src/settings.ts": () => settings,
@@ -164,7 +176,10 @@ const contents: Readonly<Record<string, () => Hunk[]>> = {
 };
 
 const files: FileChange[] = [
-  file("assets/logo.png", { binary: true, old_size: 18_220, new_size: 9_870 }),
+  file("assets/data.bin", { binary: true, kind: "added", old_size: null, new_size: 4_655 }),
+  file("assets/hero.png", { binary: true, old_size: 131, new_size: 24_800_000 }),
+  file("assets/logo.png", { binary: true, old_size: 597, new_size: 604 }),
+  file("assets/mark.svg", { added: 1, removed: 1, old_size: 148, new_size: 151 }),
   file("db/long.sql", { added: 400, removed: 400, old_size: 220_000, new_size: 224_000 }),
   file("db/monster.sql", { added: 10_000, removed: 10_000 }),
   file("package-lock.json", { generated: true, added: 312, removed: 48 }),
@@ -204,7 +219,7 @@ function fileDiff({ path, start, limit: most }: ReadFileDiff): FileDiff {
 }
 
 const summary = (scope: Scope | null | undefined): DiffSummary => {
-  const shown = scope === "since_review" ? files.slice(4, 6) : scope === "uncommitted" ? [] : files;
+  const shown = scope === "since_review" ? files.slice(7, 9) : scope === "uncommitted" ? [] : files;
   return {
     base: "9f4c1d27ab5e",
     head: scope === "turn" ? "41c0ffee41c0" : null,
@@ -329,6 +344,7 @@ export const sampleConflict: Conflict = {
       ours: side,
       theirs: side,
       hunks: [place],
+      places: [{ ours: 5, theirs: 5 }],
     },
     { path: "src/legacy/config.ts", kind: "modify/delete", base: side, ours: side, theirs: null },
     { path: "assets/logo.png", kind: "binary", base: side, ours: side, theirs: side, hunks: [] },
@@ -460,6 +476,7 @@ export function createSampleDiff({ refuse, change, changed }: Hooks) {
   return {
     task_diff: ({ scope }: { scope?: Scope }) => summary(scope),
     task_diff_file: fileDiff,
+    task_diff_preview: previewOf,
     task_executions: ({ task_id }: { task_id: string }) => page([execution(task_id)]),
     execution_logs: () => ({ entries: [], first_seq: 0, last_seq: 0, total: 0 }),
     execution_follow_up: ({ execution_id, with_comments }: FollowUp) => {
@@ -505,6 +522,7 @@ export function createSampleDiff({ refuse, change, changed }: Hooks) {
     },
     task_conflict: ({ task_id }: { task_id: string }) => ({
       conflict: task_id === "t2" ? sampleConflict : null,
+      standing: task_id === "t2" ? "open" : null,
     }),
     task_conflict_file: ({ path }: { path: string }) =>
       conflictFile(path) ?? refuse("not_found", `no file in conflict ${path}`),

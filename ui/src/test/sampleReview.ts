@@ -246,6 +246,7 @@ export function sampleTaskPullRequest(change: Partial<TaskPullRequest> = {}): Ta
     checked_at: at(2),
     next_check_at: at(-3),
     trouble: null,
+    remedy: null,
     ...change,
   };
 }

@@ -126,6 +126,7 @@ fn table() -> Vec<Operation> {
         Operation::new("backup_restore", Post, "/tasks/{task_id}/backups/restore", "Puts a backup back into the worktree.", workspaces::restore),
         Operation::new("task_diff", Get, "/tasks/{task_id}/diff", "The changed files of a task.", workspaces::diff).provides(&["diff:{task_id}"]),
         Operation::new("task_diff_file", Get, "/tasks/{task_id}/diff/file", "A page of one changed file.", workspaces::diff_file).provides(&["diff:{task_id}"]),
+        Operation::new("task_diff_preview", Get, "/tasks/{task_id}/diff/preview", "One side of a changed file as a picture.", workspaces::preview).provides(&["diff:{task_id}"]),
 
         Operation::new("notification_list", Get, "/notifications", "What the person was told, newest first.", notifications::list).provides(&["notifications"]),
         Operation::new("notification_read", Post, "/notifications/read", "Marks notifications as seen.", notifications::read),

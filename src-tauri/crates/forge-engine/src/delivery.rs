@@ -6,7 +6,8 @@ use forge_model::delivery::{DeliveredCommit, Delivery};
 use forge_model::execution::{ExecutionRole, Usage};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::merge::{
-    Conflict, ConflictFile, ConflictPath, ConflictSide, ConflictText, Merge, MergeQueueEntry, MergeStatus,
+    Conflict, ConflictFile, ConflictPath, ConflictSide, ConflictStanding, ConflictText, Merge,
+    MergeQueueEntry, MergeStatus,
 };
 use forge_model::pull_request::PullRequestLink;
 use forge_model::review::ReviewStatus;
@@ -78,6 +79,30 @@ impl Engine {
         self.load(&mut conn, id, None).await?;
         let runs = executions::list(&mut conn, id).await?;
         Ok(runs.into_iter().rev().find_map(|row| row.execution.conflict))
+    }
+
+    /// What became of a task's last conflict.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn conflict_standing(&self, id: &TaskId, conflict: &Conflict) -> Result<ConflictStanding> {
+        let mut conn = self.store().read().await?;
+        let (_, context) = self.load(&mut conn, id, None).await?;
+        let last = merges::last(&mut conn, id).await?;
+        let workspace = workspaces::last(&mut conn, id).await?;
+        drop(conn);
+        if last.is_some_and(|merge| matches!(merge.status, MergeStatus::Landed | MergeStatus::Nothing)) {
+            return Ok(ConflictStanding::Merged);
+        }
+        let Some(workspace) = workspace else { return Ok(ConflictStanding::Open) };
+        let repo = self.repo(&context).await?;
+        // The branch moves when the rebase, or the merge of the target, is finished.
+        let tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
+        let resolved = match tip {
+            Some(tip) => repo.is_ancestor(&conflict.target_commit, &tip).await?,
+            None => false,
+        };
+        Ok(if resolved { ConflictStanding::Resolved } else { ConflictStanding::Open })
     }
 
     /// One file in conflict with its three sides.

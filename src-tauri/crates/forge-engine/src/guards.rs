@@ -5,6 +5,7 @@ use std::path::Path;
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
+use forge_model::words::counted;
 use forge_model::workflow::{Action, Audience, Hook, OnFailure, StateKind};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::table::{dependencies, tasks, tasks::TaskRow, workspaces};
@@ -142,7 +143,8 @@ impl Engine {
         let status = self.repo(context).await?.status(Path::new(&workspace.path)).await?;
         Ok((!status.is_empty()).then(|| {
             let paths: Vec<&str> = status.iter().map(|entry| entry.path.as_str()).collect();
-            (format!("{} files are not committed", paths.len()), json!({ "files": paths }))
+            let said = counted(paths.len() as u64, "file is not committed", "files are not committed");
+            (said, json!({ "files": paths }))
         }))
     }
 

@@ -235,7 +235,7 @@ pub(crate) fn remedy(error: &HostError) -> String {
             "check owner and repository in the project's settings, and what the token may see".to_owned()
         }
         HostError::RateLimited { .. } | HostError::Offline { .. } => {
-            "nothing: it is asked again by itself".to_owned()
+            "nothing, it is asked again by itself".to_owned()
         }
         HostError::Refused { .. } => "do what the host says, then try again".to_owned(),
         HostError::Protocol { .. } => "check the code host's address in the project's settings".to_owned(),

@@ -59,6 +59,7 @@ impl Engine {
             checked_at: row.checked_at,
             next_check_at: row.next_check_at,
             trouble: row.trouble,
+            remedy: row.remedy,
         }))
     }
 
@@ -111,9 +112,10 @@ impl Engine {
                 if let Fetched::Changed(seen) = fetched {
                     now.pull_request = Some(*seen);
                 }
-                (now.checked_at, now.trouble, now.failures) = (Some(self.now()), None, 0);
+                (now.checked_at, now.failures) = (Some(self.now()), 0);
+                (now.trouble, now.remedy) = (None, None);
             }
-            Err(error) => now.trouble = Some(error.to_string()),
+            Err(error) => (now.trouble, now.remedy) = (Some(error.to_string()), Some(remedy(&error))),
         }
         pull_requests::put(&mut tx, &now, self.now()).await?;
         self.tell_of_pull_request(&mut tx, &task, &now).await?;

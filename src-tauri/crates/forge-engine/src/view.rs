@@ -11,7 +11,9 @@ use forge_model::ids::{ProjectId, TaskId};
 use forge_model::offer::{Facts, Offer, offers};
 use forge_model::task::{HolderKind, LiveExecution, RoleHolder, SubtaskCounts, Task};
 use forge_model::workflow::{State, StateKind};
-use forge_store::table::{dependencies, executions, reviews, roles, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::{
+    dependencies, executions, pull_requests, reviews, roles, tasks, tasks::TaskRow, workspaces,
+};
 use sqlx::SqliteConnection;
 
 use crate::{
@@ -42,6 +44,7 @@ impl Engine {
         let mut holders = roles::of_tasks(conn, &ids).await?;
         let mut spaces = workspaces::of_tasks(conn, &ids).await?;
         let mut badges = reviews::badges(conn, &ids).await?;
+        let mut pulls = pull_requests::links(conn, &ids).await?;
         let mut usage = executions::usage(conn, &ids).await?;
         let open = executions::open(conn, Some(&ids)).await?;
         let mut prerequisites = dependencies::of_tasks(conn, &ids).await?;
@@ -87,6 +90,7 @@ impl Engine {
                 workspace,
                 live,
                 review: badges.remove(&row.id),
+                pull_request: pulls.remove(&row.id),
                 usage: usage.remove(&row.id).unwrap_or_else(Usage::default),
                 id: row.id,
                 number: row.number,

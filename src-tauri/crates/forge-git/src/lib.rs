@@ -27,6 +27,7 @@ pub mod guard;
 mod identity;
 mod index;
 mod land;
+mod lines;
 mod local;
 mod lock;
 mod merge;
@@ -52,11 +53,12 @@ mod worktree;
 pub use backup::Backup;
 pub use command::REPOSITORY_VARIABLES;
 pub use copy::{CopyMode, CopyProgress, CopyReport, CopyRule, Skipped, SkippedWhy};
-pub use diff::{DiffCounts, DiffPage, DiffScope};
+pub use diff::{DiffCounts, DiffPage, DiffScope, FileSide};
 pub use discard::Discarded;
 pub use error::{ForeignReason, GitError, LockHolder};
 pub use facts::{FolderFacts, disk_usage};
 pub use land::Landing;
+pub use lines::lines_in;
 pub use merge::{
     ConflictKind, ConflictPath, ConflictSide, MergeComputation, MergeMessage, MergeRequest, MergeStrategy,
 };

@@ -23,6 +23,7 @@ pub mod log;
 pub mod merge;
 pub mod notification;
 pub mod offer;
+pub mod preview;
 pub mod project;
 pub mod prompt;
 pub mod pull_request;
@@ -34,6 +35,7 @@ pub mod time;
 pub mod transition;
 pub mod usage;
 pub mod verdict;
+pub mod words;
 pub mod workflow;
 pub mod workspace;
 

@@ -10,6 +10,18 @@ use crate::{
 };
 
 names! {
+    /// What became of a conflict.
+    pub enum ConflictStanding {
+        /// It needs a hand.
+        Open = "open",
+        /// The task's branch has taken the target in; it is not merged yet.
+        Resolved = "resolved",
+        /// The task was merged after it.
+        Merged = "merged",
+    }
+}
+
+names! {
     /// Where a merge is.
     pub enum MergeStatus {
         /// The commit is made; the target is about to move.
@@ -54,6 +66,19 @@ contract! {
         /// The places where they disagree, with git's markers; empty when there is no text to show.
         #[serde(default)]
         pub hunks: Vec<String>,
+        /// Where each of those places is, in their order; empty where that is not known.
+        #[serde(default)]
+        pub places: Vec<ConflictPlace>,
+    }
+
+    /// Where a place in conflict begins in the files of the two sides, by lines from 1. A side without lines
+    /// there: the line before which they would stand.
+    #[derive(Copy, Eq)]
+    pub struct ConflictPlace {
+        /// In the target's version.
+        pub ours: u32,
+        /// In the task's version.
+        pub theirs: u32,
     }
 
     /// A merge that needs a hand.
@@ -164,6 +189,57 @@ pub fn conflict_hunks(text: &str, most: usize) -> Vec<String> {
     hunks
 }
 
+/// What a file with git's markers is on one side alone, and where its places in conflict begin there.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct SideView {
+    /// Lines of that side and those of neither.
+    pub text: String,
+    /// The line, from 1, at which each place begins.
+    pub starts: Vec<u32>,
+}
+
+/// A file with git's markers taken apart: the target's side, then the task's.
+#[must_use]
+pub fn conflict_sides(text: &str) -> [SideView; 2] {
+    #[derive(Clone, Copy, PartialEq)]
+    enum In {
+        Both,
+        Ours,
+        Base,
+        Theirs,
+    }
+    let is = |line: &str, marker: &str| {
+        let line = line.trim_end_matches(['\r', '\n']);
+        line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let mut sides = [SideView::default(), SideView::default()];
+    let mut counts = [0_u32; 2];
+    let mut within = In::Both;
+    for line in text.split_inclusive('\n') {
+        let (next, of): (In, &[usize]) = match within {
+            In::Both if is(line, "<<<<<<<") => {
+                for (side, count) in sides.iter_mut().zip(counts) {
+                    side.starts.push(count + 1);
+                }
+                (In::Ours, &[])
+            }
+            In::Ours if is(line, "|||||||") => (In::Base, &[]),
+            In::Ours | In::Base if is(line, "=======") => (In::Theirs, &[]),
+            In::Theirs if is(line, ">>>>>>>") => (In::Both, &[]),
+            In::Both => (within, &[0, 1]),
+            In::Ours => (within, &[0]),
+            In::Base => (within, &[]),
+            In::Theirs => (within, &[1]),
+        };
+        within = next;
+        for side in of {
+            sides[*side].text.push_str(line);
+            counts[*side] += 1;
+        }
+    }
+    sides
+}
+
 fn place_of(lines: &[&str], from: usize, marker: &str) -> Option<usize> {
     let is_marker =
         |line: &&str| line.strip_prefix(marker).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
@@ -193,5 +269,16 @@ mod tests {
         assert_eq!(conflict_hunks(TEXT, 10), Vec::<String>::new());
         assert_eq!(conflict_hunks("<<<<<<< main\nno end\n", 100), Vec::<String>::new());
         assert_eq!(conflict_hunks("<<<<<<<< not one\n", 100), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_side_is_told_apart() {
+        let [ours, theirs] = conflict_sides(TEXT);
+        assert_eq!((ours.text.as_str(), ours.starts), ("a\nb\nx\nc\nd\ne\nf\n", vec![3, 8]));
+        assert_eq!((theirs.text.as_str(), theirs.starts), ("a\nb\ny\nc\nd\ne\nf\nz\n", vec![3, 8]));
+        let [ours, theirs] =
+            conflict_sides("<<<<<<< main\r\n||||||| b\r\nold\r\n=======\r\nz\r\n>>>>>>> t\r\nq");
+        assert_eq!((ours.text.as_str(), ours.starts), ("q", vec![1]));
+        assert_eq!((theirs.text.as_str(), theirs.starts), ("z\r\nq", vec![1]));
     }
 }

@@ -192,6 +192,8 @@ contract! {
         pub next_check_at: Option<Timestamp>,
         /// Why the last look failed.
         pub trouble: Option<String>,
+        /// What to do about that.
+        pub remedy: Option<String>,
     }
 
     /// Whether a project's code host can be used.

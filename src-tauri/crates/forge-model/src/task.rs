@@ -12,6 +12,7 @@ use crate::{
     ids::{AgentId, ExecutionId, ProjectId, TaskId},
     names,
     offer::Offer,
+    pull_request::PullRequestLink,
     review::{ReviewConfig, ReviewStatus, Verdict},
     settings::MergeConfig,
     time::Timestamp,
@@ -324,6 +325,8 @@ contract! {
         pub live: Option<LiveExecution>,
         /// The latest review.
         pub review: Option<ReviewBadge>,
+        /// Its pull request, once there is one, as last seen.
+        pub pull_request: Option<PullRequestLink>,
         /// How much its branch changes, as last measured.
         pub diff_stat: Option<DiffStat>,
         /// What its runs used and cost.

@@ -51,7 +51,8 @@ CREATE TABLE pull_requests (
   changed_at    INTEGER,                   -- when a look last found something new
   next_check_at INTEGER,
   failures      INTEGER NOT NULL DEFAULT 0,-- looks in a row that failed
-  trouble       TEXT,
+  trouble       TEXT,                      -- why the last look failed
+  remedy        TEXT,                      -- what to do about it
   created_at    INTEGER NOT NULL,
   updated_at    INTEGER NOT NULL
 ) STRICT;

@@ -4,7 +4,9 @@ import {
   CircleX,
   Clock,
   CloudOff,
+  GitMerge,
   GitPullRequest,
+  GitPullRequestClosed,
   Hand,
   Hourglass,
   Lock,
@@ -13,11 +15,17 @@ import {
   TriangleAlert,
   Undo2,
   UserRound,
+  type LucideIcon,
 } from "lucide-react";
 import { memo, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import { useOp } from "#ui/api/client.ts";
-import type { ReviewBadge, Task, WaitReason } from "#ui/api/generated.ts";
+import type {
+  PullRequestLink,
+  PullRequestState,
+  ReviewBadge,
+  Task,
+  WaitReason,
+} from "#ui/api/generated.ts";
 import { priorityLevel, priorityNumber } from "#ui/app/priority.ts";
 import type { KnownState } from "#ui/app/useStates.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
@@ -27,7 +35,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { KinNumbers, ParentMark } from "./Kin.tsx";
 import { useActivity } from "./useActivity.ts";
-import { count, hasPullRequest, kindOf, lineOf, lineTone, money, type Line } from "./format.ts";
+import { count, kindOf, lineOf, lineTone, money, type Line } from "./format.ts";
 import styles from "./Card.module.css";
 
 export interface CardFaceProps {
@@ -57,6 +65,12 @@ const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   host_unreachable: <CloudOff />,
 };
 
+const pullGlyphs: Readonly<Record<PullRequestState, LucideIcon>> = {
+  open: GitPullRequest,
+  merged: GitMerge,
+  closed: GitPullRequestClosed,
+};
+
 function Activity({ task, activity }: { task: Task; activity: string }) {
   const { t } = useTranslation();
   const now = useActivity(task.id, activity);
@@ -83,18 +97,14 @@ function Auditing({ task, activity }: { task: Task; activity: string }) {
   );
 }
 
-/** The number of its pull request, asked for only where the card says that there is one. */
-function PullMark({ taskId }: { taskId: string }) {
+/** Its pull request. Closed and merged ones are told from open ones by their glyph. */
+function PullMark({ pull }: { pull: PullRequestLink }) {
   const { t } = useTranslation();
-  const pull = useOp("task_pull_request", { task_id: taskId }).data?.pull_request?.pull_request;
-  if (!pull) return null;
+  const said = t(`roleBadge.pull.${pull.state}`, { number: pull.number });
+  const Glyph = pullGlyphs[pull.state];
   return (
-    <span
-      className={styles.pull}
-      role="img"
-      aria-label={t("roleBadge.pull", { number: pull.number })}
-    >
-      <GitPullRequest aria-hidden />
+    <span className={styles.pull} role="img" aria-label={said} title={said} data-state={pull.state}>
+      <Glyph aria-hidden />
       {pull.number}
     </span>
   );
@@ -167,7 +177,11 @@ function Numbers({ task }: { task: Task }) {
       {diff && diff.added + diff.removed > 0 && (
         <span
           role="img"
-          aria-label={t("board.diff", { added: diff.added, removed: diff.removed })}
+          aria-label={t("board.diff", {
+            count: diff.added,
+            added: diff.added,
+            removed: diff.removed,
+          })}
           className={styles.diff}
         >
           <span className={styles.added}>+{count(diff.added, locale)}</span>
@@ -180,7 +194,7 @@ function Numbers({ task }: { task: Task }) {
           {usage.runs_of_unknown_cost > 0 && "+"}
         </span>
       )}
-      {hasPullRequest(task) && <PullMark taskId={task.id} />}
+      {task.pull_request && <PullMark pull={task.pull_request} />}
       {task.review && <ReviewMark review={task.review} />}
     </span>
   );

@@ -39,8 +39,8 @@ export function KinNumbers({ task }: { task: Task }) {
         <span
           className={styles.kin}
           role="img"
-          aria-label={t("board.subtasks", subtasks)}
-          title={t("board.subtasks", subtasks)}
+          aria-label={t("board.subtasks", { closed: subtasks.closed, count: subtasks.total })}
+          title={t("board.subtasks", { closed: subtasks.closed, count: subtasks.total })}
         >
           <ListTree aria-hidden />
           {subtasks.closed}/{subtasks.total}

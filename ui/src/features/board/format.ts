@@ -81,16 +81,6 @@ export function agentOf(task: Task, workRole: string | null): string | null {
   return holder?.id ?? (holder ? "user" : null);
 }
 
-/** Whether its card is worth a look at its pull request. */
-export function hasPullRequest({ waiting, error_annotation: trouble }: Task): boolean {
-  return (
-    waiting?.reason === "awaiting_merge" ||
-    waiting?.reason === "host_unreachable" ||
-    trouble?.type === "pr_closed_without_merge" ||
-    trouble?.type === "pr_failed"
-  );
-}
-
 export const kindOf = (task: Task, state: KnownState | undefined): StateKind =>
   glyphOf(task, state);
 

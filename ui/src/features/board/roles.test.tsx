@@ -9,7 +9,7 @@ import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
 import { sampleTask, sampleWorkflowView } from "#ui/test/sample.ts";
 import { sampleTaskPullRequest } from "#ui/test/sampleReview.ts";
 import { CardFace } from "./Card.tsx";
-import { hasPullRequest, lineOf, lineTone } from "./format.ts";
+import { lineOf, lineTone } from "./format.ts";
 import { roleGroups } from "./roleGroups.tsx";
 
 const live = (role: string) => ({
@@ -70,14 +70,21 @@ describe("a card", () => {
     expect(screen.getByText(/Auditor: Reading src\/limit.rs/)).toBeTruthy();
   });
 
-  it("has the number of its pull request, asked for only where there is one", async () => {
-    const waiting = { reason: "awaiting_merge" as const, message: "", until: null, files: [] };
-    expect(hasPullRequest(sampleTask({ waiting }))).toBe(true);
-    expect(hasPullRequest(sampleTask())).toBe(false);
-    const platform = show({ waiting });
-    expect(await screen.findByRole("img", { name: "Pull request #128" })).toBeTruthy();
-    expect(platform.calls.map(({ op }) => op)).toContain("task_pull_request");
-    const other = show({});
-    expect(other.calls.map(({ op }) => op)).not.toContain("task_pull_request");
+  it("has its pull request without asking for it", () => {
+    const url = "https://code.example/pull/128";
+    for (const [state, said] of [
+      ["open", "Pull request #128"],
+      ["merged", "Pull request #128, merged"],
+      ["closed", "Pull request #128, closed"],
+    ] as const) {
+      const platform = show({ pull_request: { number: 128, url, state } });
+      expect(screen.getByRole("img", { name: said })).toBeTruthy();
+      expect(platform.calls.map(({ op }) => op)).not.toContain("task_pull_request");
+    }
+  });
+
+  it("has none where there is none", () => {
+    show({});
+    expect(screen.queryByRole("img", { name: /Pull request/ })).toBeNull();
   });
 });

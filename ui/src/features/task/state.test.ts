@@ -139,7 +139,12 @@ describe("numbers", () => {
     expect(money(1_382_400)).toBe("$1.38");
     expect(money(4_200)).toBe("$0.0042");
     expect(money(0)).toBe("$0.00");
-    expect(bytes(0)).toBe("0 byte");
+    expect([0, 1, 37, 999].map((count) => bytes(count))).toEqual([
+      "0 bytes",
+      "1 byte",
+      "37 bytes",
+      "999 bytes",
+    ]);
     expect(bytes(184_320_000)).toBe("184.3 MB");
     expect(milliseconds(340.4)).toBe("340ms");
     expect(milliseconds(1_000)).toBeNull();

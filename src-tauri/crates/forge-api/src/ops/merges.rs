@@ -4,7 +4,7 @@ use forge_engine::PullRequestNews;
 use forge_model::actor::Via;
 use forge_model::delivery::Delivery;
 use forge_model::ids::{ProjectId, TaskId};
-use forge_model::merge::{Conflict, ConflictFile, Merge, MergeQueueEntry};
+use forge_model::merge::{Conflict, ConflictFile, ConflictStanding, Merge, MergeQueueEntry};
 use forge_model::pull_request::{HostStanding, TaskPullRequest};
 use forge_model::task::Task;
 
@@ -49,6 +49,8 @@ answer! {
     pub struct ConflictAnswer {
         /// Null when none did.
         pub conflict: Option<Conflict>,
+        /// What became of it; null when there is none.
+        pub standing: Option<ConflictStanding>,
     }
 
     /// A task's pull request.
@@ -67,7 +69,12 @@ pub(crate) async fn queue(api: Api, _: Via, path: ProjectPath) -> Result<Page<Me
 }
 
 pub(crate) async fn conflict(api: Api, _: Via, path: TaskPath) -> Result<ConflictAnswer, ApiError> {
-    Ok(ConflictAnswer { conflict: api.engine().conflict(&path.task_id).await? })
+    let conflict = api.engine().conflict(&path.task_id).await?;
+    let standing = match &conflict {
+        Some(conflict) => Some(api.engine().conflict_standing(&path.task_id, conflict).await?),
+        None => None,
+    };
+    Ok(ConflictAnswer { conflict, standing })
 }
 
 pub(crate) async fn conflict_file(

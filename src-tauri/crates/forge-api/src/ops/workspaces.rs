@@ -1,9 +1,12 @@
 //! Worktrees, backups and diffs.
 
-use forge_engine::{DiffPage, DiffRequest};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use forge_engine::{DiffPage, DiffRequest, Preview};
 use forge_model::actor::Via;
+use forge_model::comment::DiffSide;
 use forge_model::diff::{DiffSummary, FileDiff};
 use forge_model::ids::{ProjectId, TaskId};
+use forge_model::preview::FilePreview;
 use forge_model::task::Task;
 use forge_model::workspace::{
     ImportOffer, OrphanFolder, ProjectDisk, Workspace, WorkspaceBackup, WorkspaceView,
@@ -103,6 +106,19 @@ input! {
         #[serde(default)]
         pub force: Option<bool>,
     }
+
+    /// One side of a changed file to be shown as a picture.
+    pub struct ReadPreview {
+        /// The task.
+        pub task_id: TaskId,
+        /// Which part; everything when absent.
+        #[serde(default)]
+        pub scope: Option<Scope>,
+        /// The file.
+        pub path: String,
+        /// Before or after.
+        pub side: DiffSide,
+    }
 }
 
 pub(crate) async fn list(api: Api, _: Via, _: Empty) -> Result<Page<WorkspaceView>, ApiError> {
@@ -184,4 +200,12 @@ pub(crate) async fn diff_file(api: Api, _: Via, read: ReadFileDiff) -> Result<Fi
         force: read.force.unwrap_or(false),
     };
     Ok(api.engine().diff_file(&read.task_id, read.scope.unwrap_or_default().into(), &read.path, page).await?)
+}
+
+/// Every answer of the contract is JSON, so a picture's bytes are base64 in it: one form for all doors. A side is
+/// asked for by itself, so that no more than one of them is held while an answer is written.
+pub(crate) async fn preview(api: Api, _: Via, read: ReadPreview) -> Result<FilePreview, ApiError> {
+    let scope = read.scope.unwrap_or_default().into();
+    let Preview { told, content } = api.engine().preview(&read.task_id, scope, &read.path, read.side).await?;
+    Ok(FilePreview { data: content.map(|content| BASE64_STANDARD.encode(content)), ..told })
 }

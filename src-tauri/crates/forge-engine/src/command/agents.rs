@@ -4,6 +4,7 @@ use forge_agents::{Detected, adapter};
 use forge_model::agent::{AdapterKind, Agent, ProgramConfig, ShellConfig};
 use forge_model::event::EventType;
 use forge_model::ids::AgentId;
+use forge_model::words::counted;
 use forge_store::Tx;
 use forge_store::table::agents;
 use serde_json::{Value, json};
@@ -97,7 +98,11 @@ impl Engine {
         let mut tx = self.store().write().await?;
         let uses = agents::uses(&mut tx, id).await?;
         if uses > 0 {
-            let message = format!("{} is named by {uses} tasks and runs: pause it instead", agent.name);
+            let message = format!(
+                "{} is named by {}: pause it instead",
+                agent.name,
+                counted(uses.into(), "task or run", "tasks and runs")
+            );
             return Err(EngineError::conflict(ConflictCode::InUse, message));
         }
         agents::delete(&mut tx, id).await?;

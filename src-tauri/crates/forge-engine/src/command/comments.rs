@@ -9,6 +9,7 @@ use forge_model::comment::{
 };
 use forge_model::event::EventType;
 use forge_model::ids::{CommentId, ReviewId, TaskId};
+use forge_model::words::counted;
 use forge_store::Tx;
 use forge_store::table::comments::{self, CommentRow};
 use forge_store::table::{reviews, tasks::TaskRow};
@@ -233,7 +234,10 @@ impl Engine {
             };
             let lines: Vec<&str> = file.iter().map(String::as_str).collect();
             anchor = Anchor::of(&lines, first, last).ok_or_else(|| {
-                EngineError::invalid(&field("line"), format!("{} has {} lines", new.path, lines.len()))
+                EngineError::invalid(
+                    &field("line"),
+                    format!("{} has {}", new.path, counted(lines.len() as u64, "line", "lines")),
+                )
             })?;
         } else if new.last_line.is_some() {
             return Err(EngineError::invalid(&field("line"), "name the first line, too"));

@@ -13,6 +13,7 @@ use forge_model::log::EntryKind;
 use forge_model::prompt::Correction;
 use forge_model::review::{DEFAULT_CI_TIMEOUT_SECONDS, Review, ReviewConfig, ReviewStatus, ReviewStep};
 use forge_model::task::{AnnotationType, Evidence};
+use forge_model::words::counted;
 use forge_model::workflow::OnFailure;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::{reviews, tasks, workspaces};
@@ -49,7 +50,9 @@ impl Engine {
         self.open_review(s, &mut review, &repo, &workspace).await?;
         match self.run_all_checks(s, &mut review, &repo, &workspace, cancel).await? {
             Checked::Passed(0) => Ok(End::Ok(Some(NO_CHECKS.to_owned()))),
-            Checked::Passed(count) => Ok(End::Ok(Some(format!("{count} checks passed")))),
+            Checked::Passed(count) => {
+                Ok(End::Ok(Some(counted(count as u64, "check passed", "checks passed"))))
+            }
             Checked::Failed(check) => self.failed(s, review, *check).await,
             Checked::Interrupted => Ok(End::Interrupted),
         }

@@ -9,13 +9,16 @@ use std::{
     sync::{Arc, LazyLock, Mutex},
 };
 
-use forge_git::{Landing, MergeComputation, MergeRequest, Repo};
+use forge_git::{Landing, MergeComputation, MergeRequest, Repo, lines_in};
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionRole;
-use forge_model::merge::{Conflict, ConflictPath, ConflictSide, Merge, MergeStatus, conflict_hunks};
+use forge_model::merge::{
+    Conflict, ConflictPath, ConflictPlace, ConflictSide, Merge, MergeStatus, conflict_hunks, conflict_sides,
+};
 use forge_model::review::{Review, ReviewStatus};
 use forge_model::settings::MergeStrategy;
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
+use forge_model::words::counted;
 use forge_store::table::{executions, merges, reviews};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -262,7 +265,7 @@ impl Engine {
         )
         .await?;
         tx.commit().await?;
-        Ok(End::Ok(Some(format!("{count} files conflict"))))
+        Ok(End::Ok(Some(counted(count as u64, "file conflicts", "files conflict"))))
     }
 
     fn wait_for_checkout(
@@ -303,8 +306,14 @@ async fn described(
     let mut described = Vec::with_capacity(paths.len());
     for path in paths {
         let text = if left == 0 { None } else { marked_text(repo, tree, &path.path).await? };
-        let hunks = text.map(|text| conflict_hunks(&text, left)).unwrap_or_default();
+        let hunks = text.as_deref().map(|text| conflict_hunks(text, left)).unwrap_or_default();
         left -= hunks.iter().map(String::len).sum::<usize>().min(left);
+        let places = match (&text, &path.ours, &path.theirs) {
+            (Some(text), Some(ours), Some(theirs)) if !hunks.is_empty() => {
+                places_of(repo, text, [&ours.oid, &theirs.oid], hunks.len()).await?
+            }
+            _ => Vec::new(),
+        };
         described.push(ConflictPath {
             path: path.path,
             kind: kind_text(path.kind).to_owned(),
@@ -312,9 +321,28 @@ async fn described(
             ours: path.ours.map(side),
             theirs: path.theirs.map(side),
             hunks,
+            places,
         });
     }
     Ok(described)
+}
+
+/// Where the first places in conflict begin in the files of both sides, which lack what was merged cleanly; none
+/// when a side cannot be read.
+async fn places_of(repo: &Repo, text: &str, sides: [&str; 2], count: usize) -> Result<Vec<ConflictPlace>> {
+    let mut found = Vec::with_capacity(sides.len());
+    for (view, oid) in conflict_sides(text).into_iter().zip(sides) {
+        let whole = match repo.blob(oid, MAX_MARKED_BYTES).await {
+            Ok(content) => String::from_utf8(content).ok(),
+            Err(forge_git::GitError::TooLarge { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let Some(whole) = whole else { return Ok(Vec::new()) };
+        found.push(lines_in(&view.text, &whole, &view.starts)?);
+    }
+    let [ours, theirs] = &found[..] else { return Ok(Vec::new()) };
+    let both = ours.iter().zip(theirs).take(count);
+    Ok(both.map(|(ours, theirs)| ConflictPlace { ours: *ours, theirs: *theirs }).collect())
 }
 
 async fn marked_text(repo: &Repo, tree: &str, path: &str) -> Result<Option<String>> {

@@ -13,6 +13,7 @@ use forge_model::event::EventType;
 use forge_model::log::{EntryKind, EntryStatus};
 use forge_model::settings::{self, SETUP_TIMEOUT_SECONDS};
 use forge_model::task::{AnnotationType, Evidence, WaitReason};
+use forge_model::words::counted;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::{roles, steps, workspaces};
 use serde_json::json;
@@ -175,13 +176,13 @@ impl Engine {
         }
         self.begin_phase(p, "copy files").await?;
         let progress = |now: forge_git::CopyProgress| {
-            let text = format!("copied {} files, {} bytes, now {}", now.files, now.bytes, now.path);
+            let text = format!("{}, now {}", copied_words(now.files, now.bytes), now.path);
             p.log.append(EntryKind::Notice, "copy", json!({ "text": text, "code": "copy" }));
         };
         let copied = p.repo.copy_files(Path::new(&p.workspace.path), &rules, &progress, cancel).await;
         match copied {
             Ok(report) => {
-                let text = format!("copied {} files, {} bytes", report.files, report.bytes);
+                let text = copied_words(report.files, report.bytes);
                 let body = json!({ "text": text, "code": "copy", "report": report });
                 p.log.append(EntryKind::Notice, "copy", body);
                 Ok(None)
@@ -273,4 +274,8 @@ fn rule(file: &settings::CopyFile) -> CopyRule {
         settings::CopyMode::Symlink => CopyMode::Symlink,
     };
     CopyRule { pattern: file.pattern.clone(), mode }
+}
+
+fn copied_words(files: u64, bytes: u64) -> String {
+    format!("copied {}, {}", counted(files, "file", "files"), counted(bytes, "byte", "bytes"))
 }

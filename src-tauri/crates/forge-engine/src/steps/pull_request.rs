@@ -120,6 +120,7 @@ impl Engine {
             next_check_at: None,
             failures: 0,
             trouble: None,
+            remedy: None,
             created_at: now,
         })
     }
@@ -273,7 +274,7 @@ impl Engine {
             row.changed_at = row.checked_at;
             row.pull_request = Some(seen.clone());
         }
-        (row.failures, row.trouble) = (0, None);
+        (row.failures, row.trouble, row.remedy) = (0, None, None);
         row.next_check_at = Some(self.next_look(row, None, Some(host.as_ref())));
         if changed {
             self.keep_host_comments(&s.task, &seen).await?;
@@ -375,7 +376,7 @@ impl Engine {
         if let Failed::Engine(error) = failed {
             return Err(error);
         }
-        row.trouble = Some(message.clone());
+        (row.trouble, row.remedy) = (Some(message.clone()), Some(help.clone()));
         if passing {
             row.failures = row.failures.saturating_add(1);
             row.next_check_at = Some(self.next_look(&row, until, None));
@@ -416,7 +417,7 @@ fn push_remedy(error: &PushError) -> &'static str {
         PushError::Auth { .. } => {
             "sign in with git itself (a `git push` by hand must work without a question), then try again"
         }
-        PushError::Network { .. } => "nothing: it is tried again by itself",
+        PushError::Network { .. } => "nothing, it is tried again by itself",
         PushError::Git(_) => "do what git says, then try again",
     }
 }

@@ -9,6 +9,7 @@ mod list;
 mod memory;
 mod patch;
 mod rows;
+mod side;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use crate::error::GitError;
 use crate::repo::Repo;
 
 pub(crate) use memory::ListMemory;
+pub use side::FileSide;
 
 /// Between which two states the difference is taken.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,6 +1,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use forge_model::comment::DiffSide;
 use forge_model::diff::{DiffLineKind, DiffSummary, FileChangeKind};
 
 use super::*;
@@ -404,4 +405,60 @@ async fn counts_and_paths_are_those_of_the_full_list() {
     sandbox.write("ünï/new", "x");
     let paths = repo.changed_paths(repo.root(), &base).await.unwrap();
     assert_eq!(paths, ["added", "bin", "gone", "kept", "old", "renamed", "ünï/new"]);
+}
+
+async fn side(repo: &Repo, scope: &DiffScope, path: &str, side: DiffSide) -> FileSide {
+    repo.diff_side(scope, path, side, 5).await.unwrap()
+}
+
+fn content(text: &[u8]) -> FileSide {
+    FileSide::Content(text.to_vec())
+}
+
+#[tokio::test]
+async fn each_side_is_read_where_it_lies() {
+    use DiffSide::{New, Old};
+    let (sandbox, repo) = changed().await;
+    let scope = uncommitted(&repo);
+    for (path, old, new) in [
+        ("bin", content(b"\0one"), FileSide::TooLarge(6)),
+        ("fresh.bin", FileSide::Absent, content(b"\0")),
+        ("dead", FileSide::TooLarge(16), FileSide::Absent),
+        // A link is neither followed nor read, and what it replaced is still there.
+        ("typed", content(b"t\n"), FileSide::NoFile),
+        ("link", FileSide::Absent, FileSide::NoFile),
+        ("run", content(b"r\n"), content(b"r\n")),
+    ] {
+        assert_eq!(side(&repo, &scope, path, Old).await, old, "{path}");
+        assert_eq!(side(&repo, &scope, path, New).await, new, "{path}");
+    }
+    let base = sandbox.head();
+    let head = sandbox.commit("all", &[]);
+    let scope = DiffScope::Commits { base, head };
+    for (path, old, new) in [
+        ("bin", content(b"\0one"), FileSide::TooLarge(6)),
+        ("fresh.bin", FileSide::Absent, content(b"\0")),
+        ("typed", content(b"t\n"), FileSide::NoFile),
+    ] {
+        assert_eq!(side(&repo, &scope, path, Old).await, old, "{path}");
+        assert_eq!(side(&repo, &scope, path, New).await, new, "{path}");
+    }
+    let unchanged = repo.diff_side(&scope, "a", New, 5).await;
+    assert!(matches!(unchanged, Err(GitError::NotInDiff { .. })));
+}
+
+#[tokio::test]
+async fn a_side_is_read_anew_as_it_lies_there() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let scope = uncommitted(&repo);
+    sandbox.commit("filtered", &[(".gitattributes", "*.pic filter=pointers\n"), ("x.pic", "old")]);
+    sandbox.git(&["config", "filter.pointers.clean", "tr a-z A-Z"]);
+    sandbox.write("x.pic", "one");
+    repo.diff_files(&scope).await.unwrap();
+    assert_eq!(side(&repo, &scope, "x.pic", DiffSide::New).await, content(b"one"));
+    sandbox.write("x.pic", "two");
+    assert_eq!(side(&repo, &scope, "x.pic", DiffSide::New).await, content(b"two"));
+    sandbox.remove("x.pic");
+    assert_eq!(side(&repo, &scope, "x.pic", DiffSide::New).await, FileSide::Absent);
 }

@@ -1,9 +1,11 @@
 //! `pull_requests`: a task's pull request at the code host, as it was asked for and as the host said last.
 
+use std::collections::HashMap;
+
 use forge_model::ids::{TaskId, TransitionId};
-use forge_model::pull_request::{HostConfig, PullRequest};
+use forge_model::pull_request::{HostConfig, PullRequest, PullRequestLink};
 use forge_model::time::Timestamp;
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
     StoreError,
@@ -43,6 +45,8 @@ pub struct PullRequestRow {
     pub failures: u32,
     /// Why the last look failed.
     pub trouble: Option<String>,
+    /// What to do about it.
+    pub remedy: Option<String>,
     /// When it was first asked for.
     pub created_at: Timestamp,
 }
@@ -54,11 +58,11 @@ pub struct PullRequestRow {
 pub async fn put(conn: &mut SqliteConnection, p: &PullRequestRow, now: Timestamp) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO pull_requests (task_id, host, head, base, intended_commit, pushed_commit, told_by, pull_request, over, told,
-         checked_at, changed_at, next_check_at, failures, trouble, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+         checked_at, changed_at, next_check_at, failures, trouble, remedy, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
          ON CONFLICT (task_id) DO UPDATE SET host = ?2, head = ?3, base = ?4, intended_commit = ?5, pushed_commit = ?6,
          told_by = ?7, pull_request = ?8, over = ?9, told = ?10, checked_at = ?11, changed_at = ?12, next_check_at = ?13,
-         failures = ?14, trouble = ?15, created_at = ?16, updated_at = ?17",
+         failures = ?14, trouble = ?15, remedy = ?16, created_at = ?17, updated_at = ?18",
     )
     .bind(p.task_id.as_str())
     .bind(json(&p.host)?)
@@ -75,6 +79,7 @@ pub async fn put(conn: &mut SqliteConnection, p: &PullRequestRow, now: Timestamp
     .bind(p.next_check_at.map(|time| time.0))
     .bind(p.failures)
     .bind(&p.trouble)
+    .bind(&p.remedy)
     .bind(p.created_at.0)
     .bind(now.0)
     .execute(conn)
@@ -92,6 +97,32 @@ pub async fn get(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<Pu
         .fetch_optional(conn)
         .await?;
     row.as_ref().map(read).transpose()
+}
+
+/// Number, address and state of those pull requests of some tasks that exist.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn links(
+    conn: &mut SqliteConnection,
+    tasks: &[TaskId],
+) -> Result<HashMap<TaskId, PullRequestLink>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT task_id, json_object('number', pull_request ->> 'number', 'url', pull_request ->> 'url',
+         'state', pull_request ->> 'state') AS link FROM pull_requests WHERE pull_request IS NOT NULL AND task_id IN (",
+    );
+    let mut list = query.separated(", ");
+    for task in tasks {
+        list.push_bind(task.as_str().to_owned());
+    }
+    query.push(")");
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter()
+        .map(|row| {
+            let c = Columns(row);
+            Ok((c.text("task_id")?, c.json("link")?))
+        })
+        .collect()
 }
 
 /// Those that the host is to be asked about, the next one first.
@@ -149,6 +180,7 @@ fn read(row: &SqliteRow) -> Result<PullRequestRow, StoreError> {
         next_check_at: c.time_opt("next_check_at")?,
         failures: c.int("failures")?,
         trouble: c.text_opt("trouble")?,
+        remedy: c.text_opt("remedy")?,
         created_at: c.time("created_at")?,
     })
 }

@@ -1,9 +1,9 @@
 /** What the last merge conflicts in: who resolves it, the places, and the three sides of each file. */
-import { ChevronRight, GitMerge } from "lucide-react";
+import { ChevronRight, CircleCheck, GitMerge } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
-import type { Conflict, ConflictPath, Task } from "#ui/api/generated.ts";
+import type { Conflict, ConflictPath, ConflictStanding, Task } from "#ui/api/generated.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { CopyButton } from "#ui/components/CopyButton.tsx";
@@ -13,12 +13,15 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { stateOf } from "../state.ts";
 import { PlaceView } from "./PlaceView.tsx";
 import { ThreeSides } from "./ThreeSides.tsx";
-import { placeOf, resolverOf } from "./places.ts";
+import { placeOf, resolverOf, type Starts } from "./places.ts";
 import { kindWords } from "./words.ts";
 import styles from "./ConflictView.module.css";
 
 /** So many files are open at first; the rest would only push them out of sight. */
 const openAtFirst = 3;
+
+/** Conflicts of older days were recorded without the lines. */
+const unknown: Starts = {};
 
 /** What can be told without reading the sides: one of them is not there. */
 function absence(path: ConflictPath): "deletedThere" | "deletedHere" | null {
@@ -71,6 +74,7 @@ function File({
                 <li key={index}>
                   <PlaceView
                     place={place}
+                    starts={path.places?.[index] ?? unknown}
                     target={target}
                     label={t("conflict.place", { index: index + 1, count: places.length })}
                   />
@@ -91,16 +95,44 @@ function File({
   );
 }
 
-function Found({ task, conflict }: { task: Task; conflict: Conflict }) {
+function Found({
+  task,
+  conflict,
+  standing,
+}: {
+  task: Task;
+  conflict: Conflict;
+  standing: ConflictStanding;
+}) {
   const { t } = useTranslation();
   const workflow = useOp("project_workflow_get", { project_id: task.project_id }).data?.workflow;
+  const [past, setPast] = useState(false);
   const { target, paths } = conflict;
   const resolver = workflow && resolverOf(task, stateOf(workflow, task.status));
+  const over = standing !== "open";
   return (
-    <section className={styles.conflict} aria-label={t("conflict.label")} data-selectable>
+    <section
+      className={styles.conflict}
+      aria-label={t("conflict.label")}
+      data-standing={standing}
+      data-selectable
+    >
       <header className={styles.top}>
-        <h3>{t("conflict.title", { target, count: paths.length })}</h3>
-        <p className={styles.who}>{resolver && t(`conflict.who.${resolver}`, { target })}</p>
+        <h3 className={styles.title}>
+          {over && (
+            <Badge tone="success" icon={<CircleCheck />}>
+              {t(`conflict.standing.${standing}`)}
+            </Badge>
+          )}
+          {over
+            ? t("conflict.resolvedTitle", { target })
+            : t("conflict.title", { target, count: paths.length })}
+        </h3>
+        <p className={styles.who}>
+          {over
+            ? t(`conflict.over.${standing}`, { target })
+            : resolver && t(`conflict.who.${resolver}`, { target })}
+        </p>
         <p className={styles.commits}>
           {t("conflict.commits")} <code>{conflict.target_commit.slice(0, 8)}</code>
           {conflict.source_commit && (
@@ -111,15 +143,21 @@ function Found({ task, conflict }: { task: Task; conflict: Conflict }) {
           )}
         </p>
       </header>
-      {paths.map((path, index) => (
-        <File
-          key={path.path}
-          taskId={task.id}
-          path={path}
-          target={target}
-          first={index < openAtFirst}
-        />
-      ))}
+      {over && (
+        <Button size="sm" aria-expanded={past} onClick={() => setPast(!past)}>
+          {past ? t("conflict.hidePast") : t("conflict.showPast", { count: paths.length })}
+        </Button>
+      )}
+      {(!over || past) &&
+        paths.map((path, index) => (
+          <File
+            key={path.path}
+            taskId={task.id}
+            path={path}
+            target={target}
+            first={index < openAtFirst}
+          />
+        ))}
     </section>
   );
 }
@@ -143,7 +181,7 @@ export function ConflictView({ task }: { task: Task }) {
       </div>
     );
   }
-  const { conflict } = answer.data;
+  const { conflict, standing } = answer.data;
   if (!conflict) {
     return (
       <EmptyState icon={<GitMerge />} title={t("conflict.none")}>
@@ -151,5 +189,5 @@ export function ConflictView({ task }: { task: Task }) {
       </EmptyState>
     );
   }
-  return <Found task={task} conflict={conflict} />;
+  return <Found task={task} conflict={conflict} standing={standing ?? "open"} />;
 }

@@ -17,6 +17,25 @@ const markers = { start: "<<<<<<<", base: "|||||||", middle: "=======", end: ">>
 const isMarker = (line: string, marker: string): boolean =>
   line === marker || line.startsWith(`${marker} `);
 
+/** Where each side's lines begin in its own file, from 1. */
+export type Starts = Readonly<Partial<Record<Side, number>>>;
+
+export interface SideLines {
+  readonly side: Side;
+  readonly first: number;
+  /** Before the first one: the side has no line there. */
+  readonly last: number;
+}
+
+/** The lines of a place in the files of the sides whose place is known. */
+export function sideLines(place: Place, starts: Starts): readonly SideLines[] {
+  return place.flatMap(({ side, lines }) => {
+    const first = side === "context" ? undefined : starts[side];
+    if (side === "context" || first === undefined) return [];
+    return [{ side, first, last: first + lines.length - 1 }];
+  });
+}
+
 /** A context that runs into the next place ends there: that one comes with a text of its own. */
 export function placeOf(text: string): Place {
   const blocks: { side: Block["side"]; lines: string[] }[] = [{ side: "context", lines: [] }];

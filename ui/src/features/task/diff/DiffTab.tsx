@@ -9,11 +9,11 @@ import {
   PanelLeft,
   Rows2,
 } from "lucide-react";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Comment, DiffSummary, Scope, Task } from "#ui/api/generated.ts";
-import { useCommands, type Command } from "#ui/app/keys.ts";
+import { commandStore, isTyping, useCommands, type Command } from "#ui/app/keys.ts";
 import { useRoute } from "#ui/app/router.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { DiffCount } from "#ui/components/DiffCount.tsx";
@@ -294,6 +294,17 @@ function Files({
   );
 }
 
+/**
+ * In the diff `c` comments the line that is pointed at. Where there is none it does nothing: what
+ * else the page does by that key would take the person away from what they read.
+ */
+function keepComment(event: KeyboardEvent): void {
+  if (event.key !== "c" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.defaultPrevented || isTyping(event.target)) return;
+  const command = commandStore.getState().commands.get("diff.comment");
+  if (!command || command.enabled === false) event.preventDefault();
+}
+
 export default function DiffTab({ task }: { task: Task }) {
   const { t } = useTranslation();
   const [scope, setScope] = useState<Scope>("task");
@@ -346,7 +357,13 @@ export default function DiffTab({ task }: { task: Task }) {
     );
   }
   return (
-    <div ref={setBox} className={styles.diff} data-narrow={narrow || undefined}>
+    <div
+      ref={setBox}
+      className={styles.diff}
+      data-narrow={narrow || undefined}
+      role="presentation"
+      onKeyDown={keepComment}
+    >
       <Bar
         summary={summary}
         scope={scope}

@@ -113,7 +113,7 @@ export function FileRows({
 }: FileRowsProps) {
   const { t } = useTranslation();
   const [cursor, setCursor] = useState<Cursor | null>(null);
-  const [refused, setRefused] = useState<"noLine" | "notHere" | null>(null);
+  const [refused, setRefused] = useState<"noLine" | "notHere" | "chooseLine" | null>(null);
   const found = useFound(goal, rows, index, diff);
   const canComment = sides.old || sides.new;
 
@@ -131,12 +131,15 @@ export function FileRows({
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       const step = event.key === "ArrowDown" ? 1 : -1;
-      const start = changeStarts(rows)[0]?.row ?? 0;
+      // A walk over all rows, which only the first step needs.
+      const start = cursor ? 0 : (changeStarts(rows)[0]?.row ?? 0);
       event.preventDefault();
+      if (refused === "chooseLine") setRefused(null);
       setCursor(moved(rows, cursor, step, event.shiftKey, start));
-    } else if (event.key === "c" && cursor && canComment) {
+    } else if (event.key === "c" && canComment) {
       event.preventDefault();
-      comment(cursor);
+      if (cursor) comment(cursor);
+      else setRefused("chooseLine");
     } else if (event.key === "Escape" && cursor) {
       event.preventDefault();
       event.stopPropagation();

@@ -1,5 +1,5 @@
 /** One changed file: its head, and its rows in colours, plain, or a word on why not. */
-import { FileCode2, FileDigit, MessageSquarePlus } from "lucide-react";
+import { FileCode2, MessageSquarePlus } from "lucide-react";
 import { useEffect, useMemo, useState, type ReactNode, type RefObject } from "react";
 import { useTranslation } from "react-i18next";
 import type { Comment, FileChange, Scope } from "#ui/api/generated.ts";
@@ -11,17 +11,20 @@ import { DiffCount } from "#ui/components/DiffCount.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
+import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { bytes } from "#ui/app/size.ts";
 import { whole } from "../numbers.ts";
 import { CommentCard } from "./CommentCard.tsx";
 import { Composer } from "./Composer.tsx";
 import { FileRows } from "./FileRows.tsx";
+import { ImageDiff } from "./ImageDiff.tsx";
 import { KindMark } from "./KindMark.tsx";
 import { NotesProvider, type Notes } from "./Notes.ts";
 import { rowIndex, wholeFile, type Sides } from "./comments.ts";
 import { openComposer } from "./composer.ts";
 import { changeStarts, diffRows, type ChangeStart } from "./hunks.ts";
+import { isDrawable } from "./picture.ts";
 import { useFileDiff } from "./useFileDiff.ts";
 import { useFileNotes, type FileNotes } from "./useFileNotes.ts";
 import type { DiffStyle, DiffViewHandle } from "./view.ts";
@@ -45,9 +48,15 @@ export interface FileViewProps {
   readonly onGoal: () => void;
 }
 
-type HeadProps = Pick<FileViewProps, "taskId" | "change" | "viewed" | "onViewed" | "sides">;
+interface HeadProps extends Pick<
+  FileViewProps,
+  "taskId" | "change" | "viewed" | "onViewed" | "sides"
+> {
+  readonly picture: boolean;
+  readonly onPicture: (picture: boolean) => void;
+}
 
-function Head({ taskId, change, viewed, onViewed, sides }: HeadProps) {
+function Head({ taskId, change, viewed, onViewed, sides, picture, onPicture }: HeadProps) {
   const { t } = useTranslation();
   const folder = change.path.slice(0, change.path.lastIndexOf("/") + 1);
   return (
@@ -63,6 +72,17 @@ function Head({ taskId, change, viewed, onViewed, sides }: HeadProps) {
       <CopyButton text={change.path} label={t("diff.copyPath")} />
       {change.untracked && <Badge look="outline">{t("diff.untracked")}</Badge>}
       {!change.binary && <DiffCount added={change.added} removed={change.removed} />}
+      {isDrawable(change) && (
+        <SegmentedControl
+          label={t("diff.picture.shownAs")}
+          value={picture ? "picture" : "lines"}
+          segments={[
+            { value: "lines", label: t("diff.picture.asLines") },
+            { value: "picture", label: t("diff.picture.asPicture") },
+          ]}
+          onChange={(as) => onPicture(as === "picture")}
+        />
+      )}
       {sides.new && (
         <IconButton
           label={t("comments.addToFile")}
@@ -113,13 +133,14 @@ function Body({
   sides,
   goal,
   onGoal,
-}: Omit<FileViewProps, "viewed" | "onViewed">) {
+  picture,
+}: Omit<FileViewProps, "viewed" | "onViewed"> & { readonly picture: boolean }) {
   const { t } = useTranslation();
   const [asked, setAsked] = useState(false);
-  const folded = change.generated && !asked;
+  const folded = change.generated && !asked && !picture;
   const diff = useFileDiff(taskId, scope, change.path, {
     force: asked,
-    enabled: !change.binary && !folded,
+    enabled: !picture && !folded,
   });
   const { hunks } = diff;
   const rows = useMemo(() => diffRows(hunks), [hunks]);
@@ -135,7 +156,7 @@ function Body({
     onFound: () => setWanted(null),
     onLeave: () => handle.current?.focus(),
   };
-  const loading = !change.binary && !folded && !diff.ready && !diff.error;
+  const loading = !picture && !folded && !diff.ready && !diff.error;
   // Until the rows are there, nobody can say what stands under them and what above.
   const top = loading ? null : topOf(notes);
   const fixedTop = top && <div className={commentStyles.top}>{top}</div>;
@@ -146,12 +167,8 @@ function Body({
   };
 
   const content = (): ReactNode => {
-    if (change.binary) {
-      return (
-        <EmptyState icon={<FileDigit />} title={t("diff.binaryTitle")}>
-          {sizes(change)}
-        </EmptyState>
-      );
+    if (picture) {
+      return <ImageDiff taskId={taskId} scope={scope} change={change} sizes={sizes(change)} />;
     }
     if (folded) {
       return (
@@ -173,7 +190,11 @@ function Body({
     if (diff.first.too_large) {
       return (
         <EmptyState icon={<FileCode2 />} title={t("diff.largeTitle")} actions={show}>
-          {t("diff.largeText", { rows: whole(diff.first.total_rows), size: sizes(change) })}
+          {t("diff.largeText", {
+            count: diff.first.total_rows,
+            rows: whole(diff.first.total_rows),
+            size: sizes(change),
+          })}
         </EmptyState>
       );
     }
@@ -212,10 +233,19 @@ function Body({
 }
 
 export function FileView({ viewed, onViewed, ...rest }: FileViewProps) {
+  const [asPicture, setAsPicture] = useState(false);
+  // A place in the file is a line of it.
+  const picture = rest.change.binary || (asPicture && rest.goal === null);
   return (
     <section className={styles.file} aria-label={rest.change.path}>
-      <Head {...rest} viewed={viewed} onViewed={onViewed} />
-      <Body {...rest} />
+      <Head
+        {...rest}
+        viewed={viewed}
+        onViewed={onViewed}
+        picture={picture}
+        onPicture={setAsPicture}
+      />
+      <Body {...rest} picture={picture} />
     </section>
   );
 }

@@ -98,7 +98,12 @@ function Line({
       <span className={styles.text}>
         {text.slice(0, longLine)}
         {text.length > longLine && (
-          <i>{t("diff.moreCharacters", { count: whole(text.length - longLine) })}</i>
+          <i>
+            {t("diff.moreCharacters", {
+              count: text.length - longLine,
+              shown: whole(text.length - longLine),
+            })}
+          </i>
         )}
         {noNewline && <i>{t("diff.noNewline")}</i>}
       </span>

@@ -46,7 +46,15 @@ function Asked({ found }: { found: TaskPullRequest }) {
   );
 }
 
-function Trouble({ task, trouble }: { task: Task; trouble: string }) {
+function Trouble({
+  task,
+  trouble,
+  remedy,
+}: {
+  task: Task;
+  trouble: string;
+  remedy: string | null;
+}) {
   const { t } = useTranslation();
   return (
     <Banner
@@ -66,7 +74,12 @@ function Trouble({ task, trouble }: { task: Task; trouble: string }) {
         </a>
       }
     >
-      {trouble}
+      <p>{trouble}</p>
+      {remedy !== null && (
+        <p className={styles.remedy}>
+          <strong>{t("pullRequest.remedy")}</strong> {remedy}
+        </p>
+      )}
     </Banner>
   );
 }
@@ -178,7 +191,7 @@ export function PullRequestPart({ task }: { task: Task }) {
         )}
         <Asked found={found} />
       </div>
-      {found.trouble && <Trouble task={task} trouble={found.trouble} />}
+      {found.trouble && <Trouble task={task} trouble={found.trouble} remedy={found.remedy} />}
       {pull ? (
         // What was chosen is sent: the next choice begins with nothing.
         <PullRequestNews

@@ -1,8 +1,7 @@
 /** Where the task stands between work and target, in a badge of its header. */
 import { CircleDashed, CircleX, GitPullRequest, Hand, Scale } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { useOp } from "#ui/api/client.ts";
-import type { Task, Workflow } from "#ui/api/generated.ts";
+import type { PullRequestLink, Task, Workflow } from "#ui/api/generated.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { showTab } from "../go.ts";
@@ -44,11 +43,9 @@ function StandBadge({ task, stand }: { task: Task; stand: Stand }) {
   }
 }
 
-function PullLink({ taskId }: { taskId: string }) {
+function PullLink({ pull }: { pull: PullRequestLink }) {
   const { t } = useTranslation();
   const platform = usePlatform();
-  const pull = useOp("task_pull_request", { task_id: taskId }).data?.pull_request?.pull_request;
-  if (!pull) return null;
   return (
     <button
       type="button"
@@ -76,7 +73,7 @@ export function ReviewBadges({ task, workflow }: { task: Task; workflow: Workflo
           <StandBadge task={task} stand={stand} />
         </button>
       )}
-      {task.review_passed_at !== null && <PullLink taskId={task.id} />}
+      {task.pull_request && <PullLink pull={task.pull_request} />}
     </>
   );
 }
