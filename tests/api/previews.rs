@@ -45,7 +45,7 @@ async fn each_side_of_a_picture_is_served_from_worktree_and_commits() -> Result<
     let repo = &board.sandbox.repo;
     repo.write("icon.svg", "<svg xmlns='x'/>")?;
     repo.write("kept.png", POINTER)?;
-    std::fs::write(repo.path().join("gone.png"), png(24))?;
+    std::fs::write(repo.path().join("gone.gif"), b"GIF89a\x02\0\x01\0")?;
     repo.commit("pictures")?;
     let task = board.server.task(&board.project, json!({ "title": "Pictures" })).await?;
     board.act(&task, "claim", json!({ "agent_id": "user" })).await?;
@@ -57,12 +57,12 @@ async fn each_side_of_a_picture_is_served_from_worktree_and_commits() -> Result<
     std::fs::write(tree.join("most.png"), png(MAX))?;
     std::fs::write(tree.join("large.png"), png(MAX + 1))?;
     std::fs::write(tree.join("data.bin"), b"PK\0\x01")?;
-    std::fs::remove_file(tree.join("gone.png"))?;
+    std::fs::remove_file(tree.join("gone.gif"))?;
     let absent = json!(["absent", null, null, null, null, null]);
     let picture = json!(["image", 24, "image/png", 2, 1, DATA]);
     let wanted = [
         ("new.png", absent.clone(), picture.clone()),
-        ("gone.png", picture.clone(), absent.clone()),
+        ("gone.gif", json!(["image", 10, "image/gif", 2, 1, "R0lGODlhAgABAA=="]), absent.clone()),
         ("kept.png", json!(["lfs_pointer", 12345, null, null, null, null]), picture),
         (
             "icon.svg",

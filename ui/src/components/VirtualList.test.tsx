@@ -4,6 +4,8 @@ import { VirtualList } from "./VirtualList.tsx";
 
 beforeEach(() => {
   vi.spyOn(HTMLElement.prototype, "offsetHeight", "get").mockReturnValue(400);
+  vi.spyOn(HTMLElement.prototype, "offsetWidth", "get").mockReturnValue(300);
+  vi.spyOn(Element.prototype, "clientHeight", "get").mockReturnValue(400);
 });
 
 const some = (count: number) => Array.from({ length: count }, (_, index) => `row ${index}`);
@@ -29,7 +31,9 @@ describe("a long list", () => {
       </VirtualList>
     );
     const items = some(50_000);
-    const { rerender } = render(list(items, "first"));
+    const { rerender } = render(list(items, "zeroth"));
+    // The box is measured when it is there; rows come with what is drawn next.
+    rerender(list(items, "first"));
     expect(screen.getByText("row 3 first")).toBeTruthy();
     asked.mockClear();
     rerender(list(items, "again"));

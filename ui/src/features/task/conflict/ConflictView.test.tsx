@@ -7,7 +7,7 @@ import { createQueryClient } from "#ui/api/operations.tsx";
 import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import { createFakePlatform } from "#ui/platform/fake.ts";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
-import { createSampleDiff } from "#ui/test/sampleDiff.ts";
+import { createSampleDiff, sampleConflict } from "#ui/test/sampleDiff.ts";
 import { someTask, someWorkflow } from "../testing/fixtures.ts";
 import { layOut, refuse, violations, type Answers } from "../testing/show.tsx";
 import { ConflictView } from "./ConflictView.tsx";
@@ -60,6 +60,16 @@ describe("a merge conflict", () => {
     expect(sides[0]?.textContent).toContain("comments: true");
     expect(sides[2]?.textContent).toContain("This task");
     expect(place.textContent).not.toContain("<<<<<<<");
+    const numbers = (side: string) =>
+      [...place.querySelectorAll(`[data-side=${side}] [data-number]`)].map((line) =>
+        line.getAttribute("data-number"),
+      );
+    expect([numbers("ours"), numbers("base"), numbers("theirs")]).toEqual([
+      ["5"],
+      [""],
+      ["5", "6"],
+    ]);
+    expect(screen.getByText("Place 1 of 1 · main: line 5 · This task: lines 5 to 6")).toBeTruthy();
   });
 
   it("reads the three sides when they are asked for, with the lines in conflict marked", async () => {
@@ -91,6 +101,22 @@ describe("a merge conflict", () => {
     const logo = await file("assets/logo.png");
     await user.click(logo.getByRole("button", { name: "Show the three sides" }));
     expect(await logo.findAllByText("Binary: not shown.")).toHaveLength(3);
+  });
+
+  it("is history once it is resolved, and can still be looked at", async () => {
+    const { user, container } = open(
+      {},
+      { task_conflict: () => ({ conflict: sampleConflict, standing: "resolved" }) },
+    );
+    const title = await screen.findByRole("heading", {
+      name: /The conflict with main is resolved/,
+    });
+    expect(title.textContent).toContain("Resolved");
+    expect(screen.queryByText(/The agent was sent back/)).toBeNull();
+    expect(screen.queryByRole("region", { name: "src/settings.ts" })).toBeNull();
+    await user.click(screen.getByRole("button", { name: "Show the 3 files that conflicted" }));
+    expect(await file("src/settings.ts")).toBeTruthy();
+    expect(await violations(container)).toEqual([]);
   });
 
   it("says that there is none, or why it could not be read", async () => {

@@ -117,6 +117,10 @@ export function FileRows({
   const found = useFound(goal, rows, index, diff);
   const canComment = sides.old || sides.new;
 
+  const point = (next: Cursor | null) => {
+    if (refused === "chooseLine") setRefused(null);
+    setCursor(next);
+  };
   const comment = (pointed: Cursor) => {
     const target = targetOf(rows, pointed.anchor, pointed.row, sides, pointed.side);
     setRefused(target ? null : "notHere");
@@ -134,8 +138,7 @@ export function FileRows({
       // A walk over all rows, which only the first step needs.
       const start = cursor ? 0 : (changeStarts(rows)[0]?.row ?? 0);
       event.preventDefault();
-      if (refused === "chooseLine") setRefused(null);
-      setCursor(moved(rows, cursor, step, event.shiftKey, start));
+      point(moved(rows, cursor, step, event.shiftKey, start));
     } else if (event.key === "c" && canComment) {
       event.preventDefault();
       if (cursor) comment(cursor);
@@ -153,7 +156,7 @@ export function FileRows({
     anchors: notes.anchors,
     top,
     cursor,
-    onCursor: setCursor,
+    onCursor: point,
     onComment: canComment ? comment : undefined,
     onKeyDown,
     arrival,

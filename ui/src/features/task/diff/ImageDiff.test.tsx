@@ -71,7 +71,7 @@ describe("a changed picture", () => {
     expect(
       file.getByText("Too large to be shown: 24.8 MB, and pictures up to 10 MB are."),
     ).toBeTruthy();
-    expect(file.queryByRole("img")).toBeNull();
+    expect(file.queryByRole("img", { name: /hero/ })).toBeNull();
     expect(file.queryByRole("radio", { name: "Swipe" })).toBeNull();
   });
 

@@ -14,6 +14,7 @@ const task = someTask({
   status: "merging",
   workspace: someWorkspace(),
   review_passed_at: "2030-01-01T12:00:00Z",
+  pull_request: { number: 128, url: "https://github.com/acme/website/pull/128", state: "open" },
 });
 
 async function open(found: TaskPullRequest | null, more: Answers = {}) {
@@ -98,7 +99,10 @@ describe("a pull request", () => {
 
   it("says why the host was not reached, when it is asked again, and asks now", async () => {
     const { user, sent } = await open(
-      sampleTaskPullRequest({ trouble: "the name could not be resolved" }),
+      sampleTaskPullRequest({
+        trouble: "the name could not be resolved",
+        remedy: "nothing, it is asked again by itself",
+      }),
       { pull_request_refresh: refuse("host_unreachable", "failed to ask: no answer") },
     );
     const pull = await region();
@@ -106,6 +110,7 @@ describe("a pull request", () => {
       name: "The last look at the code host failed",
     });
     expect(trouble.textContent).toContain("the name could not be resolved");
+    expect(trouble.textContent).toContain("What to do: nothing, it is asked again by itself");
     expect(
       within(trouble).getByRole("link", { name: "Code host settings" }).getAttribute("href"),
     ).toBe("#/settings/project/p1?tab=pullRequests");
