@@ -84,6 +84,12 @@ async fn each_side_of_a_picture_is_served_from_worktree_and_commits() -> Result<
         Ok(())
     };
     all().await?;
+    let git = std::process::Command::new("sh")
+        .args(["-c", "git add --all && git commit -qm pictures"])
+        .envs(forge_testkit::HERMETIC_GIT)
+        .current_dir(&tree)
+        .status()?;
+    assert!(git.success());
     board.move_to(&task, "review").await?;
     board.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
     board.act(&task, "review/approve", json!({})).await?;

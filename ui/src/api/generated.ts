@@ -1190,7 +1190,7 @@ export type FilePreview = {
 	kind: PreviewKind,
 	/**  Bytes of the file; of what a pointer stands for, where it is one. */
 	size: number | null,
-	/**  Larger files are not shown. */
+	/**  Files of more bytes are not shown. */
 	max_size: number,
 	/**  `image/png`, ...; what the content says it is. */
 	media_type: string | null,
