@@ -129,8 +129,11 @@ pub struct Launch {
     /// What it may do without being asked.
     pub permissions: PermissionMode,
     /// Told the process as soon as there is one, to be recorded for a later engine.
-    pub started: Box<dyn FnOnce(ProcessIdentity) + Send>,
+    pub started: Started,
 }
+
+/// Told each process of a run as it starts. There is one, or a second when the first found nothing to go on with.
+pub type Started = Box<dyn FnMut(ProcessIdentity) + Send>;
 
 /// What an adapter tells while a run goes on. None of it is needed to know how the run ended.
 #[derive(Debug, Clone, PartialEq)]

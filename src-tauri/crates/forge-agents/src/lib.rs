@@ -23,7 +23,7 @@ mod summary;
 pub use acp::AcpAdapter;
 pub use adapter::{
     Activity, Adapter, Ask, Capabilities, Control, Detected, Handle, Launch, Limits, RunCommand, RunEvent,
-    RunOutcome, SessionRequest, marker_of,
+    RunOutcome, SessionRequest, Started, marker_of,
 };
 pub use claude::ClaudeAdapter;
 pub use codex::CodexAdapter;

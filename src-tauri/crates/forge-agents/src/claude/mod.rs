@@ -1,10 +1,50 @@
 //! The adapter of Claude Code, by stream-json on its pipes.
+//!
+//! One process is one run: it is greeted, told the prompt, answered when it asks, and its input is closed behind the
+//! last result. Its sessions outlive it, so a later run resumes or forks them. Invariants: the program's own guards
+//! stay as they are; only `result` says how a turn ended; what is spent is counted once, from the program's
+//! increments.
+
+mod arguments;
+mod asks;
+mod dialogue;
+mod entries;
+mod outcome;
+mod probe;
+mod spending;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use forge_model::agent::{AdapterKind, AgentModel};
-use serde_json::Value;
+use forge_exec::Command;
+use forge_model::{
+    agent::{AdapterKind, AgentModel, PermissionMode, ProgramConfig},
+    execution::ExecutionRole,
+    log::EntryKind,
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
 
-use crate::{Adapter, AgentError, Capabilities, Control, Detected, Launch, RunOutcome, program};
+use crate::{
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, LogWriter, NewEntry, RunCommand, RunEvent,
+    RunOutcome, SessionRequest, Started,
+    dialogue::{Dialogue as _, converse},
+    end::{flush, note_end},
+    program,
+    rehearsal::Rehearsal,
+};
+use dialogue::{Brief, ClaudeDialogue};
+use outcome::Given;
+
+/// The program's name, when a profile names none.
+const PROGRAM: &str = "claude";
 
 /// Drives Claude Code, by stream-json on its pipes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,22 +57,132 @@ impl Adapter for ClaudeAdapter {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::default()
+        Capabilities {
+            resume: true,
+            fork: true,
+            review: false,
+            steer: true,
+            interrupt: true,
+            approvals: true,
+            usage: true,
+            models: true,
+        }
     }
 
-    async fn detect(&self, config: &Value, _path: &str) -> Result<Detected, AgentError> {
-        program::parse(config).and(Err(unserved()))
+    async fn detect(&self, config: &Value, path: &str) -> Result<Detected, AgentError> {
+        let config = program::parse(config)?;
+        let program = program::find(&config, Some(PROGRAM), path)?;
+        probe::detect(&config, program, path).await
     }
 
-    async fn models(&self, _config: &Value, _path: &str) -> Result<Vec<AgentModel>, AgentError> {
-        Err(unserved())
+    async fn models(&self, config: &Value, path: &str) -> Result<Vec<AgentModel>, AgentError> {
+        let config = program::parse(config)?;
+        let program = program::find(&config, Some(PROGRAM), path)?;
+        probe::models(&config, program, path).await
     }
 
-    async fn run(&self, _launch: Launch, _control: &Control) -> RunOutcome {
-        RunOutcome::failed(unserved())
+    async fn run(&self, mut launch: Launch, control: &Control) -> RunOutcome {
+        let given = arguments::ENVIRONMENT.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        launch.env.splice(0..0, given);
+        let again = (launch.session != SessionRequest::New).then(|| start_anew(&mut launch));
+        let log = launch.log.clone();
+        let (outcome, is_lost) = converse_once(launch, control).await;
+        match again.filter(|_| is_lost && !control.cancel.is_cancelled()) {
+            Some(fresh) => {
+                note_lost_session(&log);
+                converse_once(fresh, control).await.0
+            }
+            None => outcome,
+        }
     }
 }
 
-fn unserved() -> AgentError {
-    AgentError::Unavailable { program: "claude".to_owned(), detail: "not served yet".to_owned() }
+/// One process, and whether it did not know the session that it was to go on with.
+async fn converse_once(launch: Launch, control: &Control) -> (RunOutcome, bool) {
+    let (command, config) = match prepare(&launch) {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            launch.log.append_entry(NewEntry::text(EntryKind::UserMessage, &launch.prompt));
+            note_end(&launch.log, None, &Err(error.clone()), Duration::ZERO);
+            flush(launch.log).await;
+            return (RunOutcome::failed(error), false);
+        }
+    };
+    let mut dialogue = ClaudeDialogue::new(Brief::of(&launch, &config));
+    let outcome = converse(launch, command, &mut dialogue, control).await;
+    (outcome, dialogue.is_lost())
+}
+
+fn prepare(launch: &Launch) -> Result<(Command, ProgramConfig), AgentError> {
+    let config = program::parse(&launch.config)?;
+    let args = arguments::of(launch, &config, &Uuid::new_v4().to_string())?;
+    let program = program::find(&config, Some(PROGRAM), &program::path_of(launch))?;
+    let command = program::command(launch, &config, program, &args);
+    let command = arguments::OF_ANOTHER.iter().fold(command, |command, name| command.env_remove(name));
+    Ok((command, config))
+}
+
+/// The same run in a session of its own, for the case that the session it goes on with is gone.
+fn start_anew(launch: &mut Launch) -> Launch {
+    let started = std::mem::replace(&mut launch.started, Box::new(|_| {}));
+    let started = Arc::new(Mutex::new(started));
+    let tell = |started: Arc<Mutex<Started>>| -> Started {
+        Box::new(move |identity| (started.lock().unwrap_or_else(PoisonError::into_inner))(identity))
+    };
+    launch.started = tell(Arc::clone(&started));
+    Launch {
+        execution_id: launch.execution_id.clone(),
+        log: launch.log.clone(),
+        config: launch.config.clone(),
+        model: launch.model.clone(),
+        prompt: launch.prompt.clone(),
+        prompt_file: launch.prompt_file.clone(),
+        worktree: launch.worktree.clone(),
+        env: launch.env.clone(),
+        env_remove: launch.env_remove,
+        shell: launch.shell.clone(),
+        limits: launch.limits,
+        grace: launch.grace,
+        session: SessionRequest::New,
+        carry: None,
+        role: launch.role,
+        permissions: launch.permissions,
+        started: tell(started),
+    }
+}
+
+fn note_lost_session(log: &LogWriter) {
+    let text =
+        "The program no longer has the conversation that this run was to go on with; it starts a new one.";
+    log.append(EntryKind::Notice, "", json!({ "text": text, "code": "session_lost" }));
+}
+
+/// Lets dialogues read arbitrary bytes as the program's lines, answering whatever they ask. For fuzzing.
+#[doc(hidden)]
+pub fn fuzz_lines(bytes: &[u8]) {
+    for permissions in PermissionMode::ALL {
+        let mut dialogue = ClaudeDialogue::new(Brief {
+            prompt: "Work.".to_owned(),
+            role: ExecutionRole::Reviewer,
+            permissions: *permissions,
+            worktree: PathBuf::from("/work"),
+            limits: Given::default(),
+            goes_on: true,
+            carry: serde_json::from_slice(bytes).ok(),
+        });
+        let mut rehearsal = Rehearsal::default();
+        rehearsal.scene(|scene| dialogue.begin(scene));
+        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            rehearsal.scene(|scene| dialogue.hear(line, at as u64, scene));
+            for event in rehearsal.told() {
+                let RunEvent::Asked(ask) = event else { continue };
+                let option = ask.options.get(at % ask.options.len().max(1));
+                let option = option.map(|option| option.id.clone()).unwrap_or_default();
+                let command = RunCommand::Answer { ask: ask.id, option, note: None };
+                rehearsal.scene(|scene| dialogue.command(command, scene));
+            }
+        }
+        rehearsal.scene(|scene| dialogue.interrupt(scene));
+        dialogue.said();
+    }
 }

@@ -86,7 +86,7 @@ async fn run_watched(launch: Launch, output: &mut Output, control: &Control) -> 
     let program = command.program.to_string_lossy().into_owned();
     let last_output = output.last_output();
     let silence = launch.limits.silence;
-    let Launch { log, started, .. } = launch;
+    let Launch { log, mut started, .. } = launch;
     let started = move |identity: ProcessIdentity| {
         let body = json!({ "program": program, "pid": identity.pid });
         log.append(EntryKind::SessionStarted, "session", body);

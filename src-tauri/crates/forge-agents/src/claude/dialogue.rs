@@ -1,0 +1,504 @@
+//! A conversation with Claude Code, as a state machine.
+//!
+//! Greeting, prompt, events, result. Words that are said while it works go to the program at once; it takes them
+//! into the running turn, or makes a turn of its own of them, and says which of them it has taken: the run ends with
+//! the first result behind which nothing of ours waits. A reviewer that gives no verdict is asked for it once.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use forge_model::{
+    agent::{PermissionMode, ProgramConfig},
+    execution::ExecutionRole,
+    log::{EntryKind, EntryStatus},
+    verdict::AuditReader,
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::{AgentError, Dialogue, Launch, NewEntry, RunCommand, Said, Scene, SessionRequest, summary};
+
+use super::{
+    asks::{Asks, Step},
+    entries::{Ended, Tools},
+    outcome::{self, Given, Trouble},
+    spending::Spending,
+    wire::{self, Event, Init, Message, Retry, Told, TurnResult},
+};
+
+/// Asks a reviewer for what it forgot.
+const VERDICT_MISSING: &str = "\
+Your review has no verdict yet. Answer with one of these markers, alone on its line, outside of quotes and code:
+
+===REVIEW: PASS===
+===REVIEW: FAIL: the reason in one sentence===
+";
+
+/// The conversation of one run.
+#[derive(Debug)]
+pub(super) struct ClaudeDialogue {
+    prompt: String,
+    goes_on: bool,
+    given: Given,
+    now_ms: fn() -> i64,
+    requests: u32,
+    /// The prompt's own message, once it was sent.
+    prompted: Option<String>,
+    /// Words that came before the prompt was sent.
+    early: Vec<(String, String)>,
+    /// Words that were sent and not yet taken: by message, their id and text.
+    waiting: BTreeMap<String, (String, String)>,
+    interrupting: bool,
+    over: bool,
+    turn: u32,
+    session_id: Option<String>,
+    asks: Asks,
+    tools: Tools,
+    spending: Spending,
+    trouble: Trouble,
+    /// What a reviewer said so far; none for other roles, and once it was asked for its verdict.
+    verdict: Option<AuditReader>,
+    summary: Option<String>,
+    result: Option<Result<(), AgentError>>,
+    is_lost: bool,
+}
+
+/// What a conversation is about.
+#[derive(Debug)]
+pub(super) struct Brief {
+    pub prompt: String,
+    pub role: ExecutionRole,
+    pub permissions: PermissionMode,
+    pub worktree: PathBuf,
+    pub limits: Given,
+    /// Whether it goes on with an earlier one, and what the run before left.
+    pub goes_on: bool,
+    pub carry: Option<Value>,
+}
+
+impl Brief {
+    pub(super) fn of(launch: &Launch, config: &ProgramConfig) -> Self {
+        Self {
+            prompt: launch.prompt.clone(),
+            role: launch.role,
+            permissions: launch.permissions,
+            worktree: launch.worktree.clone(),
+            limits: Given { turns: launch.limits.turns, cost_micro_usd: config.cost_micro_usd },
+            goes_on: launch.session != SessionRequest::New,
+            carry: launch.carry.clone(),
+        }
+    }
+}
+
+impl ClaudeDialogue {
+    pub(super) fn new(brief: Brief) -> Self {
+        let Brief { prompt, role, permissions, worktree, limits, goes_on, carry } = brief;
+        Self {
+            prompt,
+            goes_on,
+            given: limits,
+            now_ms,
+            requests: 0,
+            prompted: None,
+            early: Vec::new(),
+            waiting: BTreeMap::new(),
+            interrupting: false,
+            over: false,
+            turn: 1,
+            session_id: None,
+            asks: Asks::new(permissions),
+            tools: Tools::new(worktree),
+            spending: Spending::new(carry.as_ref(), goes_on),
+            trouble: Trouble::default(),
+            verdict: (role == ExecutionRole::Reviewer).then(|| AuditReader::new(0)),
+            summary: None,
+            result: None,
+            is_lost: false,
+        }
+    }
+
+    /// Whether the program does not know the session that it was to go on with.
+    pub(super) const fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    #[cfg(test)]
+    pub(super) const fn at(mut self, now_ms: fn() -> i64) -> Self {
+        self.now_ms = now_ms;
+        self
+    }
+
+    fn request_id(&mut self) -> String {
+        self.requests += 1;
+        format!("forge-{}", self.requests)
+    }
+
+    fn end(&mut self, scene: &mut Scene<'_>) {
+        self.over = true;
+        scene.end();
+    }
+
+    /// The program is greeted: now it gets the prompt, and what was said meanwhile.
+    fn start_turn(&mut self, scene: &mut Scene<'_>) {
+        if self.prompted.is_some() {
+            return;
+        }
+        let uuid = Uuid::new_v4().to_string();
+        scene.send(&wire::user_message(&uuid, &self.prompt));
+        self.prompted = Some(uuid);
+        for (id, text) in std::mem::take(&mut self.early) {
+            self.say(id, text, scene);
+        }
+    }
+
+    fn say(&mut self, id: String, text: String, scene: &mut Scene<'_>) {
+        let uuid = Uuid::new_v4().to_string();
+        scene.send(&wire::user_message(&uuid, &text));
+        self.waiting.insert(uuid, (id, text));
+    }
+
+    /// The program took one of our messages.
+    fn taken(&mut self, uuid: &str, raw_offset: u64, scene: &mut Scene<'_>) {
+        if let Some((id, text)) = self.waiting.remove(uuid) {
+            let entry = NewEntry::new(EntryKind::UserMessage, format!("said:{id}"), json!({ "text": text }));
+            log(entry, raw_offset, scene);
+            scene.heard(&id);
+        }
+    }
+
+    fn init(&mut self, init: Init, raw_offset: u64, scene: &mut Scene<'_>) {
+        let Init { session_id, model, version, permission_mode } = init;
+        let Some(id) = session_id.filter(|id| self.session_id.as_ref() != Some(id)) else { return };
+        scene.session(&id, model.as_deref());
+        let body = json!({
+            "session_id": id, "model": model, "program": "claude", "version": version,
+            "permission_mode": permission_mode,
+        });
+        log(NewEntry::new(EntryKind::SessionStarted, "session".to_owned(), body), raw_offset, scene);
+        self.session_id = Some(id);
+    }
+
+    fn message(&mut self, message: Message, raw_offset: u64, scene: &mut Scene<'_>) {
+        let Message { id, blocks, parent, error, limit } = message;
+        if let Some(limit) = &limit {
+            self.trouble.limited(limit);
+        }
+        for block in &blocks {
+            let block_id = self.tools.block_id(&id);
+            let kind = wire::text(block, "type").unwrap_or_default();
+            let entry = match (kind, &error) {
+                ("text", Some(error)) => {
+                    // The program's words in the model's place.
+                    self.trouble.failed(error);
+                    let text = wire::text(block, "text").unwrap_or_default();
+                    let body = json!({ "text": text, "code": "api_error", "error": error });
+                    Some(NewEntry::new(EntryKind::Notice, block_id, body))
+                }
+                ("text", None) => {
+                    let text = wire::text(block, "text").unwrap_or_default();
+                    if let Some(reader) = &mut self.verdict {
+                        reader.read(text);
+                        reader.read("\n");
+                    }
+                    scene.doing(first_line(text));
+                    Some(NewEntry::new(EntryKind::AssistantText, block_id, json!({ "text": text })))
+                }
+                ("thinking", _) => {
+                    scene.doing("Thinking");
+                    let text = wire::text(block, "thinking").unwrap_or_default();
+                    (!text.is_empty())
+                        .then(|| NewEntry::new(EntryKind::Reasoning, block_id, json!({ "text": text })))
+                }
+                ("redacted_thinking", _) => None,
+                ("tool_use" | "server_tool_use", _) => {
+                    let entry = self.tools.started(block, parent.as_deref());
+                    if let Some(line) = entry.as_ref().and_then(doing) {
+                        scene.doing(&line);
+                    }
+                    entry
+                }
+                _ => Some(NewEntry::new(EntryKind::Raw, block_id, block.clone())),
+            };
+            if let Some(mut entry) = entry {
+                if entry.parent_id.is_none() {
+                    entry.parent_id.clone_from(&parent);
+                }
+                log(entry, raw_offset, scene);
+            }
+        }
+    }
+
+    fn told(&mut self, told: Told, raw_offset: u64, scene: &mut Scene<'_>) {
+        let Told { uuid, is_replay, blocks, parent, detail, refused } = told;
+        if is_replay {
+            if let Some(uuid) = uuid {
+                self.taken(&uuid, raw_offset, scene);
+            }
+            return;
+        }
+        let detail = if blocks.len() == 1 { detail } else { Value::Null };
+        for block in &blocks {
+            let entry = match wire::text(block, "type").unwrap_or_default() {
+                "tool_result" => {
+                    let call = wire::text(block, "tool_use_id").unwrap_or_default();
+                    let is_refused = refused.iter().any(|id| id == call);
+                    let ended = Ended { detail: &detail, is_refused, is_interrupted: self.interrupting };
+                    self.tools.ended(block, ended)
+                }
+                // What a sub-agent is told. Other words are the program's own, such as that it was interrupted.
+                "text" if parent.is_some() => {
+                    let text = wire::text(block, "text").unwrap_or_default();
+                    Some(NewEntry::text(EntryKind::UserMessage, text))
+                }
+                _ => None,
+            };
+            if let Some(mut entry) = entry {
+                if entry.parent_id.is_none() {
+                    entry.parent_id.clone_from(&parent);
+                }
+                log(entry, raw_offset, scene);
+            }
+        }
+    }
+
+    fn retry(&mut self, retry: &Retry, raw_offset: u64, scene: &mut Scene<'_>) {
+        self.trouble.retried(retry, (self.now_ms)());
+        let what = retry.status.map_or_else(|| retry.error.clone(), |status| status.to_string());
+        let seconds = retry.delay_ms.div_ceil(1000);
+        let text = format!(
+            "The model did not answer ({what}); try {} of {} follows in {seconds} s.",
+            retry.attempt, retry.max_retries
+        );
+        scene.doing(&text);
+        let body = json!({
+            "text": text, "code": "api_retry", "attempt": retry.attempt, "status": retry.status,
+            "error": retry.error, "delay_ms": retry.delay_ms,
+        });
+        log(NewEntry::new(EntryKind::Notice, String::new(), body), raw_offset, scene);
+    }
+
+    fn requested(&mut self, request_id: &str, request: &Value, line: (&[u8], u64), scene: &mut Scene<'_>) {
+        if wire::text(request, "subtype") == Some("can_use_tool") {
+            let step = self.asks.requested(request_id, request, &self.tools);
+            self.step(step, scene);
+        } else {
+            scene.log_raw(line.0, line.1);
+            scene.send(&wire::control_error(request_id, "Forge does not serve this request."));
+        }
+    }
+
+    fn step(&mut self, step: Step, scene: &mut Scene<'_>) {
+        match step {
+            Step::Ask(ask) => scene.ask(ask),
+            Step::Reply { request_id, response, declined, .. } => {
+                if let Some((call, why)) = declined {
+                    self.tools.declined(&call, &why);
+                }
+                scene.send(&wire::control_answer(&request_id, &response));
+            }
+        }
+    }
+
+    fn answered(&mut self, ask: &str, option: &str, note: Option<&str>, scene: &mut Scene<'_>) {
+        let Some(taken) = self.asks.answered(ask, option, note) else { return };
+        let status = if taken.is_refusal { EntryStatus::Declined } else { EntryStatus::Completed };
+        scene.settle(ask, Some(option), status);
+        self.step(taken.next, scene);
+    }
+
+    /// A turn is over.
+    fn result(&mut self, result: &TurnResult, raw_offset: u64, scene: &mut Scene<'_>) {
+        if self.goes_on && self.prompted.is_none() {
+            // It failed before it took the greeting: it does not have the session.
+            self.is_lost = true;
+        }
+        for mut entry in self.tools.abandoned() {
+            entry.raw_offset = Some(raw_offset);
+            scene.log(entry);
+        }
+        for ask in self.asks.abandoned() {
+            scene.settle(&ask, None, EntryStatus::Cancelled);
+        }
+        self.count(result, raw_offset, scene);
+        let judged = outcome::judge(result, &self.trouble, self.given, (self.now_ms)());
+        if judged.is_ok() {
+            self.summary = result.text.as_deref().and_then(summary::of_message);
+        }
+        self.turn_ended(result, &judged, raw_offset, scene);
+        let succeeded = judged.is_ok();
+        self.result = Some(judged);
+        self.trouble = Trouble::default();
+        let goes_on =
+            !self.interrupting && succeeded && (!self.waiting.is_empty() || self.ask_for_verdict(scene));
+        if goes_on {
+            self.turn += 1;
+            scene.turn(self.turn);
+        } else {
+            self.end(scene);
+        }
+    }
+
+    fn count(&mut self, result: &TurnResult, raw_offset: u64, scene: &mut Scene<'_>) {
+        let Some(samples) = self.spending.count(result) else {
+            let text =
+                "What this turn cost cannot be told: the program reports totals of the whole session only.";
+            scene.notice("usage_unread", text);
+            return;
+        };
+        if let Some(carry) = self.spending.carry() {
+            scene.carry(carry);
+        }
+        for sample in samples {
+            scene.used(sample, raw_offset);
+        }
+    }
+
+    fn turn_ended(
+        &self,
+        result: &TurnResult,
+        judged: &Result<(), AgentError>,
+        raw_offset: u64,
+        scene: &mut Scene<'_>,
+    ) {
+        let error = judged.as_ref().err();
+        let body = json!({
+            "summary": self.summary.as_ref().filter(|_| error.is_none()),
+            "reason": result.terminal_reason.as_ref().unwrap_or(&result.subtype),
+            "calls": result.num_turns,
+            "duration_ms": result.duration_ms,
+            "error": error.map(|error| json!({ "code": error.code(), "message": error.to_string() })),
+        });
+        let mut entry = NewEntry::new(EntryKind::TurnEnded, "turn".to_owned(), body);
+        entry.status = Some(match error {
+            None => EntryStatus::Completed,
+            Some(AgentError::Cancelled) => EntryStatus::Cancelled,
+            Some(_) => EntryStatus::Failed,
+        });
+        log(entry, raw_offset, scene);
+    }
+
+    /// Asks a reviewer for its verdict when it gave none; once.
+    fn ask_for_verdict(&mut self, scene: &mut Scene<'_>) -> bool {
+        let Some(reader) = self.verdict.take() else { return false };
+        if reader.finish().0.verdict.is_some() {
+            return false;
+        }
+        scene.notice("verdict_missing", "The review has no verdict; the reviewer is asked for it.");
+        scene.send(&wire::user_message(&Uuid::new_v4().to_string(), VERDICT_MISSING));
+        true
+    }
+
+    fn event(&mut self, event: Event, line: (&[u8], u64), scene: &mut Scene<'_>) {
+        let raw_offset = line.1;
+        match event {
+            Event::Init(init) => self.init(init, raw_offset, scene),
+            Event::Retry(retry) => self.retry(&retry, raw_offset, scene),
+            Event::Denied { tool_use_id, message } => self.tools.declined(&tool_use_id, &message),
+            Event::Compacted => scene.notice("compacted", "The program shortened the conversation."),
+            Event::Progress(what) => scene.doing(&what),
+            Event::Quiet => {}
+            Event::Message(message) => self.message(message, raw_offset, scene),
+            Event::Told(told) => self.told(told, raw_offset, scene),
+            Event::Result(result) => self.result(&result, raw_offset, scene),
+            Event::RateLimit(limit) => self.trouble.limited(&limit),
+            Event::Response { request_id } => {
+                if request_id == "forge-1" && !self.interrupting {
+                    self.start_turn(scene);
+                }
+            }
+            Event::Request { request_id, request } => self.requested(&request_id, &request, line, scene),
+            Event::Withdrawn { request_id } => {
+                for ask in self.asks.withdrawn(&request_id) {
+                    scene.settle(&ask, None, EntryStatus::Cancelled);
+                }
+            }
+            Event::Lifecycle { uuid, state } => match state.as_str() {
+                "started" | "completed" => self.taken(&uuid, raw_offset, scene),
+                "cancelled" => {
+                    self.waiting.remove(&uuid);
+                    if self.interrupting && self.prompted.as_ref() == Some(&uuid) {
+                        // It was stopped before its turn began: there is no result to wait for.
+                        self.end(scene);
+                    }
+                }
+                _ => {}
+            },
+            Event::Other => scene.log_raw(line.0, line.1),
+        }
+    }
+}
+
+impl Dialogue for ClaudeDialogue {
+    fn begin(&mut self, scene: &mut Scene<'_>) {
+        let id = self.request_id();
+        scene.send(&wire::initialize(&id));
+    }
+
+    fn hear(&mut self, line: &[u8], raw_offset: u64, scene: &mut Scene<'_>) {
+        if self.over {
+            // What follows the last result tells nothing of it.
+            return;
+        }
+        match Event::read(line) {
+            Some(event) => self.event(event, (line, raw_offset), scene),
+            None => scene.log_raw(line, raw_offset),
+        }
+    }
+
+    fn command(&mut self, command: RunCommand, scene: &mut Scene<'_>) {
+        match command {
+            RunCommand::Say { id, text } if self.prompted.is_some() => self.say(id, text, scene),
+            RunCommand::Say { id, text } => self.early.push((id, text)),
+            RunCommand::Answer { ask, option, note } => {
+                self.answered(&ask, &option, note.as_deref(), scene);
+            }
+        }
+    }
+
+    fn interrupt(&mut self, scene: &mut Scene<'_>) {
+        self.interrupting = true;
+        if self.prompted.is_none() || self.over {
+            self.end(scene);
+            return;
+        }
+        let id = self.request_id();
+        scene.send(&wire::interrupt(&id));
+    }
+
+    fn said(&mut self) -> Said {
+        Said {
+            result: self.result.take(),
+            session_id: self.session_id.clone(),
+            carry: self.spending.carry(),
+            summary: self.summary.take(),
+        }
+    }
+}
+
+fn log(mut entry: NewEntry, raw_offset: u64, scene: &mut Scene<'_>) {
+    entry.raw_offset = Some(raw_offset);
+    scene.log(entry);
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default()
+}
+
+/// What a call that begins says about what is being done.
+fn doing(entry: &NewEntry) -> Option<String> {
+    let field = |name: &str| wire::text(&entry.body, name);
+    match entry.kind {
+        EntryKind::Command => field("command").map(|command| format!("Running {}", first_line(command))),
+        EntryKind::FileChange => field("path").map(|path| format!("Editing {path}")),
+        EntryKind::Plan => Some("Planning".to_owned()),
+        _ => field("name").map(|name| format!("Using {name}")),
+    }
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

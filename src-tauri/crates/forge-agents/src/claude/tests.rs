@@ -1,0 +1,604 @@
+//! What the program was seen to print, read again: `recorded/` holds sessions of 2.1.330 with a scripted model, in
+//! which `{{0}}`, `{{1}}` stand for the messages that were sent to it.
+
+use std::path::PathBuf;
+
+use forge_model::{
+    agent::{PermissionMode, ProgramConfig},
+    approval::ApprovalKind,
+    execution::ExecutionRole,
+    log::{EntryKind, EntryStatus},
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::{
+    AgentError, Ask, Dialogue as _, Launch, Limits, LogWriter, NewEntry, RunCommand, RunEvent, Said,
+    SessionRequest, rehearsal::Rehearsal,
+};
+
+use super::{
+    arguments,
+    dialogue::{Brief, ClaudeDialogue},
+    fuzz_lines,
+    outcome::Given,
+};
+
+const NOW: i64 = 1_800_000_000_000;
+
+macro_rules! recorded {
+    ($($name:ident),* $(,)?) => {
+        $(const $name: &str = include_str!(concat!("recorded/", stringify!($name), ".jsonl"));)*
+        const RECORDED: &[&str] = &[$($name),*];
+    };
+}
+
+#[expect(non_upper_case_globals, reason = "named as their files are")]
+mod recordings {
+    recorded![
+        asked,
+        e401,
+        e500,
+        interrupted,
+        nokey,
+        question,
+        queued,
+        r429,
+        refused,
+        steered,
+        subagent,
+        tour,
+        turns,
+    ];
+    pub(super) const ALL: &[&str] = RECORDED;
+    pub(super) const TOUR: &str = tour;
+    pub(super) const ASKED: &str = asked;
+    pub(super) const QUESTION: &str = question;
+    pub(super) const SUBAGENT: &str = subagent;
+    pub(super) const INTERRUPTED: &str = interrupted;
+    pub(super) const STEERED: &str = steered;
+    pub(super) const QUEUED: &str = queued;
+    pub(super) const FAILURES: &[(&str, &str)] = &[
+        (e401, "auth"),
+        (nokey, "auth"),
+        (r429, "rate_limited"),
+        (e500, "model_error"),
+        (refused, "model_error"),
+        (turns, "limit"),
+    ];
+    pub(super) const RATE_LIMITED: &str = r429;
+}
+
+/// A conversation with what the program printed once.
+struct Play {
+    dialogue: ClaudeDialogue,
+    rehearsal: Rehearsal,
+    sent: Vec<Value>,
+    entries: Vec<(u32, NewEntry)>,
+    told: Vec<RunEvent>,
+    at: u64,
+}
+
+fn brief() -> Brief {
+    Brief {
+        prompt: "Do the work.".to_owned(),
+        role: ExecutionRole::Coder,
+        permissions: PermissionMode::Edit,
+        worktree: PathBuf::from("/w"),
+        limits: Given { turns: Some(7), cost_micro_usd: None },
+        goes_on: false,
+        carry: None,
+    }
+}
+
+impl Play {
+    fn new(brief: Brief) -> Self {
+        let mut play = Self {
+            dialogue: ClaudeDialogue::new(brief).at(|| NOW),
+            rehearsal: Rehearsal::default(),
+            sent: Vec::new(),
+            entries: Vec::new(),
+            told: Vec::new(),
+            at: 0,
+        };
+        play.rehearsal.scene(|scene| play.dialogue.begin(scene));
+        play.collect();
+        play
+    }
+
+    fn collect(&mut self) -> Vec<RunEvent> {
+        self.sent.extend(self.rehearsal.sent());
+        self.entries.extend(self.rehearsal.entries());
+        let told = self.rehearsal.told();
+        self.told.extend(told.iter().cloned());
+        told
+    }
+
+    /// The messages that were sent, as the program names them.
+    fn messages(&self) -> Vec<String> {
+        let messages = self.sent.iter().filter(|line| line["type"] == "user");
+        messages.filter_map(|line| Some(line["uuid"].as_str()?.to_owned())).collect()
+    }
+
+    fn hear(&mut self, line: &str) -> Vec<RunEvent> {
+        let mut line = line.to_owned();
+        for (at, uuid) in self.messages().iter().enumerate() {
+            line = line.replace(&format!("{{{{{at}}}}}"), uuid);
+        }
+        let offset = self.at;
+        self.at += line.len() as u64 + 1;
+        self.rehearsal.scene(|scene| self.dialogue.hear(line.as_bytes(), offset, scene));
+        self.collect()
+    }
+
+    fn command(&mut self, command: RunCommand) {
+        self.rehearsal.scene(|scene| self.dialogue.command(command, scene));
+        self.collect();
+    }
+
+    fn interrupt(&mut self) {
+        self.rehearsal.scene(|scene| self.dialogue.interrupt(scene));
+        self.collect();
+    }
+
+    fn say(&mut self, id: &str, text: &str) {
+        self.command(RunCommand::Say { id: id.to_owned(), text: text.to_owned() });
+    }
+
+    /// Hears all of it; `choose` answers what is asked.
+    fn play(&mut self, lines: &str, choose: impl Fn(&Ask) -> &'static str) {
+        for line in lines.lines() {
+            for event in self.hear(line) {
+                if let RunEvent::Asked(ask) = event {
+                    let option = choose(&ask).to_owned();
+                    self.command(RunCommand::Answer { ask: ask.id, option, note: None });
+                }
+            }
+        }
+    }
+
+    fn said(&mut self) -> Said {
+        self.dialogue.said()
+    }
+
+    fn error(&mut self) -> Option<AgentError> {
+        self.said().result.and_then(Result::err)
+    }
+
+    /// Entries as they are compared.
+    fn shown(&self) -> Value {
+        let show = |(turn, entry): &(u32, NewEntry)| {
+            let NewEntry { kind, id, parent_id, status, body, .. } = entry;
+            json!({
+                "turn": turn, "kind": kind, "id": id, "parent": parent_id, "status": status, "body": body,
+            })
+        };
+        self.entries.iter().map(show).collect()
+    }
+
+    fn heard(&self) -> Vec<&str> {
+        let mut heard = Vec::new();
+        for event in &self.told {
+            if let RunEvent::Heard { id } = event {
+                heard.push(id.as_str());
+            }
+        }
+        heard
+    }
+
+    fn of(&self, kind: EntryKind) -> Vec<&NewEntry> {
+        self.entries.iter().map(|(_, entry)| entry).filter(|entry| entry.kind == kind).collect()
+    }
+
+    fn replies(&self) -> Vec<&Value> {
+        let replies = self.sent.iter().filter(|line| line["type"] == "control_response");
+        replies.map(|line| &line["response"]["response"]).collect()
+    }
+}
+
+fn played(lines: &str, brief: Brief) -> Play {
+    let mut play = Play::new(brief);
+    play.play(lines, |ask| panic!("asked {ask:?}"));
+    play
+}
+
+#[test]
+fn a_whole_run_becomes_entries() {
+    let mut play = played(recordings::TOUR, brief());
+    assert!(play.rehearsal.is_over());
+    insta::assert_json_snapshot!(play.shown());
+    let said = play.said();
+    assert_eq!(said.result, Some(Ok(())));
+    assert_eq!(said.summary.as_deref(), Some("It is done."));
+    assert_eq!(said.session_id.as_deref(), Some("11111111-1111-4111-8111-111111111111"));
+    assert_eq!(play.sent.len(), 2, "a greeting and the prompt");
+    assert_eq!(play.sent[1]["message"]["content"][0]["text"], "Do the work.");
+}
+
+#[test]
+fn a_sub_agents_work_belongs_to_its_call() {
+    let play = played(recordings::SUBAGENT, brief());
+    let call = play.of(EntryKind::ToolCall).first().map(|entry| entry.id.clone());
+    let changes = play.of(EntryKind::FileChange);
+    assert!(call.is_some() && !changes.is_empty());
+    for change in changes {
+        assert_eq!(change.parent_id, call, "{change:?}");
+    }
+    let spoken = play.of(EntryKind::AssistantText);
+    assert_eq!(
+        spoken.last().and_then(|entry| entry.parent_id.as_ref()),
+        None,
+        "the agent itself speaks last"
+    );
+}
+
+#[test]
+fn a_person_is_asked_and_the_answer_passed_on() {
+    let asks = std::cell::RefCell::new(Vec::new());
+    let mut play = Play::new(Brief { permissions: PermissionMode::Ask, ..brief() });
+    play.play(recordings::ASKED, |ask| {
+        asks.borrow_mut().push(json!({
+            "kind": ask.kind, "title": ask.title, "detail": ask.detail, "options": ask.options,
+        }));
+        if ask.kind == ApprovalKind::FileChange && ask.title == "README.md" { "allow" } else { "refuse" }
+    });
+    insta::assert_json_snapshot!(json!({ "asks": asks.into_inner(), "replies": play.replies() }));
+    let settled: Vec<_> = play.of(EntryKind::ApprovalResolved).iter().map(|entry| entry.status).collect();
+    let (yes, no) = (Some(EntryStatus::Completed), Some(EntryStatus::Declined));
+    assert!(settled.contains(&yes) && settled.contains(&no), "{settled:?}");
+    let declined: Vec<_> =
+        play.of(EntryKind::FileChange).into_iter().filter(|it| it.status == no).map(|it| &it.body).collect();
+    assert_eq!(declined.len(), 1, "the second file: {declined:?}");
+    assert_eq!(declined[0]["reason"], "The user refused this. Go on without it.");
+}
+
+#[test]
+fn always_holds_for_the_session_and_never_lifts_the_guards() {
+    let mut play = Play::new(Brief { permissions: PermissionMode::Ask, ..brief() });
+    let request = json!({ "type": "control_request", "request_id": "r", "request": {
+        "subtype": "can_use_tool", "tool_name": "Bash", "input": { "command": "make\n  all" }, "tool_use_id": "t",
+        "permission_suggestions": [
+            { "type": "addRules", "rules": [{ "toolName": "Bash", "ruleContent": "make *" }],
+              "behavior": "allow", "destination": "localSettings" },
+            { "type": "setMode", "mode": "bypassPermissions", "destination": "session" },
+        ],
+    } });
+    play.play(&request.to_string(), |ask| {
+        assert_eq!(ask.title, "make all");
+        assert_eq!(ask.options[1].label, "Allow in this session: Bash(make *)");
+        "always"
+    });
+    assert_eq!(
+        play.replies()[0]["updatedPermissions"],
+        json!([{ "type": "addRules", "rules": [{ "toolName": "Bash", "ruleContent": "make *" }],
+                 "behavior": "allow", "destination": "session" }])
+    );
+}
+
+#[test]
+fn a_question_is_short_enough_to_be_stored() {
+    let request = json!({ "type": "control_request", "request_id": "r", "request": {
+        "subtype": "can_use_tool", "tool_name": "Write", "tool_use_id": "t",
+        "input": { "file_path": "/w/big", "content": "\u{e9}".repeat(100_000) },
+    } });
+    let mut play = Play::new(brief());
+    play.play(&request.to_string(), |ask| {
+        let diff = ask.detail["diff"].as_str().unwrap_or_default();
+        assert!((60_000..=65_536).contains(&diff.len()) && diff.ends_with('\u{2026}'), "{}", diff.len());
+        "allow"
+    });
+    let content = play.replies()[0]["updatedInput"]["content"].as_str().map(str::len);
+    assert_eq!(content, Some(200_000), "what is written stays whole");
+}
+
+#[test]
+fn a_question_of_the_model_is_answered() {
+    let mut play = Play::new(brief());
+    play.play(recordings::QUESTION, |ask| {
+        assert_eq!((ask.kind, ask.title.as_str()), (ApprovalKind::Question, "Which color?"));
+        "1"
+    });
+    assert_eq!(play.replies()[0]["updatedInput"]["answers"], json!({ "Which color?": "Blue" }));
+}
+
+#[test]
+fn several_questions_are_asked_one_by_one() {
+    let question = |text: &str| json!({ "question": text, "options": [{ "label": "A" }, { "label": "B" }] });
+    let request = json!({ "type": "control_request", "request_id": "r", "request": {
+        "subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": "t",
+        "input": { "questions": [question("One?"), question("Two?")] },
+    } });
+    let mut play = Play::new(brief());
+    let asked = |events: Vec<RunEvent>| {
+        let ask = |event| if let RunEvent::Asked(ask) = event { Some(ask.id) } else { None };
+        events.into_iter().filter_map(ask).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(play.hear(&request.to_string())), ["r"]);
+    let answer = |ask: &str, option: &str, note: Option<&str>| RunCommand::Answer {
+        ask: ask.to_owned(),
+        option: option.to_owned(),
+        note: note.map(str::to_owned),
+    };
+    play.command(answer("r", "no such option", None));
+    assert!(play.replies().is_empty() && play.of(EntryKind::ApprovalRequest).len() == 1, "it still waits");
+    play.command(answer("r", "0", Some("but only once")));
+    assert_eq!(play.of(EntryKind::ApprovalRequest).len(), 2);
+    play.command(answer("r:1", "other", Some("neither")));
+    let expected = json!({ "One?": "A (but only once)", "Two?": "neither" });
+    assert_eq!(play.replies()[0]["updatedInput"]["answers"], expected);
+    let waits = play.of(EntryKind::ApprovalRequest).len() - play.of(EntryKind::ApprovalResolved).len();
+    assert_eq!(waits, 0);
+}
+
+#[test]
+fn who_must_not_be_waited_for_is_refused_at_once() {
+    for (permissions, what) in
+        [(PermissionMode::ReadOnly, "only read"), (PermissionMode::Unattended, "Nobody")]
+    {
+        let play = played(recordings::ASKED, Brief { permissions, ..brief() });
+        assert!(!play.replies().is_empty());
+        for reply in play.replies() {
+            assert_eq!(reply["behavior"], "deny");
+            assert!(reply["message"].as_str().is_some_and(|it| it.contains(what)), "{reply}");
+        }
+    }
+    let play = played(recordings::QUESTION, Brief { permissions: PermissionMode::Unattended, ..brief() });
+    assert!(play.replies()[0]["message"].as_str().is_some_and(|it| it.contains("Decide yourself")));
+}
+
+#[test]
+fn failures_are_typed() {
+    for (lines, code) in recordings::FAILURES {
+        let mut play = played(lines, brief());
+        assert!(play.rehearsal.is_over());
+        assert!(play.of(EntryKind::AssistantText).iter().all(|it| it.body["text"] != Value::Null));
+        assert_eq!(play.error().map(|error| error.code()), Some(*code), "{lines}");
+        let ended = play.of(EntryKind::TurnEnded);
+        assert_eq!(ended[0].status, Some(EntryStatus::Failed));
+    }
+    let mut limited = played(recordings::RATE_LIMITED, brief());
+    let Some(AgentError::RateLimited { until_ms }) = limited.error() else { panic!("no limit") };
+    let waits = until_ms - NOW;
+    assert!((7_000..9_000).contains(&waits), "it was told to wait 7 s: {waits}");
+    assert!(limited.of(EntryKind::Notice).iter().any(|it| it.body["code"] == "api_retry"));
+}
+
+#[test]
+fn an_interrupted_command_is_cancelled() {
+    let mut play = Play::new(brief());
+    for line in recordings::INTERRUPTED.lines() {
+        if line.contains("still_queued") {
+            play.interrupt();
+            assert!(!play.rehearsal.is_over(), "its end is waited for");
+            assert_eq!(play.sent.last().map(|it| &it["request"]["subtype"]), Some(&json!("interrupt")));
+        }
+        play.hear(line);
+    }
+    assert!(play.rehearsal.is_over());
+    assert_eq!(play.error(), Some(AgentError::Cancelled));
+    let commands = play.of(EntryKind::Command);
+    assert_eq!(commands.last().and_then(|it| it.status), Some(EntryStatus::Cancelled));
+    let used: Vec<_> = play.of(EntryKind::Usage).iter().map(|it| it.body["cost_micro_usd"].clone()).collect();
+    assert_eq!(used, [json!(2440)], "the call before it was stopped is counted");
+}
+
+#[test]
+fn a_run_that_has_not_begun_stops_at_once() {
+    let mut play = Play::new(brief());
+    play.say("early", "And this.");
+    play.interrupt();
+    assert!(play.rehearsal.is_over() && play.messages().is_empty());
+}
+
+#[test]
+fn words_go_into_the_running_turn() {
+    let mut play = Play::new(brief());
+    for line in recordings::STEERED.lines() {
+        if line.contains("{{1}}") && play.messages().len() == 1 {
+            play.say("s1", "Also this.");
+            assert!(play.heard().is_empty());
+        }
+        play.hear(line);
+    }
+    assert_eq!(play.heard(), ["s1"]);
+    assert!(play.rehearsal.is_over());
+    assert_eq!(play.of(EntryKind::UserMessage)[0].body["text"], "Also this.");
+}
+
+#[test]
+fn words_that_came_too_late_get_a_turn_of_their_own() {
+    let mut play = Play::new(brief());
+    play.say("early", "Also this.");
+    let mut results = 0;
+    for line in recordings::QUEUED.lines() {
+        if play.messages().len() == 2 {
+            play.say("late", "And this.");
+        }
+        let was_over = play.rehearsal.is_over();
+        play.hear(line);
+        if line.contains(r#""type":"result""#) {
+            results += 1;
+            assert_eq!(play.rehearsal.is_over(), results == 2 || was_over);
+        }
+    }
+    assert_eq!((results, play.heard()), (2, vec!["early", "late"]));
+    let turns: Vec<_> =
+        play.entries.iter().filter(|it| it.1.kind == EntryKind::AssistantText).map(|it| it.0).collect();
+    assert_eq!(turns, [1, 2]);
+    assert_eq!(play.of(EntryKind::Usage).len(), 2);
+}
+
+#[test]
+fn a_reviewer_is_asked_for_its_verdict_once() {
+    let message = |text: &str| {
+        let content = json!([{ "type": "text", "text": text }]);
+        json!({ "type": "assistant", "message": { "id": text, "content": content } }).to_string()
+    };
+    let result = json!({ "type": "result", "is_error": false, "result": "x", "terminal_reason": "completed",
+                         "model_usage_since_last_result": {} })
+    .to_string();
+    let greeted = json!({ "type": "control_response", "response": { "request_id": "forge-1" } }).to_string();
+    let mut play = Play::new(Brief { role: ExecutionRole::Reviewer, ..brief() });
+    for line in [&greeted, &message("All is well."), &result] {
+        play.hear(line);
+    }
+    assert!(!play.rehearsal.is_over() && play.messages().len() == 2);
+    for line in [&message("I have said what I think."), &result] {
+        play.hear(line);
+    }
+    assert!(play.rehearsal.is_over() && play.messages().len() == 2, "nobody is asked for ever");
+
+    let mut play = Play::new(Brief { role: ExecutionRole::Reviewer, ..brief() });
+    for line in [&greeted, &message("Fine.\n\n===REVIEW: PASS==="), &result] {
+        play.hear(line);
+    }
+    assert!(play.rehearsal.is_over() && play.messages().len() == 1);
+}
+
+#[test]
+fn a_session_that_is_gone_is_noticed() {
+    let line = json!({ "type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 0,
+                       "modelUsage": {}, "errors": ["No conversation found with session ID: x"] });
+    for goes_on in [true, false] {
+        let mut play = played(&line.to_string(), Brief { goes_on, ..brief() });
+        assert_eq!(play.dialogue.is_lost(), goes_on);
+        assert_eq!(play.error().map(|error| error.code()), Some("protocol"));
+    }
+}
+
+#[test]
+fn what_nobody_knows_is_kept_as_it_is() {
+    let mut play = Play::new(brief());
+    for line in
+        [r#"{"type":"brand_new","x":1}"#, r#"{"type":"system","subtype":"brand_new"}"#, "no json", "[1]"]
+    {
+        play.hear(line);
+    }
+    let raw: Vec<_> = play.of(EntryKind::Raw).iter().map(|it| it.body.clone()).collect();
+    assert_eq!(raw.len(), 4);
+    assert_eq!((&raw[0]["x"], &raw[2]["text"]), (&json!(1), &json!("no json")));
+    play.hear(r#"{"type":"control_request","request_id":"h","request":{"subtype":"hook_callback"}}"#);
+    assert_eq!(play.sent.last().map(|it| &it["response"]["subtype"]), Some(&json!("error")));
+}
+
+fn launch(log: LogWriter, permissions: PermissionMode, session: SessionRequest) -> Launch {
+    Launch {
+        execution_id: "e".to_owned(),
+        log,
+        config: Value::Null,
+        model: Some("opus".to_owned()),
+        prompt: String::new(),
+        prompt_file: PathBuf::new(),
+        worktree: PathBuf::from("/w"),
+        env: Vec::new(),
+        env_remove: &[],
+        shell: Vec::new(),
+        limits: Limits { turns: Some(9), ..Limits::default() },
+        grace: std::time::Duration::ZERO,
+        session,
+        carry: None,
+        role: ExecutionRole::Coder,
+        permissions,
+        started: Box::new(|_| {}),
+    }
+}
+
+#[test]
+fn arguments_follow_the_profile() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let log = LogWriter::open(folder.path(), "log", "e", 1024 * 1024)?;
+    let config = ProgramConfig {
+        effort: Some("high".to_owned()),
+        cost_micro_usd: Some(1_500_000),
+        ..ProgramConfig::default()
+    };
+    let all: Vec<_> = PermissionMode::ALL
+        .iter()
+        .zip([
+            SessionRequest::New,
+            SessionRequest::Resume("old".to_owned()),
+            SessionRequest::Fork("old".to_owned()),
+            SessionRequest::New,
+        ])
+        .map(|(mode, session)| arguments::of(&launch(log.clone(), *mode, session), &config, "new"))
+        .collect::<Result<_, _>>()?;
+    insta::assert_json_snapshot!(all);
+    for args in &all {
+        assert!(!args.iter().any(|it| it.contains("bypass") || it.contains("dangerously")), "{args:?}");
+    }
+    for (args, env) in [
+        (vec!["--dangerously-skip-permissions"], vec![]),
+        (vec!["--permission-mode", "bypassPermissions"], vec![]),
+        (vec![], vec![("IS_SANDBOX", "1")]),
+    ] {
+        let config = ProgramConfig {
+            args: Some(args.into_iter().map(str::to_owned).collect()),
+            env: Some(env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()),
+            ..ProgramConfig::default()
+        };
+        let launch = launch(log.clone(), PermissionMode::Edit, SessionRequest::New);
+        let refused = arguments::of(&launch, &config, "new");
+        assert!(matches!(refused, Err(AgentError::Unavailable { .. })), "{refused:?}");
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Whatever is cut, lost, doubled, mixed or not from the program at all: no panic.
+    #[test]
+    fn nothing_that_is_printed_breaks_it(
+        picks in prop::collection::vec((0..recordings::ALL.len(), 0..64_usize, 0..4_u8, any::<u16>()), 0..40),
+        garbage in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let mut bytes = Vec::new();
+        for (recording, line, damage, at) in picks {
+            let lines: Vec<&str> = recordings::ALL[recording].lines().collect();
+            let mut line = lines[line % lines.len()].as_bytes().to_vec();
+            let at = usize::from(at) % line.len();
+            match damage {
+                0 => line.truncate(at),
+                1 => line[at] ^= 0x15,
+                2 => { line.splice(at..at, garbage.iter().copied()); }
+                _ => {}
+            }
+            bytes.extend(line);
+            bytes.push(b'\n');
+        }
+        fuzz_lines(&bytes);
+        fuzz_lines(&garbage);
+    }
+
+    /// Fields of any type are as if they were not there.
+    #[test]
+    fn types_may_change(line in 0..400_usize, field in 0..40_usize, with in 0..5_usize) {
+        let lines: Vec<&str> = recordings::ALL.iter().flat_map(|it| it.lines()).collect();
+        let mut event: Value = serde_json::from_str(lines[line % lines.len()]).unwrap_or_default();
+        let other = [json!(null), json!(-1.5e300), json!("text"), json!([[1]]), json!({ "type": 3 })];
+        let mut pointers = Vec::new();
+        pointers_of(&event, String::new(), &mut pointers);
+        let pointer = &pointers[field % pointers.len()];
+        if let Some(place) = event.pointer_mut(pointer) {
+            *place = other[with].clone();
+        }
+        fuzz_lines(event.to_string().as_bytes());
+    }
+}
+
+fn pointers_of(value: &Value, at: String, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                pointers_of(field, format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), found);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                pointers_of(item, format!("{at}/{index}"), found);
+            }
+        }
+        _ => {}
+    }
+    found.push(at);
+}
