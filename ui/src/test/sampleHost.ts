@@ -546,7 +546,10 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
     task_workspace: ({ task_id }: { task_id: string }) => task(task_id).workspace,
     task_backups: ({ task_id }: { task_id: string }) =>
       page([sampleBackup({ task_id, at: at(300) })]),
-    task_prompt_preview: () => ({ text: "You are working on a task." }),
+    task_prompt_preview: () => ({
+      text: "You are working on a task.",
+      layers: [{ kind: "task", text: "You are working on a task." }],
+    }),
     task_log: ({ log_id }: { log_id: string }) => ({
       entries: [
         {

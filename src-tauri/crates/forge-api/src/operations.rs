@@ -56,6 +56,10 @@ fn table() -> Vec<Operation> {
         Operation::new("agent_delete", Delete, "/agents/{agent_id}", "Removes an agent profile that nothing names.", agents::delete),
         Operation::new("agent_pause", Post, "/agents/{agent_id}/pause", "Starts nothing new on an agent.", agents::pause),
         Operation::new("agent_resume", Post, "/agents/{agent_id}/resume", "Starts things on it again.", agents::resume),
+        Operation::new("agent_known", Get, "/agents/detect", "The agent programs that Forge knows, and where they are on this machine.", agents::known).provides(&["agents"]),
+        Operation::new("agent_probe", Post, "/agents/probe", "Looks for the program of a profile that need not be stored.", agents::probe),
+        Operation::new("agent_models", Post, "/agents/models", "The models that a program offers.", agents::models),
+        Operation::new("agent_try", Post, "/agents/{agent_id}/try", "Lets the agent answer one word; costs what that costs.", agents::trial),
         Operation::new("agent_check", Post, "/agents/{agent_id}/check", "Looks for the agent's program.", agents::check),
 
         Operation::new("task_list", Get, "/projects/{project_id}/tasks", "A page of tasks in board order.", tasks::list).provides(&["board:{project_id}"]),
@@ -108,6 +112,7 @@ fn table() -> Vec<Operation> {
         Operation::new("task_log", Get, "/tasks/{task_id}/logs/{log_id}", "A stretch of the log of a run, a check or a set-up.", executions::task_log).provides(&["log:{log_id}"]),
         Operation::new("task_log_text", Get, "/tasks/{task_id}/logs/{log_id}/texts/{seq}", "A long text that a log keeps apart.", executions::log_text),
         Operation::new("execution_stop", Post, "/executions/{execution_id}/stop", "Ends a run.", executions::stop),
+        Operation::new("run_list", Get, "/runs", "What runs on this machine for tasks, with its processes.", executions::runs),
         Operation::new("approval_list", Get, "/approvals", "What agents ask, oldest first.", executions::approvals).provides(&["approvals"]),
         Operation::new("approval_answer", Post, "/executions/{execution_id}/approvals/{approval_id}", "Answers what an agent asks.", executions::answer_approval),
         Operation::new("execution_follow_up", Post, "/executions/{execution_id}/follow-up", "Says something to the agent.", executions::follow_up),

@@ -10,6 +10,7 @@ pub(crate) mod knowledge;
 pub(crate) mod moves;
 pub(crate) mod orphans;
 pub(crate) mod places;
+pub(crate) mod programs;
 pub(crate) mod projects;
 pub(crate) mod recover;
 pub(crate) mod reset;

@@ -18,6 +18,7 @@ use forge_model::agent::{Agent, PermissionMode, Profile};
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::prompt::prompt_of;
 use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
@@ -158,7 +159,8 @@ impl Engine {
         };
         // An auditor that an earlier engine left may have changed something.
         self.remove_traces(&p.context, &p.task, &p.workspace).await?;
-        let prompt = self.prompt_of(&p.context, &p.task, p.row.execution.role, &p.row.corrections).await?;
+        let who = (p.row.execution.role, Some(&p.agent));
+        let prompt = prompt_of(&self.layers_of(&p.context, &p.task, who, &p.row.corrections).await?);
         let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
         tokio::fs::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
         let before = repo.head(Path::new(&p.workspace.path)).await?;
@@ -235,8 +237,9 @@ impl Engine {
             pid: 0,
             start_time: 0,
             boot_id: String::new(),
+            started_at: self.now(),
         };
-        processes::insert(&mut tx, &process, self.now()).await?;
+        processes::insert(&mut tx, &process).await?;
         self.emit(
             &mut tx,
             EventType::TaskUpdated,
@@ -471,9 +474,10 @@ impl Engine {
             pid: 0,
             start_time: 0,
             boot_id: String::new(),
+            started_at: self.now(),
         };
         let mut tx = self.store().write().await?;
-        processes::insert(&mut tx, &row, self.now()).await?;
+        processes::insert(&mut tx, &row).await?;
         tx.commit().await?;
         let started = |identity: ProcessIdentity| {
             self.name_script(owner, &identity);

@@ -37,6 +37,7 @@ mod pull_requests;
 mod read;
 mod recovery;
 mod run_events;
+mod runs;
 mod scheduler;
 mod sessions;
 mod steps;
@@ -57,6 +58,7 @@ pub use command::{
     hooks::HookTestRequest,
     knowledge::{LessonEdit, LessonPage},
     moves::{ClaimRequest, IfLocked, MoveRequest, Place, Settle},
+    programs::{KnownProgram, Trial},
     projects::{NewProject, ProjectChange},
     recover::ActionRequest,
     tasks::{NewTask, TaskEdit},
@@ -65,6 +67,7 @@ pub use command::{
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock};
 pub use engine::{Engine, LogGrowth, StartError};
 pub use error::{ConflictCode, EngineError};
+pub use forge_agents::{AgentError, Detected};
 pub use forge_git::{DiffPage, GitError};
 pub use instance::{EngineAddress, InstanceError};
 pub use plan::Plan;

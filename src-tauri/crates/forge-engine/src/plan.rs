@@ -4,9 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use forge_git::guard::{Entry, GuardError, Root};
+use forge_model::agent::{Agent, Profile};
 use forge_model::execution::ExecutionRole;
 use forge_model::ids::TaskId;
-use forge_model::prompt::{CoderPrompt, Correction, PlannerPrompt, coder_prompt, planner_prompt};
+use forge_model::prompt::{
+    CoderPrompt, Correction, Layer, LayerKind, PlannerPrompt, coder_layers, planner_layers, profile_layer,
+};
 use forge_model::time::Timestamp;
 use forge_model::workspace::Workspace;
 use forge_store::table::{tasks::TaskRow, workspaces};
@@ -136,14 +139,26 @@ impl Engine {
         self.plan(id).await
     }
 
-    /// The prompt of a run for a task.
-    pub(crate) async fn prompt_of(
+    /// The prompt of a run of `agent` for a task, in layers.
+    pub(crate) async fn layers_of(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        (role, agent): (ExecutionRole, Option<&Agent>),
+        corrections: &[Correction],
+    ) -> Result<Vec<Layer>> {
+        let prefix = agent.and_then(|agent| profile_layer(&Profile::of(agent).prompt_prefix?));
+        let of_role = self.layers_of_role(context, task, role, corrections).await?;
+        Ok(prefix.into_iter().chain(of_role).collect())
+    }
+
+    async fn layers_of_role(
         &self,
         context: &ProjectContext,
         task: &TaskRow,
         role: ExecutionRole,
         corrections: &[Correction],
-    ) -> Result<String> {
+    ) -> Result<Vec<Layer>> {
         let workspace = {
             let mut conn = self.store().read().await?;
             workspaces::last(&mut conn, &task.id).await?
@@ -155,11 +170,12 @@ impl Engine {
         let plan = plan.as_deref().map(|text| head(text, PLAN_IN_PROMPT_BYTES));
         if role == ExecutionRole::Reviewer {
             let again = corrections.contains(&Correction::NoVerdict {});
-            return self.audit_prompt_of(context, task, workspace.as_ref(), again).await;
+            let text = self.audit_prompt_of(context, task, workspace.as_ref(), again).await?;
+            return Ok(vec![Layer { kind: LayerKind::Task, text }]);
         }
         if role == ExecutionRole::Planner {
             let file = workspace.as_ref().map(plan_file).unwrap_or_else(|| PathBuf::from(PLAN_FILE));
-            return Ok(planner_prompt(PlannerPrompt {
+            return Ok(planner_layers(PlannerPrompt {
                 number: task.number,
                 title: &task.title,
                 description: &task.description,
@@ -169,7 +185,7 @@ impl Engine {
             }));
         }
         let checks = context.review_config(task).ci_steps.unwrap_or_default();
-        Ok(coder_prompt(CoderPrompt {
+        Ok(coder_layers(CoderPrompt {
             number: task.number,
             title: &task.title,
             description: &task.description,

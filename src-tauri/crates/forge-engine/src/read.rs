@@ -10,6 +10,7 @@ use forge_model::execution::{Execution, ExecutionRole};
 use forge_model::ids::{ExecutionId, NotificationId, ProjectId, TaskId};
 use forge_model::log::LogPage;
 use forge_model::notification::Notification;
+use forge_model::prompt::Layer;
 use forge_model::review::Review;
 use forge_model::task::Task;
 use forge_model::transition::{Transition, TransitionStep};
@@ -17,7 +18,9 @@ use forge_model::workflow::{State, StateKind};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::steps::StepRow;
 use forge_store::table::tasks::{Filter, TaskRow};
-use forge_store::table::{events, executions, notifications, reviews, steps, tasks, transitions, workspaces};
+use forge_store::table::{
+    agents, events, executions, notifications, reviews, roles, steps, tasks, transitions, workspaces,
+};
 
 use crate::{
     ConflictCode, Engine, EngineError, TaskPage, context::ProjectContext, error::Result, lock::read_lock,
@@ -174,11 +177,16 @@ impl Engine {
     ///
     /// # Errors
     /// `NotFound`.
-    pub async fn prompt_preview(&self, id: &TaskId) -> Result<String> {
-        let (task, context, last) = {
+    pub async fn prompt_preview(&self, id: &TaskId) -> Result<Vec<Layer>> {
+        let (task, context, last, agent) = {
             let mut conn = self.store().read().await?;
             let (task, context) = self.load(&mut conn, id, None).await?;
-            (task, context, executions::last(&mut conn, id).await?)
+            let holder = roles::holder(&mut conn, id, context.work_role().unwrap_or_default()).await?;
+            let agent = match holder.and_then(|holder| holder.id) {
+                Some(agent) => agents::get(&mut conn, &agent).await?,
+                None => None,
+            };
+            (task, context, executions::last(&mut conn, id).await?, agent)
         };
         // What comes next: the plan while that is made, or was not begun; else the work.
         let state = context.workflow.state(&task.status);
@@ -187,7 +195,7 @@ impl Engine {
         let plans = begins || state.is_some_and(State::plans);
         let role = if plans { ExecutionRole::Planner } else { ExecutionRole::Coder };
         let corrections = last.filter(|row| row.execution.role == role).map(|row| row.corrections);
-        self.prompt_of(&context, &task, role, &corrections.unwrap_or_default()).await
+        self.layers_of(&context, &task, (role, agent.as_ref()), &corrections.unwrap_or_default()).await
     }
 
     /// The task and the name of a log, by the id of a run or the name that a check, a hook or a set-up gave.

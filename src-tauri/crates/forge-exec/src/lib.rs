@@ -12,12 +12,14 @@
 
 pub mod capture;
 pub mod command;
+pub mod look;
 pub mod path;
 pub mod process;
 pub mod run;
 
 pub use capture::{Captured, HeadTail};
 pub use command::{Command, MARKER_VARIABLE, Marker, Stdin};
+pub use look::{SeenProcess, look};
 pub use path::{LoginPath, find_program, login_path};
 pub use process::{
     NamedProcess, ProcessIdentity, ProcessUsage, become_subreaper, end, sweep, usage, working_in,

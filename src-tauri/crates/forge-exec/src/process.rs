@@ -166,7 +166,7 @@ pub fn usage(marker: &Marker) -> ProcessUsage {
     let mut usage = ProcessUsage::default();
     for (pid, stat) in family.members() {
         usage.processes += 1;
-        usage.cpu_ms += stat.cpu_ticks * 1000 / TICKS_PER_SECOND;
+        usage.cpu_ms += stat.cpu_ms();
         usage.rss_bytes += resident_bytes(pid).unwrap_or(0);
     }
     usage
@@ -354,9 +354,9 @@ fn pid_of(pid: u32) -> Option<Pid> {
 
 /// The part of `/proc/<pid>/stat` that is needed here.
 #[derive(Debug, Clone, Copy)]
-struct Stat {
+pub(crate) struct Stat {
     state: u8,
-    parent: u32,
+    pub(crate) parent: u32,
     group: u32,
     session: u32,
     cpu_ticks: u64,
@@ -386,12 +386,22 @@ impl Stat {
         })
     }
 
-    const fn is_dead(&self) -> bool {
+    /// Processor time used, in milliseconds.
+    pub(crate) const fn cpu_ms(&self) -> u64 {
+        self.cpu_ticks * 1000 / TICKS_PER_SECOND
+    }
+
+    /// From the machine's boot to the process's start, in milliseconds.
+    pub(crate) const fn started_ms(&self) -> u64 {
+        self.start_time * 1000 / TICKS_PER_SECOND
+    }
+
+    pub(crate) const fn is_dead(&self) -> bool {
         matches!(self.state, b'Z' | b'X' | b'x')
     }
 }
 
-fn all_processes() -> BTreeMap<u32, Stat> {
+pub(crate) fn all_processes() -> BTreeMap<u32, Stat> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return BTreeMap::new() };
     entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
@@ -402,16 +412,19 @@ fn all_processes() -> BTreeMap<u32, Stat> {
 /// Whether the process was started with the marker in its environment. One that may not be read is
 /// another user's, hence not ours.
 fn carries(pid: u32, marker: &Marker) -> bool {
-    let Ok(environ) = std::fs::read(format!("/proc/{pid}/environ")) else { return false };
-    environ.split(|byte| *byte == 0).any(|variable| {
-        variable
-            .strip_prefix(MARKER_VARIABLE.as_bytes())
-            .and_then(|rest| rest.strip_prefix(b"="))
-            .is_some_and(|value| value == marker.0.as_bytes())
+    marker_of(pid).is_some_and(|value| value == marker.0.as_bytes())
+}
+
+/// The marker that a process was started with.
+pub(crate) fn marker_of(pid: u32) -> Option<Vec<u8>> {
+    let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    environ.split(|byte| *byte == 0).find_map(|variable| {
+        let rest = variable.strip_prefix(MARKER_VARIABLE.as_bytes())?;
+        rest.strip_prefix(b"=").map(<[u8]>::to_vec)
     })
 }
 
-fn resident_bytes(pid: u32) -> Option<u64> {
+pub(crate) fn resident_bytes(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::{comment::LineNote, contract, merge::ConflictPath, review::ReviewStep, verdict::AuditFinding};
+use crate::{
+    comment::LineNote, contract, merge::ConflictPath, names, review::ReviewStep, verdict::AuditFinding,
+};
 
 contract! {
     /// Why a coder is started again, with the evidence it needs.
@@ -84,6 +86,11 @@ contract! {
             /// Its description, Markdown.
             description: String,
         },
+        /// The workflow says something to whoever works in the state that was entered.
+        Workflow {
+            /// Its words.
+            text: String,
+        },
         /// What the project has learned that fits the task.
         Lessons {
             /// The lessons, the most fitting first.
@@ -97,7 +104,10 @@ impl Correction {
     #[must_use]
     pub const fn is_of_one_turn(&self) -> bool {
         match self {
-            Self::Subtask { .. } | Self::PartsFollow { .. } | Self::Lessons { .. } => true,
+            Self::Subtask { .. }
+            | Self::PartsFollow { .. }
+            | Self::Lessons { .. }
+            | Self::Workflow { .. } => true,
             Self::CheckFailed { .. }
             | Self::Rejected { .. }
             | Self::AuditFailed { .. }
@@ -152,67 +162,135 @@ pub struct PlannerPrompt<'a> {
     pub corrections: &'a [Correction],
 }
 
-/// The prompt of a planner.
-#[must_use]
-pub fn planner_prompt(input: PlannerPrompt<'_>) -> String {
-    let mut text = String::from(PLANNER_RULES);
-    let _ = writeln!(text, "Write the plan to `{}` (also in `$FORGE_PLAN_FILE`).", input.plan_file);
-    write_task(&mut text, input.number, input.title, input.description);
-    if let Some(plan) = input.plan {
-        let _ = write!(text, "\n# The plan so far\n\n{}\n", plan.trim());
+names! {
+    /// What a layer of a prompt is.
+    pub enum LayerKind {
+        /// What the agent's profile puts before every prompt.
+        Profile = "profile",
+        /// What Forge does itself and the agent must not.
+        Rules = "rules",
+        /// The task.
+        Task = "task",
+        /// Branch and target.
+        Place = "place",
+        /// What must hold at the end: the checks.
+        Acceptance = "acceptance",
+        /// The plan that was approved, or is being made.
+        Plan = "plan",
+        /// What the project has learned, with where it says so.
+        Knowledge = "knowledge",
+        /// What happened so far, with evidence.
+        History = "history",
+        /// What this one run is about.
+        Now = "now",
     }
-    write_corrections(&mut text, input.corrections);
-    text
 }
 
-/// The prompt of a coder.
+contract! {
+    /// A layer of a prompt. The text of all of them, one after the other, is the prompt.
+    #[derive(Eq)]
+    pub struct Layer {
+        /// What it is.
+        pub kind: LayerKind,
+        /// Its text, Markdown.
+        pub text: String,
+    }
+}
+
+/// The prompt that layers make.
 #[must_use]
-pub fn coder_prompt(input: CoderPrompt<'_>) -> String {
-    let mut text = String::from(RULES);
+pub fn prompt_of(layers: &[Layer]) -> String {
+    layers.iter().map(|layer| layer.text.as_str()).collect()
+}
+
+/// What an agent's profile says before every prompt.
+#[must_use]
+pub fn profile_layer(prefix: &str) -> Option<Layer> {
+    let prefix = prefix.trim();
+    (!prefix.is_empty()).then(|| Layer { kind: LayerKind::Profile, text: format!("{prefix}\n\n") })
+}
+
+/// The prompt of a planner, without its profile's layer.
+#[must_use]
+pub fn planner_layers(input: PlannerPrompt<'_>) -> Vec<Layer> {
+    let mut rules = String::from(PLANNER_RULES);
+    let _ = writeln!(rules, "Write the plan to `{}` (also in `$FORGE_PLAN_FILE`).", input.plan_file);
+    let mut layers = Layers::default();
+    layers.add(LayerKind::Rules, rules);
+    layers.add(LayerKind::Task, task_text(input.number, input.title, input.description));
+    if let Some(plan) = input.plan {
+        layers.add(LayerKind::Plan, format!("\n# The plan so far\n\n{}\n", plan.trim()));
+    }
+    layers.corrections(input.corrections);
+    layers.0
+}
+
+/// The prompt of a coder, without its profile's layer: what stays the same comes first, so that caches of models hit.
+#[must_use]
+pub fn coder_layers(input: CoderPrompt<'_>) -> Vec<Layer> {
+    let mut rules = String::from(RULES);
     if input.proposes_lessons {
-        text.push_str(LESSONS);
+        rules.push_str(LESSONS);
     }
-    write_task(&mut text, input.number, input.title, input.description);
-    let _ = write!(
-        text,
-        "\n# Where you are\n\nBranch `{}`, to be merged into `{}`.\n",
-        input.branch, input.target
-    );
+    let mut layers = Layers::default();
+    layers.add(LayerKind::Rules, rules);
+    layers.add(LayerKind::Task, task_text(input.number, input.title, input.description));
+    let place =
+        format!("\n# Where you are\n\nBranch `{}`, to be merged into `{}`.\n", input.branch, input.target);
+    layers.add(LayerKind::Place, place);
     if !input.checks.is_empty() {
-        text.push_str("\n# Checks that will be run\n\n");
+        let mut checks = String::from("\n# Checks that will be run\n\n");
         for check in input.checks {
-            let _ = writeln!(text, "- `{check}`");
+            let _ = writeln!(checks, "- `{check}`");
         }
+        layers.add(LayerKind::Acceptance, checks);
     }
     if let Some(plan) = input.plan {
-        let _ = write!(text, "\n# The plan that was approved\n\n{}\n", plan.trim());
+        layers.add(LayerKind::Plan, format!("\n# The plan that was approved\n\n{}\n", plan.trim()));
     }
-    write_corrections(&mut text, input.corrections);
-    text
+    layers.corrections(input.corrections);
+    layers.0
 }
 
-fn write_task(text: &mut String, number: u32, title: &str, description: &str) {
-    let _ = write!(text, "\n# Task #{number}: {title}\n");
+fn task_text(number: u32, title: &str, description: &str) -> String {
+    let mut text = format!("\n# Task #{number}: {title}\n");
     if !description.trim().is_empty() {
         let _ = write!(text, "\n{}\n", description.trim());
     }
+    text
 }
 
-fn write_corrections(text: &mut String, corrections: &[Correction]) {
-    let (lessons, rest): (Vec<_>, Vec<_>) =
-        corrections.iter().partition(|correction| matches!(correction, Correction::Lessons { .. }));
-    for correction in lessons {
-        text.push_str("\n# What this project has learned\n");
-        write_correction(text, correction);
+#[derive(Default)]
+struct Layers(Vec<Layer>);
+
+impl Layers {
+    fn add(&mut self, kind: LayerKind, text: String) {
+        self.0.push(Layer { kind, text });
     }
-    let (now, before): (Vec<_>, Vec<_>) =
-        rest.into_iter().partition(|correction| correction.is_of_one_turn());
-    if !before.is_empty() {
-        text.push_str("\n# What happened so far\n");
-    }
-    for correction in before.into_iter().chain(now) {
-        text.push('\n');
-        write_correction(text, correction);
+
+    fn corrections(&mut self, corrections: &[Correction]) {
+        let (lessons, rest): (Vec<_>, Vec<_>) =
+            corrections.iter().partition(|correction| matches!(correction, Correction::Lessons { .. }));
+        for correction in lessons {
+            let mut text = String::from("\n# What this project has learned\n");
+            write_correction(&mut text, correction);
+            self.add(LayerKind::Knowledge, text);
+        }
+        let (now, before): (Vec<_>, Vec<_>) =
+            rest.into_iter().partition(|correction| correction.is_of_one_turn());
+        if !before.is_empty() {
+            let mut text = String::from("\n# What happened so far\n");
+            for correction in before {
+                text.push('\n');
+                write_correction(&mut text, correction);
+            }
+            self.add(LayerKind::History, text);
+        }
+        for correction in now {
+            let mut text = String::from("\n");
+            write_correction(&mut text, correction);
+            self.add(LayerKind::Now, text);
+        }
     }
 }
 
@@ -228,7 +306,9 @@ const RULES: &str = "\
 # How you work here
 
 You work in a git worktree of your own. Forge commits what you leave, runs the checks, and merges.
-Do not merge, push, switch branches or leave this folder. Finish when the task is done.
+Do not commit, merge, push, switch branches or leave this folder. Finish when the task is done, with a
+section `## Summary` at the end of your last message: what you changed, how you made sure that it works,
+and what is open. People read it on the task's card.
 ";
 
 /// The form of a proposal, in a fence of its own: an agent that repeats what it was told proposes nothing.
@@ -355,6 +435,7 @@ fn write_correction(text: &mut String, correction: &Correction) {
             }
             Ok(())
         }
+        Correction::Workflow { text: words } => writeln!(text, "{}", words.trim()),
         // Only auditors are told, see `audit_prompt`.
         Correction::NoVerdict {} => Ok(()),
         Correction::NoChange {} => {
@@ -400,6 +481,10 @@ fn fenced(text: &mut String, name: &str, body: &str) {
 mod tests {
     use super::*;
 
+    fn text_of(input: CoderPrompt<'_>) -> String {
+        prompt_of(&coder_layers(input))
+    }
+
     fn step() -> ReviewStep {
         ReviewStep {
             index: 0,
@@ -423,7 +508,7 @@ mod tests {
             Correction::Subtask { number: 13, title: "Test it".into(), description: "Add a test.".into() },
             Correction::Interrupted { what: "the agent ended with exit code 1".into() },
         ];
-        let prompt = coder_prompt(CoderPrompt {
+        let prompt = text_of(CoderPrompt {
             number: 12,
             title: "Greet in German",
             description: "Add `--lang de`.",
@@ -453,7 +538,7 @@ mod tests {
             Correction::CheckFailed { step: step(), attempt: 1, of: 3 },
             Correction::Rejected { reason: "Handle the empty name.\nAnd test it.".into(), comments: vec![] },
         ];
-        insta::assert_snapshot!(coder_prompt(CoderPrompt {
+        insta::assert_snapshot!(text_of(CoderPrompt {
             number: 12,
             title: "Greet in German",
             description: "Add `--lang de`.",

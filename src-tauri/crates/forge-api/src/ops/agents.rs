@@ -1,8 +1,8 @@
 //! Agent profiles.
 
-use forge_engine::NewAgent;
+use forge_engine::{AgentError, Detected, NewAgent};
 use forge_model::actor::Via;
-use forge_model::agent::{AdapterKind, Agent};
+use forge_model::agent::{AdapterKind, Agent, AgentModel};
 use forge_model::ids::AgentId;
 use serde_json::Value;
 
@@ -48,6 +48,15 @@ input! {
         pub max_concurrent: Option<u32>,
     }
 
+    /// A program to look at, by a profile that need not be stored.
+    pub struct ProbeAgent {
+        /// How it is driven.
+        pub adapter: AdapterKind,
+        /// The adapter's own configuration.
+        #[specta(type = specta_typescript::Unknown)]
+        pub config: Value,
+    }
+
     /// An agent profile by its id.
     pub struct AgentPath {
         /// The profile.
@@ -64,11 +73,120 @@ answer! {
         pub program: Option<String>,
         /// Its version, when it tells one.
         pub version: Option<String>,
+        /// Whether it is signed in, when that can be known.
+        pub signed_in: Option<bool>,
         /// Why it cannot be started.
         pub problem: Option<String>,
         /// What to do about it.
         pub remedy: Option<String>,
     }
+}
+
+answer! {
+    /// A program that Forge knows how to drive.
+    pub struct KnownAgent {
+        /// What people call it.
+        pub name: String,
+        /// How it is driven.
+        pub adapter: AdapterKind,
+        /// The configuration of a profile for it.
+        #[specta(type = specta_typescript::Unknown)]
+        pub config: Value,
+        /// What the look for it found.
+        pub check: AgentCheck,
+        /// The profiles that use it, by name.
+        pub profiles: Vec<String>,
+    }
+
+    /// The models that a program offers.
+    pub struct AgentModels {
+        /// The models; empty when it cannot tell.
+        pub models: Vec<AgentModel>,
+        /// Why they could not be asked for.
+        pub problem: Option<String>,
+        /// What to do about it.
+        pub remedy: Option<String>,
+    }
+
+    /// How a trial of an agent went.
+    pub struct AgentTrial {
+        /// Whether it answered.
+        pub ok: bool,
+        /// What it said.
+        pub text: String,
+        /// Why it did not answer.
+        pub problem: Option<String>,
+        /// What to do about it.
+        pub remedy: Option<String>,
+        /// From its start to its end.
+        #[specta(type = f64)]
+        pub duration_ms: u64,
+        /// What it cost in micro-dollars, when that is known.
+        #[specta(type = Option<f64>)]
+        pub cost_micro_usd: Option<u64>,
+    }
+}
+
+impl AgentCheck {
+    fn of(found: Result<Detected, AgentError>) -> Self {
+        match found {
+            Ok(found) => Self {
+                found: true,
+                program: Some(found.program.to_string_lossy().into_owned()),
+                version: found.version,
+                signed_in: found.signed_in,
+                problem: None,
+                remedy: None,
+            },
+            Err(error) => Self {
+                found: false,
+                program: None,
+                version: None,
+                signed_in: None,
+                problem: Some(error.to_string()),
+                remedy: Some(error.remedy().to_owned()),
+            },
+        }
+    }
+}
+
+pub(crate) async fn known(api: Api, _: Via, _: Empty) -> Result<Page<KnownAgent>, ApiError> {
+    let found = api.engine().known_programs().await?.into_iter().map(|known| KnownAgent {
+        name: known.name.to_owned(),
+        adapter: known.adapter,
+        config: known.config,
+        check: AgentCheck::of(known.found),
+        profiles: known.profiles,
+    });
+    Ok(Page::whole(found.collect()))
+}
+
+pub(crate) async fn probe(api: Api, _: Via, probe: ProbeAgent) -> Result<AgentCheck, ApiError> {
+    Ok(AgentCheck::of(api.engine().probe_program(probe.adapter, &probe.config).await?))
+}
+
+pub(crate) async fn models(api: Api, _: Via, probe: ProbeAgent) -> Result<AgentModels, ApiError> {
+    Ok(match api.engine().models_of(probe.adapter, &probe.config).await? {
+        Ok(models) => AgentModels { models, problem: None, remedy: None },
+        Err(error) => AgentModels {
+            models: Vec::new(),
+            problem: Some(error.to_string()),
+            remedy: Some(error.remedy().to_owned()),
+        },
+    })
+}
+
+pub(crate) async fn trial(api: Api, _: Via, path: AgentPath) -> Result<AgentTrial, ApiError> {
+    let trial = api.engine().try_agent(&path.agent_id).await?;
+    let error = trial.result.err();
+    Ok(AgentTrial {
+        ok: error.is_none(),
+        text: trial.text,
+        problem: error.as_ref().map(ToString::to_string),
+        remedy: error.map(|error| error.remedy().to_owned()),
+        duration_ms: u64::try_from(trial.took.as_millis()).unwrap_or(u64::MAX),
+        cost_micro_usd: trial.cost_micro_usd,
+    })
 }
 
 pub(crate) async fn list(api: Api, _: Via, _: Empty) -> Result<Page<Agent>, ApiError> {
@@ -122,20 +240,5 @@ pub(crate) async fn resume(api: Api, _: Via, path: AgentPath) -> Result<Agent, A
 }
 
 pub(crate) async fn check(api: Api, _: Via, path: AgentPath) -> Result<AgentCheck, ApiError> {
-    Ok(match api.engine().detect_agent(&path.agent_id).await? {
-        Ok(found) => AgentCheck {
-            found: true,
-            program: Some(found.program.to_string_lossy().into_owned()),
-            version: found.version,
-            problem: None,
-            remedy: None,
-        },
-        Err(error) => AgentCheck {
-            found: false,
-            program: None,
-            version: None,
-            problem: Some(error.to_string()),
-            remedy: Some(error.remedy().to_owned()),
-        },
-    })
+    Ok(AgentCheck::of(api.engine().detect_agent(&path.agent_id).await?))
 }

@@ -5,9 +5,10 @@ use forge_model::approval::Approval;
 use forge_model::execution::Execution;
 use forge_model::ids::{ApprovalId, ExecutionId, TaskId};
 use forge_model::log::LogPage;
+use forge_model::run::RunInfo;
 use forge_model::task::Task;
 
-use super::{OnLock, Page, TaskPath, answer, input, limit, person};
+use super::{Empty, OnLock, Page, TaskPath, answer, input, limit, person};
 use crate::{Api, ApiError};
 
 input! {
@@ -144,6 +145,10 @@ pub(crate) async fn approvals(api: Api, _: Via, list: ListApprovals) -> Result<P
 
 pub(crate) async fn answer_approval(api: Api, via: Via, a: AnswerApproval) -> Result<Approval, ApiError> {
     Ok(api.engine().answer_approval(person(via), &a.execution_id, &a.approval_id, &a.option, a.note).await?)
+}
+
+pub(crate) async fn runs(api: Api, _: Via, _: Empty) -> Result<Page<RunInfo>, ApiError> {
+    Ok(Page::whole(api.engine().runs().await?))
 }
 
 pub(crate) async fn stop(api: Api, _: Via, path: ExecutionPath) -> Result<Task, ApiError> {

@@ -6,6 +6,7 @@ use forge_engine::{ActionRequest, ClaimRequest, IfLocked, MoveRequest, NewTask, 
 use forge_model::actor::Via;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::offer::Verb;
+use forge_model::prompt::{Layer, prompt_of};
 use forge_model::review::ReviewConfig;
 use forge_model::settings::MergeConfig;
 use forge_model::task::{ExecutionMode, Task, TaskStateConfig};
@@ -256,6 +257,8 @@ answer! {
     pub struct Prompt {
         /// The text.
         pub text: String,
+        /// What it is made of, in order; together they are the text.
+        pub layers: Vec<Layer>,
     }
 }
 
@@ -411,7 +414,8 @@ fn shown(plan: Plan) -> PlanView {
 }
 
 pub(crate) async fn prompt_preview(api: Api, _: Via, path: TaskPath) -> Result<Prompt, ApiError> {
-    Ok(Prompt { text: api.engine().prompt_preview(&path.task_id).await? })
+    let layers = api.engine().prompt_preview(&path.task_id).await?;
+    Ok(Prompt { text: prompt_of(&layers), layers })
 }
 
 pub(crate) async fn attention(api: Api, _: Via, list: Limited) -> Result<Page<Task>, ApiError> {

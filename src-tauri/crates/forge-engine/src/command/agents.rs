@@ -134,16 +134,22 @@ impl Engine {
     /// `NotFound` when there is no such profile.
     pub async fn detect_agent(&self, id: &AgentId) -> Result<Result<Detected, forge_agents::AgentError>> {
         let agent = self.agent(id).await?;
-        let path = match self.inner.login_path.refresh().await {
-            Ok(path) => path.to_string_lossy().into_owned(),
-            Err(error) => {
-                return Ok(Err(forge_agents::AgentError::Unavailable {
-                    program: agent.name,
-                    detail: error.to_string(),
-                }));
-            }
-        };
-        Ok(adapter(agent.adapter).detect(&agent.config, &path).await)
+        self.probe_program(agent.adapter, &agent.config).await
+    }
+
+    /// Looks for the program of a profile that need not be stored. The inner error is for people to read.
+    ///
+    /// # Errors
+    /// Never today; the outer error is that of its siblings.
+    pub async fn probe_program(
+        &self,
+        kind: AdapterKind,
+        config: &Value,
+    ) -> Result<Result<Detected, forge_agents::AgentError>> {
+        Ok(match self.refreshed_path().await {
+            Ok(path) => adapter(kind).detect(config, &path).await,
+            Err(error) => Err(error),
+        })
     }
 }
 

@@ -126,6 +126,13 @@ impl Engine {
         let surplus = corrections.len().saturating_sub(CORRECTIONS_CARRIED);
         corrections.drain(..surplus);
         frame(&mut corrections, turn.as_ref(), &follow);
+        let left = s.context.workflow.state(&s.transition.from);
+        let trigger = left.and_then(|left| left.triggers.get(&s.transition.trigger));
+        if let Some(text) =
+            trigger.filter(|trigger| trigger.to == s.task.status).and_then(|to| to.prompt.clone())
+        {
+            corrections.push(Correction::Workflow { text });
+        }
         if !carry.lessons.is_empty() {
             corrections.insert(0, Correction::Lessons { lessons: carry.lessons });
         }

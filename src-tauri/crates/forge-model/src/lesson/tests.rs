@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     log::{EntryKind, LogEntry},
-    prompt::{CoderPrompt, coder_prompt},
+    prompt::{CoderPrompt, coder_layers, prompt_of},
 };
 
 const GOOD: &str =
@@ -67,7 +67,7 @@ fn what_is_only_talked_about_proposes_nothing() {
 
 #[test]
 fn what_an_agent_is_told_is_no_proposal_of_its_own() {
-    let prompt = coder_prompt(CoderPrompt {
+    let prompt = prompt_of(&coder_layers(CoderPrompt {
         number: 1,
         title: "T",
         description: "",
@@ -77,7 +77,7 @@ fn what_an_agent_is_told_is_no_proposal_of_its_own() {
         plan: None,
         proposes_lessons: true,
         corrections: &[],
-    });
+    }));
     assert!(prompt.contains("```forge-lesson"), "{prompt}");
     assert_eq!(proposals(&prompt), Proposals::default());
     // Yet the example is in the form.

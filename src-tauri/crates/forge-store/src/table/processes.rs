@@ -19,20 +19,22 @@ pub struct ProcessRow {
     pub start_time: u64,
     /// The boot it belongs to.
     pub boot_id: String,
+    /// When it was started.
+    pub started_at: Timestamp,
 }
 
 /// Records a process.
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, p: &ProcessRow, now: Timestamp) -> Result<(), StoreError> {
+pub async fn insert(conn: &mut SqliteConnection, p: &ProcessRow) -> Result<(), StoreError> {
     sqlx::query("INSERT OR REPLACE INTO processes (marker, task_id, pid, start_time, boot_id, started_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
         .bind(&p.marker)
         .bind(p.task_id.as_str())
         .bind(p.pid)
         .bind(p.start_time.cast_signed())
         .bind(&p.boot_id)
-        .bind(now.0)
+        .bind(p.started_at.0)
         .execute(conn)
         .await?;
     Ok(())
@@ -62,6 +64,7 @@ pub async fn list(conn: &mut SqliteConnection) -> Result<Vec<ProcessRow>, StoreE
                 pid: c.int("pid")?,
                 start_time: c.int::<i64>("start_time")?.cast_unsigned(),
                 boot_id: c.text("boot_id")?,
+                started_at: c.time("started_at")?,
             })
         })
         .collect()

@@ -247,6 +247,9 @@ export function answersFor({
     task_backups: () => page([]),
     task_diff: () => someSummary([]),
     task_comments: () => page([]),
-    task_prompt_preview: () => ({ text: "You are working on task 42." }),
+    task_prompt_preview: () => ({
+      text: "You are working on task 42.",
+      layers: [{ kind: "task", text: "You are working on task 42." }],
+    }),
   };
 }
