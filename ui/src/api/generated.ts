@@ -111,6 +111,8 @@ export type AgentCheck = {
 	program: string | null,
 	/**  Its version, when it tells one. */
 	version: string | null,
+	/**  Whether it is signed in, when that can be known. */
+	signed_in: boolean | null,
 	/**  Why it cannot be started. */
 	problem: string | null,
 	/**  What to do about it. */
@@ -120,10 +122,48 @@ export type AgentCheck = {
 /**  An agent profile. */
 export type AgentId = string;
 
+/**  A model that an agent program offers. */
+export type AgentModel = {
+	/**  What a profile's `model` is set to. */
+	id: string,
+	/**  What people call it. */
+	name: string,
+	/**  The efforts that it knows, as a profile's `effort`. */
+	efforts: string[],
+	/**  Whether the program takes it when none is named. */
+	is_default: boolean,
+};
+
+/**  The models that a program offers. */
+export type AgentModels = {
+	/**  The models; empty when it cannot tell. */
+	models: AgentModel[],
+	/**  Why they could not be asked for. */
+	problem: string | null,
+	/**  What to do about it. */
+	remedy: string | null,
+};
+
 /**  An agent profile by its id. */
 export type AgentPath = {
 	/**  The profile. */
 	agent_id: AgentId,
+};
+
+/**  How a trial of an agent went. */
+export type AgentTrial = {
+	/**  Whether it answered. */
+	ok: boolean,
+	/**  What it said. */
+	text: string,
+	/**  Why it did not answer. */
+	problem: string | null,
+	/**  What to do about it. */
+	remedy: string | null,
+	/**  From its start to its end. */
+	duration_ms: number | null,
+	/**  What it cost in micro-dollars, when that is known. */
+	cost_micro_usd: number | null,
 };
 
 /**  The word `always`. */
@@ -645,6 +685,19 @@ export type CopyMode =
 "hardlink" | 
 /**  A link to the one in the user's checkout. */
 "symlink";
+
+/**
+ *  What runs may cost, in micro-dollars. At 80 % the person is told, at 100 % agents are stopped. What nobody knows
+ *  the cost of counts as nothing.
+ */
+export type CostLimits = {
+	/**  One run; an agent's own limit counts where it is lower. */
+	execution_micro_usd?: number | null,
+	/**  All runs of one task. */
+	task_micro_usd?: number | null,
+	/**  All runs of the project on one day of this machine's time zone. */
+	day_micro_usd?: number | null,
+};
 
 /**  Where a cost comes from. */
 export type CostSource = 
@@ -1226,6 +1279,11 @@ export type FollowUp = {
 	message: string,
 	/**  Whether the task's draft comments go along. */
 	with_comments?: boolean | null,
+	/**
+	 *  Whether it is said to the running agent at once, where its program can be told; else, and where it cannot, it
+	 *  waits for the end of the run.
+	 */
+	at_once?: boolean | null,
 	/**  What becomes of it when somebody changes the worktree now. */
 	if_locked?: OnLock | null,
 };
@@ -1449,6 +1507,49 @@ export type ImportOffer = {
 	/**  Why the file could not be read. */
 	error: string | null,
 };
+
+/**  A program that Forge knows how to drive. */
+export type KnownAgent = {
+	/**  What people call it. */
+	name: string,
+	/**  How it is driven. */
+	adapter: AdapterKind,
+	/**  The configuration of a profile for it. */
+	config: unknown,
+	/**  What the look for it found. */
+	check: AgentCheck,
+	/**  The profiles that use it, by name. */
+	profiles: string[],
+};
+
+/**  A layer of a prompt. The text of all of them, one after the other, is the prompt. */
+export type Layer = {
+	/**  What it is. */
+	kind: LayerKind,
+	/**  Its text, Markdown. */
+	text: string,
+};
+
+/**  What a layer of a prompt is. */
+export type LayerKind = 
+/**  What the agent's profile puts before every prompt. */
+"profile" | 
+/**  What Forge does itself and the agent must not. */
+"rules" | 
+/**  The task. */
+"task" | 
+/**  Branch and target. */
+"place" | 
+/**  What must hold at the end: the checks. */
+"acceptance" | 
+/**  The plan that was approved, or is being made. */
+"plan" | 
+/**  What the project has learned, with where it says so. */
+"knowledge" | 
+/**  What happened so far, with evidence. */
+"history" | 
+/**  What this one run is about. */
+"now";
 
 /**  One lesson that was proposed. */
 export type LessonId = string;
@@ -1737,6 +1838,18 @@ export type Meta = {
 	git_version: string,
 };
 
+/**  What a model costs, in micro-dollars per million tokens. */
+export type ModelPrice = {
+	/**  Input that no cache serves. */
+	input: number | null,
+	/**  Input read from a cache; as other input when absent. */
+	cache_read?: number | null,
+	/**  Input written to a cache; as other input when absent. */
+	cache_write?: number | null,
+	/**  Output, reasoning included. */
+	output: number | null,
+};
+
 /**  A card to move. */
 export type MoveTask = {
 	/**  The task. */
@@ -1813,7 +1926,11 @@ export type NotificationKind =
 /**  A task reached a terminal state. */
 "done" | 
 /**  A project's worktrees take more disk space than they are allowed to. */
-"disk";
+"disk" | 
+/**  An agent asks something and waits for the answer. */
+"agent_asks" | 
+/**  A limit of cost is near or reached. */
+"cost";
 
 /**  Which notifications are raised natively. */
 export type NotificationSettings = {
@@ -1827,6 +1944,10 @@ export type NotificationSettings = {
 	done?: boolean,
 	/**  Worktrees take more disk space than they are allowed to. */
 	disk?: boolean,
+	/**  An agent asks something. */
+	agent_asks?: boolean,
+	/**  A limit of cost is near or reached. */
+	cost?: boolean,
 };
 
 /**  One thing a person can do. */
@@ -1944,6 +2065,14 @@ export type PreviewKind =
 /**  A file that is no picture, a symbolic link or a submodule. */
 "other";
 
+/**  A program to look at, by a profile that need not be stored. */
+export type ProbeAgent = {
+	/**  How it is driven. */
+	adapter: AdapterKind,
+	/**  The adapter's own configuration. */
+	config: unknown,
+};
+
 /**  A project. */
 export type Project = {
 	/**  Identity. */
@@ -2029,12 +2158,18 @@ export type ProjectSettings = {
 	author?: Author | null,
 	/**  Native notifications. */
 	notifications?: NotificationSettings,
+	/**  What runs may cost. */
+	cost_limits?: CostLimits,
+	/**  Prices of models by their names, instead of those that Forge knows. */
+	model_prices?: { [key in string]: ModelPrice },
 };
 
 /**  A prompt. */
 export type Prompt = {
 	/**  The text. */
 	text: string,
+	/**  What it is made of, in order; together they are the text. */
+	layers: Layer[],
 };
 
 /**  A lesson to propose. */
@@ -2344,6 +2479,55 @@ export type RoleHolder = {
 	type: HolderKind,
 	/**  The agent's profile; null for the person. */
 	id: AgentId | null,
+};
+
+/**  Something that runs. */
+export type RunInfo = {
+	/**  The mark that its processes carry; unique. */
+	id: string,
+	/**  What it is. */
+	kind: RunKind,
+	/**  The project, when it is a task's. */
+	project_id: ProjectId | null,
+	/**  The task. */
+	task_id: TaskId | null,
+	/**  The task's number. */
+	task_number: number | null,
+	/**  What the task is called. */
+	task_title: string | null,
+	/**  The execution, for an agent. */
+	execution_id: ExecutionId | null,
+	/**  The agent. */
+	agent_id: AgentId | null,
+	/**  What it is doing, in one line. */
+	activity: string,
+	/**  When it began. */
+	started_at: string,
+	/**  Its processes, parents first. */
+	processes: RunProcess[],
+};
+
+/**  What a run is. */
+export type RunKind = 
+/**  An agent. */
+"agent" | 
+/**  A check, a set-up command, a hook or another script of a task. */
+"script";
+
+/**  One process of a run. */
+export type RunProcess = {
+	/**  Process number. */
+	pid: number,
+	/**  The process that started it, when that is one of the run's. */
+	parent: number | null,
+	/**  Its program and arguments, at most 200 characters. */
+	command: string,
+	/**  Processor time it has used, in milliseconds. What it uses now is the difference of two looks. */
+	cpu_ms: number | null,
+	/**  Resident memory in bytes; pages that processes share are counted for each. */
+	rss_bytes: number | null,
+	/**  When it started. */
+	started_at: string,
 };
 
 /**  Which part of a task's changes is looked at. */
@@ -2885,7 +3069,9 @@ export type WaitReason =
 /**  Its pull request is open at the code host. */
 "awaiting_merge" | 
 /**  The code host cannot be reached; it is asked again at `until`. */
-"host_unreachable";
+"host_unreachable" | 
+/**  The project's runs have cost today what they may; it goes on at `until`. */
+"cost_limit";
 
 /**  What a task waits for. */
 export type Waiting = {
@@ -3125,6 +3311,14 @@ export interface Operations {
   agent_pause: { input: AgentPath; output: Agent };
   /** Starts things on it again. */
   agent_resume: { input: AgentPath; output: Agent };
+  /** The agent programs that Forge knows, and where they are on this machine. */
+  agent_known: { input: Empty; output: Page<KnownAgent> };
+  /** Looks for the program of a profile that need not be stored. */
+  agent_probe: { input: ProbeAgent; output: AgentCheck };
+  /** The models that a program offers. */
+  agent_models: { input: ProbeAgent; output: AgentModels };
+  /** Lets the agent answer one word; costs what that costs. */
+  agent_try: { input: AgentPath; output: AgentTrial };
   /** Looks for the agent's program. */
   agent_check: { input: AgentPath; output: AgentCheck };
   /** A page of tasks in board order. */
@@ -3221,6 +3415,8 @@ export interface Operations {
   task_log_text: { input: ReadLogText; output: LogText };
   /** Ends a run. */
   execution_stop: { input: ExecutionPath; output: Task };
+  /** What runs on this machine for tasks, with its processes. */
+  run_list: { input: Empty; output: Page<RunInfo> };
   /** What agents ask, oldest first. */
   approval_list: { input: ListApprovals; output: Page<Approval> };
   /** Answers what an agent asks. */
@@ -3278,6 +3474,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   knowledge_list: (input) => [`knowledge:${input.project_id}`],
   agent_list: () => ["agents"],
   agent_get: () => ["agents"],
+  agent_known: () => ["agents"],
   task_list: (input) => [`board:${input.project_id}`],
   task_find: (input) => [`board:${input.project_id}`],
   task_get: (input) => [`task:${input.task_id}`],

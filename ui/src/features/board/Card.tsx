@@ -3,6 +3,7 @@ import {
   CircleDashed,
   CircleX,
   Clock,
+  CircleDollarSign,
   CloudOff,
   GitMerge,
   GitPullRequest,
@@ -63,6 +64,7 @@ const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   merge_queue: <Clock />,
   awaiting_merge: <GitPullRequest />,
   host_unreachable: <CloudOff />,
+  cost_limit: <CircleDollarSign />,
 };
 
 const pullGlyphs: Readonly<Record<PullRequestState, LucideIcon>> = {

@@ -20,6 +20,8 @@ const glyphs: Readonly<Record<NotificationKind, StateKind>> = {
   waiting: "waiting",
   done: "done",
   disk: "blocked",
+  agent_asks: "awaiting",
+  cost: "blocked",
 };
 
 function Row({ notification, onOpen }: { notification: Notification; onOpen: () => void }) {

@@ -1,6 +1,7 @@
 /** What the task waits for: said with a way to it, not as a trouble, when it goes on by itself. */
 import {
   CircleDashed,
+  CircleDollarSign,
   CloudOff,
   GitPullRequest,
   Hand,
@@ -33,6 +34,7 @@ export const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   merge_queue: <ListOrdered />,
   awaiting_merge: <GitPullRequest />,
   host_unreachable: <CloudOff />,
+  cost_limit: <CircleDollarSign />,
 };
 
 export function WaitText({ task, waiting }: { task: Task; waiting: Waiting }) {
