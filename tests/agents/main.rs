@@ -1,8 +1,10 @@
 //! The real agent programs against the scripted model: what they do with what it says, and what it sees of them.
 //!
-//! These tests start the programs themselves; Forge's adapters have theirs beside the engine.
+//! Some tests start the programs themselves; those named after an adapter start them as Forge does.
 
 mod claude;
 mod codex;
+mod codex_adapter;
 mod opencode;
+mod running;
 mod support;
