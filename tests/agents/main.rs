@@ -3,6 +3,7 @@
 //! Some tests start the programs themselves; those named after an adapter start them as Forge does.
 
 mod claude;
+mod claude_adapter;
 mod codex;
 mod codex_adapter;
 mod opencode;

@@ -1,0 +1,413 @@
+//! Forge's adapter on the real Claude Code.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, ensure};
+use forge_agents::{
+    Adapter as _, AgentError, ClaudeAdapter, Control, Handle, Launch, LimitKind, Limits, LogReader,
+    LogWriter, RunCommand, RunEvent, RunOutcome, SessionRequest, marker_of,
+};
+use forge_model::{
+    agent::PermissionMode,
+    execution::ExecutionRole,
+    log::{EntryKind, EntryStatus, LogEntry},
+};
+use forge_testkit::{
+    Repository,
+    models::{AgentProgram, Failure, ModelServer, Scenario, Seat, Turn},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// A command that goes on until it is ended.
+const FOR_EVER: &str = r#"python3 -c "import time; time.sleep(300)""#;
+
+type Acting = Box<dyn Fn(&RunEvent, &Handle) + Send>;
+type Watching = Box<dyn Fn(&str, &Handle) + Send>;
+
+/// A repository, the program, its model, and the adapter between them.
+struct Desk {
+    server: ModelServer,
+    seat: Seat,
+    repository: Repository,
+    folder: TempDir,
+    runs: Mutex<u32>,
+}
+
+/// How a run is started, and what a person does meanwhile.
+struct Run {
+    prompt: String,
+    session: SessionRequest,
+    carry: Option<Value>,
+    permissions: PermissionMode,
+    turns: Option<u32>,
+    env: BTreeMap<String, String>,
+    act: Acting,
+    /// Called with each line of what it is doing.
+    watch: Watching,
+}
+
+/// How it ended.
+struct Ended {
+    outcome: RunOutcome,
+    events: Vec<RunEvent>,
+    entries: Vec<LogEntry>,
+}
+
+impl Run {
+    fn new(prompt: impl Into<String>) -> Self {
+        Self {
+            prompt: prompt.into(),
+            session: SessionRequest::New,
+            carry: None,
+            permissions: PermissionMode::Unattended,
+            turns: None,
+            env: BTreeMap::new(),
+            act: Box::new(|_, _| {}),
+            watch: Box::new(|_, _| {}),
+        }
+    }
+
+    fn may(mut self, permissions: PermissionMode) -> Self {
+        self.permissions = permissions;
+        self
+    }
+
+    fn goes_on(mut self, session: SessionRequest, carry: Option<Value>) -> Self {
+        (self.session, self.carry) = (session, carry);
+        self
+    }
+
+    fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Every question gets this answer.
+    fn answers(mut self, option: &'static str) -> Self {
+        self.act = Box::new(move |event, handle| {
+            if let RunEvent::Asked(ask) = event {
+                let (ask, option) = (ask.id.clone(), option.to_owned());
+                let _ = handle.tell(RunCommand::Answer { ask, option, note: None });
+            }
+        });
+        self
+    }
+}
+
+impl Desk {
+    async fn new() -> Result<Self> {
+        // As the engine does: what loses its parent comes to us.
+        forge_exec::become_subreaper()?;
+        let folder = TempDir::new()?;
+        let server = ModelServer::start().await?;
+        let seat = AgentProgram::Claude.settle(&folder.path().join("a"), &server)?;
+        let repository = Repository::create(&folder.path().join("repository"), &[("README.md", "hello\n")])?;
+        Ok(Self { server, seat, repository, folder, runs: Mutex::default() })
+    }
+
+    fn script(&self, scenario: Scenario) -> String {
+        self.server.script(scenario)
+    }
+
+    async fn go(&self, run: Run) -> Result<Ended> {
+        let number = {
+            let mut runs = self.runs.lock().map_err(|_| anyhow::anyhow!("a test panicked"))?;
+            *runs += 1;
+            *runs
+        };
+        let id = format!("{}-{number}", self.folder.path().display().to_string().replace('/', "_"));
+        let logs = self.folder.path().join("logs");
+        let mut env = self.seat.environment.clone();
+        env.extend(run.env);
+        let log_id = format!("run-{number}");
+        let launch = Launch {
+            execution_id: id.clone(),
+            log: LogWriter::open(&logs, &log_id, &id, 1 << 28)?,
+            config: json!({ "program": self.seat.program, "env": env }),
+            model: None,
+            prompt: run.prompt,
+            prompt_file: PathBuf::from("/dev/null"),
+            worktree: self.repository.path().to_owned(),
+            env: Vec::new(),
+            env_remove: &[],
+            shell: Vec::new(),
+            limits: Limits { turns: run.turns, ..Limits::default() },
+            grace: Duration::from_secs(2),
+            session: run.session,
+            carry: run.carry,
+            role: ExecutionRole::Coder,
+            permissions: run.permissions,
+            started: Box::new(|_| {}),
+        };
+        let (control, handle, mut told) = Control::new(CancellationToken::new());
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let listening = tokio::spawn({
+            let (events, handle, act) = (Arc::clone(&events), handle.clone(), run.act);
+            async move {
+                while let Some(event) = told.recv().await {
+                    act(&event, &handle);
+                    if let Ok(mut events) = events.lock() {
+                        events.push(event);
+                    }
+                }
+            }
+        });
+        let watching = tokio::spawn({
+            let (mut activity, watch) = (handle.activity.clone(), run.watch);
+            async move {
+                while activity.changed().await.is_ok() {
+                    let line = activity.borrow_and_update().clone();
+                    watch(&line, &handle);
+                }
+            }
+        });
+        let outcome = ClaudeAdapter.run(launch, &control).await;
+        ensure!(forge_exec::usage(&marker_of(&id)).processes == 0, "something was left behind");
+        drop(control);
+        listening.await?;
+        watching.abort();
+        let mut entries = Vec::new();
+        LogReader::each(&logs, &log_id, |entry| entries.push(entry.clone()))?;
+        let events = std::mem::take(&mut *events.lock().map_err(|_| anyhow::anyhow!("a test panicked"))?);
+        Ok(Ended { outcome, events, entries })
+    }
+
+    fn text(&self, name: &str) -> Result<String> {
+        fs::read_to_string(self.repository.path().join(name)).with_context(|| format!("no {name}"))
+    }
+}
+
+impl Ended {
+    fn succeeded(self) -> Result<Self> {
+        ensure!(self.outcome.result.is_ok(), "{:?}: {:#?}", self.outcome.result, self.entries);
+        Ok(self)
+    }
+
+    fn code(&self) -> &'static str {
+        self.outcome.result.as_ref().err().map_or("ok", AgentError::code)
+    }
+
+    fn session(&self) -> Result<String> {
+        self.outcome.session_id.clone().context("there is no session")
+    }
+
+    /// What it cost, in micro-dollars.
+    fn cost(&self) -> u64 {
+        self.outcome.usage.iter().filter_map(|sample| sample.cost_micro_usd).sum()
+    }
+
+    /// What the program says that the whole session cost, in micro-dollars.
+    fn total(&self) -> Option<u64> {
+        let totals = self.outcome.carry.as_ref()?.get("totals")?.as_object()?;
+        let dollars: f64 = totals.values().filter_map(|model| model.get("cost")?.as_f64()).sum();
+        format!("{:.0}", dollars * 1_000_000.0).parse().ok()
+    }
+
+    /// The last entry of each thing of a kind.
+    fn of(&self, kind: EntryKind) -> Vec<&LogEntry> {
+        let is_last = |entry: &&LogEntry| {
+            let same = |other: &LogEntry| (other.turn, &other.id) == (entry.turn, &entry.id);
+            entry.kind == kind && !self.entries.iter().any(|other| other.seq > entry.seq && same(other))
+        };
+        self.entries.iter().filter(is_last).collect()
+    }
+
+    fn notices(&self) -> Vec<&str> {
+        self.of(EntryKind::Notice).iter().filter_map(|entry| entry.body["code"].as_str()).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_edited_and_a_command_run() -> Result<()> {
+    let desk = Desk::new().await?;
+    let tag = desk.script(
+        Scenario::new("work")
+            .turn(Turn::new().think("What is there?").run("echo from-the-shell; exit 3"))
+            .turn(Turn::new().edit("README.md", "hello", "goodbye"))
+            .turn(Turn::new().say("It is done.\n\nMore.")),
+    );
+    let ended = desk.go(Run::new(tag)).await?.succeeded()?;
+    assert_eq!(desk.text("README.md")?, "goodbye\n");
+    let commands = ended.of(EntryKind::Command);
+    assert_eq!((commands.len(), &commands[0].body["exit_code"]), (1, &json!(3)));
+    assert_eq!(commands[0].body["output"], "from-the-shell");
+    let changes = ended.of(EntryKind::FileChange);
+    assert_eq!((changes.len(), &changes[0].body["path"]), (1, &json!("README.md")));
+    ensure!(changes[0].body["diff"].as_str().is_some_and(|diff| diff.contains("-hello\n+goodbye\n")));
+    assert_eq!(ended.outcome.summary.as_deref(), Some("It is done."));
+    ensure!(ended.cost() > 0 && Some(ended.cost()) == ended.total());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_person_allows_refuses_and_stops() -> Result<()> {
+    let desk = Desk::new().await?;
+    let write = |name: &str| {
+        Scenario::new(name).turn(Turn::new().write("new.md", "x\n")).turn(Turn::new().say("So."))
+    };
+    for (name, option, code, exists) in
+        [("no", "refuse", "ok", false), ("stop", "stop", "cancelled", false), ("yes", "allow", "ok", true)]
+    {
+        let tag = desk.script(write(name));
+        let ended = desk.go(Run::new(tag).may(PermissionMode::Ask).answers(option)).await?;
+        assert_eq!((ended.code(), desk.text("new.md").is_ok()), (code, exists), "{name}");
+        let status = if exists { EntryStatus::Completed } else { EntryStatus::Declined };
+        assert_eq!(ended.of(EntryKind::FileChange)[0].status, Some(status), "{name}");
+        assert_eq!(desk.server.requests().of(name).len(), if name == "stop" { 1 } else { 2 });
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_may_only_read_changes_nothing_and_waits_for_nobody() -> Result<()> {
+    let desk = Desk::new().await?;
+    let tag = desk.script(
+        Scenario::new("read")
+            .turn(Turn::new().run("rm README.md; touch new.md"))
+            .turn(Turn::new().say("So.")),
+    );
+    let ended = desk.go(Run::new(tag).may(PermissionMode::ReadOnly)).await?.succeeded()?;
+    ensure!(desk.text("README.md").is_ok() && desk.text("new.md").is_err());
+    assert_eq!(ended.of(EntryKind::Command)[0].status, Some(EntryStatus::Declined));
+    ensure!(!ended.events.iter().any(|event| matches!(event, RunEvent::Asked(_))));
+    Ok(())
+}
+
+#[tokio::test]
+async fn words_reach_the_running_turn() -> Result<()> {
+    let desk = Desk::new().await?;
+    let tag = desk.script(
+        Scenario::new("steer")
+            .turn(Turn::new().run("while [ ! -e go ]; do python3 -c 'import time; time.sleep(0.1)'; done"))
+            .turn(Turn::new().say("I heard you.")),
+    );
+    let go = desk.repository.path().join("go");
+    let mut run = Run::new(tag);
+    run.watch = Box::new(move |line, handle| {
+        if line.starts_with("Running while") {
+            let _ = handle.tell(RunCommand::Say { id: "s".to_owned(), text: "Mind the heron.".to_owned() });
+            let _ = fs::write(&go, "");
+        }
+    });
+    let ended = desk.go(run).await?.succeeded()?;
+    ensure!(ended.events.contains(&RunEvent::Heard { id: "s".to_owned() }), "{:?}", ended.events);
+    // In the running turn they come as a message of the system's, behind the tool's result.
+    let shown = desk.server.requests().iter().any(|it| it.body.to_string().contains("Mind the heron."));
+    ensure!(shown, "the model was not told");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_interrupted_command_leaves_nothing() -> Result<()> {
+    let desk = Desk::new().await?;
+    let tag = desk.script(Scenario::new("long").turn(Turn::new().run(FOR_EVER)));
+    let mut run = Run::new(tag);
+    run.watch = Box::new(|line, handle| {
+        if line.starts_with("Running python3") {
+            handle.cancel.cancel();
+        }
+    });
+    let ended = desk.go(run).await?;
+    assert_eq!(ended.code(), "cancelled");
+    assert_eq!(ended.of(EntryKind::Command)[0].status, Some(EntryStatus::Cancelled));
+    assert_eq!(ended.of(EntryKind::ProcessExit).len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_is_resumed_and_forked_and_counted_once() -> Result<()> {
+    let desk = Desk::new().await?;
+    let tag = desk.script(
+        Scenario::new("talk")
+            .turn(Turn::new().say("The word is heron."))
+            .turn(Turn::new().say("You asked again."))
+            .turn(Turn::new().say("And a third time.")),
+    );
+    let first = desk.go(Run::new(tag)).await?.succeeded()?;
+    let resume = SessionRequest::Resume(first.session()?);
+    let again = desk.go(Run::new("again").goes_on(resume, first.outcome.carry.clone())).await?.succeeded()?;
+    assert_eq!(again.session()?, first.session()?);
+    let fork = SessionRequest::Fork(first.session()?);
+    let forked =
+        desk.go(Run::new("and here").goes_on(fork, again.outcome.carry.clone())).await?.succeeded()?;
+    assert_ne!(forked.session()?, first.session()?);
+    let requests = desk.server.requests().of("talk");
+    ensure!(requests[1].remembers("The word is heron.") && requests[2].remembers("You asked again."));
+    ensure!(first.cost() > 0);
+    let mut sum = 0;
+    for ended in [&first, &again, &forked] {
+        sum += ended.cost();
+        assert_eq!(ended.total(), Some(sum), "what the program says that all of it cost");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_that_is_gone_is_begun_anew() -> Result<()> {
+    let desk = Desk::new().await?;
+    let tag = desk.script(Scenario::new("gone").turn(Turn::new().say("Hello.")));
+    let unknown = SessionRequest::Resume("11111111-1111-4111-8111-111111111111".to_owned());
+    let ended = desk.go(Run::new(tag).goes_on(unknown, None)).await?.succeeded()?;
+    assert_ne!(ended.session()?, "11111111-1111-4111-8111-111111111111");
+    ensure!(ended.notices().contains(&"session_lost"), "{:?}", ended.notices());
+    Ok(())
+}
+
+#[tokio::test]
+async fn failures_are_told_apart() -> Result<()> {
+    let desk = Desk::new().await?;
+    let limited = Failure::RateLimited { seconds: 2 };
+    for (name, failure, code) in [
+        ("refused-key", Failure::Status(401), "auth"),
+        ("limited", limited, "rate_limited"),
+        ("broken", Failure::Status(500), "model_error"),
+        ("busy", Failure::Status(529), "model_error"),
+    ] {
+        let tag = desk.script(Scenario::new(name).turn(Turn::new().always_fails(failure)));
+        let ended = desk.go(Run::new(tag)).await?;
+        assert_eq!(ended.code(), code, "{name}: {:?}", ended.outcome.result);
+    }
+    let cut = Turn::new().say("A sentence that is long enough to have a middle.").fails(Failure::Cut, 1);
+    let ended = desk.go(Run::new(desk.script(Scenario::new("cut").turn(cut)))).await?.succeeded()?;
+    ensure!(ended.notices().contains(&"api_retry"));
+
+    let tag = desk.script(Scenario::new("loop").turn(Turn::new().run("true")).turn(Turn::new().say("No.")));
+    let mut run = Run::new(tag.clone());
+    run.turns = Some(1);
+    let ended = desk.go(run).await?;
+    assert_eq!(ended.outcome.result, Err(AgentError::Limit(LimitKind::Turns(1))));
+
+    let ended = desk.go(Run::new(tag.clone()).env("ANTHROPIC_API_KEY", "")).await?;
+    assert_eq!(ended.code(), "auth", "not signed in: {:?}", ended.outcome.result);
+    desk.server.go_offline().await;
+    let ended = desk.go(Run::new(tag)).await?;
+    assert_eq!(ended.code(), "model_error", "{:?}", ended.outcome.result);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_program_is_found_and_tells_of_itself() -> Result<()> {
+    let desk = Desk::new().await?;
+    let path = std::env::var("PATH")?;
+    let config = |env: &BTreeMap<String, String>| json!({ "program": desk.seat.program, "env": env });
+    let found = ClaudeAdapter.detect(&config(&desk.seat.environment), &path).await?;
+    assert_eq!((found.version.as_deref(), found.signed_in), (Some("2.1.330"), Some(true)));
+    let mut keyless = desk.seat.environment.clone();
+    keyless.insert("ANTHROPIC_API_KEY".to_owned(), String::new());
+    assert_eq!(ClaudeAdapter.detect(&config(&keyless), &path).await?.signed_in, Some(false));
+    let models = ClaudeAdapter.models(&config(&desk.seat.environment), &path).await?;
+    ensure!(models.iter().any(|model| model.is_default) && models.iter().any(|model| model.id == "opus"));
+    ensure!(models.iter().all(|model| model.efforts.contains(&"high".to_owned())), "{models:?}");
+    assert_eq!(desk.server.requests().len(), 0, "no model is called for that");
+    let missing = ClaudeAdapter.detect(&json!({ "program": "no-such-claude" }), &path).await;
+    ensure!(matches!(missing, Err(AgentError::Unavailable { .. })), "{missing:?}");
+    Ok(())
+}
