@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Sandbox, Server, good, refused, script, text, until_exists};
+use crate::forge::{PATIENCE, Sandbox, Server, good, refused, script, text, until_exists};
 
 /// Ends every test that waits for a file that never comes.
 const EVIDENCE: &str = "evidence";
@@ -583,6 +583,61 @@ async fn a_hook_is_tested_without_a_move_and_without_an_agent() -> Result<()> {
     assert_eq!((&after["status"], &after["version"]), (&task["status"], &task["version"]));
     assert!(after["live"].is_null());
     assert_eq!(stage.events("hook.run").await?.len(), 0);
+    Ok(())
+}
+
+/// Whoever waits for a test sees what it prints while it runs, with a task and without one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_test_can_be_followed_in_the_repository_itself() -> Result<()> {
+    let stage = Stage::new(json!({})).await?;
+    let go = stage.file("go");
+    let task = stage.task(&["hang"]).await?;
+    let test = format!("/projects/{}/hooks/test", stage.project);
+    for (log, owner) in [("hook-test-alone", Value::Null), ("hook-test-of-task", task["id"].clone())] {
+        let path = if owner.is_null() {
+            format!("/projects/{}/hooks/logs/{log}", stage.project)
+        } else {
+            format!("/tasks/{}/logs/{log}", text(&task, "id"))
+        };
+        assert_eq!(stage.server.get(&path).await?["total"], 0, "not there yet");
+        let command = format!("echo begun; {}", until_exists(&go));
+        let hook = json!({ "type": "script", "command": command, "timeout_seconds": 60 });
+        let mut ask = json!({ "event": "before_work", "hook_index": 0, "hook": hook, "log_id": log });
+        if !owner.is_null() {
+            ask["task_id"] = owner.clone();
+        }
+        let mut events = stage.server.request(Method::GET, "/events").send().await?;
+        let grows = async {
+            let mut all = String::new();
+            loop {
+                let chunk = tokio::time::timeout(PATIENCE, events.chunk()).await??.context("the events end")?;
+                all.push_str(&String::from_utf8_lossy(&chunk));
+                let data = all.lines().filter_map(|line| line.strip_prefix("data:"));
+                let mut events = data.filter_map(|data| serde_json::from_str::<Value>(data.trim()).ok());
+                let found = events.find(|event| event["type"] == "execution.log" && event["entity_id"] == log);
+                let Some(found) = found else { continue };
+                ensure!(found["project_id"] == stage.project.as_str() && found["task_id"] == owner, "{found}");
+                let page = stage.server.get(&path).await?;
+                if page["entries"].to_string().contains("begun") {
+                    std::fs::write(&go, "")?;
+                    return Ok(page);
+                }
+                all.clear();
+            }
+        };
+        let (shown, page) = tokio::join!(stage.server.post(&test, ask), grows);
+        let (shown, page) = (shown?, page?);
+        assert!(!page["entries"].to_string().contains("exit_code"), "it ran on: {page:#}");
+        assert_eq!((&shown["status"], text(&shown, "stdout")), (&json!("ok"), "begun\n".to_owned()));
+        std::fs::remove_file(&go)?;
+    }
+    for wrong in ["hook-before_work-0-1", "..%2F..%2Fx"] {
+        let path = format!("/projects/{}/hooks/logs/{wrong}", stage.project);
+        let (status, body) = refused(stage.server.request(Method::GET, &path)).await?;
+        assert_eq!((status, &body["details"]["findings"][0]["path"]), (400, &json!("log_id")), "{body}");
+    }
+    let nobody = stage.server.request(Method::GET, "/projects/none/hooks/logs/hook-test-x");
+    assert_eq!(refused(nobody).await?.0, 404);
     Ok(())
 }
 

@@ -12,6 +12,7 @@ mod conflicts;
 mod events;
 mod forge;
 mod guards;
+mod half_done;
 mod hold;
 mod hooks;
 mod knowledge;

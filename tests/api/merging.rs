@@ -324,6 +324,48 @@ async fn the_checks_of_a_rebase_can_be_stopped() -> Result<()> {
     Ok(())
 }
 
+/// What came to the branch after its review does not land; the history says where it is and how it comes back.
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_after_the_review_are_told() -> Result<()> {
+    for strategy in ["rebase", "merge", "squash"] {
+        let stale = Stale::new("late", strategy, json!([CHECK])).await?;
+        let board = &stale.board;
+        let tree = text(&board.get(&stale.task).await?["workspace"], "path");
+        let git = |args: &[&str]| {
+            let mut git = std::process::Command::new("git");
+            git.args(args).current_dir(&tree).envs(forge_testkit::HERMETIC_GIT).output()
+        };
+        std::fs::write(Path::new(&tree).join("after"), "after\n")?;
+        git(&["add", "after"])?;
+        ensure!(git(&["commit", "-qm", "after the review"])?.status.success());
+        let after = stale.tip(&stale.branch())?;
+        stale.approve().await?;
+        board.server.until(&stale.task, is("done")).await?;
+        let repo = &board.sandbox.repo;
+        assert_eq!(repo.show("trunk", "after"), None, "{strategy}: nobody looked at it");
+        assert_eq!(repo.show("trunk", "work").as_deref(), Some("work"), "{strategy}");
+        let kept = match strategy {
+            "rebase" => format!("refs/forge/backup/{}/1", text(&stale.task, "id")),
+            _ => stale.branch(),
+        };
+        assert_eq!(stale.tip(&kept)?, after, "{strategy}: it is where it is said to be");
+        let history = board.history(&stale.task).await?;
+        let merging = history.iter().find(|row| row["to"] == "merging").context("no merging")?;
+        let merged = merging["steps"].as_array().into_iter().flatten();
+        let merged: Vec<_> = merged.filter(|step| step["action"] == "run_merge").collect();
+        let said = text(merged[0], "reason");
+        assert!(said.contains(&format!("1 commit at {kept}")), "{strategy}: {said}");
+        let back = said.split('`').nth(1).context("no command")?;
+        let again: Vec<&str> = back.split(' ').skip(1).collect();
+        repo.git(&["switch", "-q", "trunk"])?;
+        repo.git(&again)?;
+        assert_eq!(repo.show("trunk", "after").as_deref(), Some("after"), "{strategy}: {back}");
+        let merges = board.items(&format!("/tasks/{}/merges", text(&stale.task, "id"))).await?;
+        assert!(text(&merges[0], "reason").contains(&kept), "{merges:#?}");
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_for_a_checkout_lets_others_pass() -> Result<()> {
     let board = Board::new(json!({})).await?;

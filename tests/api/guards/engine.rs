@@ -197,3 +197,106 @@ async fn a_claim_and_an_approval_ask_the_guards_for_people() -> Result<()> {
     }
     Ok(())
 }
+
+/// What an agent says at a gate passes only what the gate's guards let go; a person who decides asks them, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_passes_by_itself_asks_its_guards() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let presets = board.server.get("/workflow/presets").await?;
+    let planned = presets["items"].as_array().context("a list")?.iter().find(|one| one["name"] == "planned");
+    let mut workflow = planned.context("no preset")?["workflow"].clone();
+    for (name, policy, approval, end) in [
+        ("refused", Policy::Block, json!(false), "blocked"),
+        ("aside", Policy::Cascade, json!(false), "backlog"),
+        ("told", Policy::Log, json!(false), "done"),
+        ("by hand", Policy::Block, json!("always"), "planning"),
+    ] {
+        let states = workflow["states"].as_array_mut().context("no states")?;
+        let planning = crate::board::state(states, "planning");
+        planning["hooks"]["before_exit"] = json!([guard("dependency_gate", "agent_only", policy)]);
+        planning["gate_config"]["requires_user_approval"] = approval;
+        let project = board.project(name, json!({}), json!({ "workflow": workflow })).await?;
+        let first = board.server.task(&project, json!({ "title": "First" })).await?;
+        let plans = "```forge-script role=planner\nsummary 1. Do it.\n```";
+        let task = board
+            .server
+            .task(
+                &project,
+                json!({
+                    "title": "Planned", "description": format!("{}\n{plans}", script(&[EDIT])),
+                    "roles": { "coder": board.agent, "planner": board.agent }, "depends_on": [first["id"]],
+                    "task_state_config": { "retry_budgets": { "execution": 1 } },
+                }),
+            )
+            .await?;
+        board.move_to(&task, "planning").await?;
+        let there = |task: &Value| task["status"] == end && (end != "planning" || awaits(task));
+        let ended = board.server.until(&task, there).await?;
+        let runs = board.runs(&task).await?;
+        let planned = runs.iter().filter(|run| run["role"] == "planner").count();
+        match end {
+            "blocked" => {
+                let annotation = &ended["error_annotation"];
+                assert_eq!((&annotation["type"], &annotation["from_state"]), (&json!("guard_rejected"), &json!("planning")));
+                assert_eq!(annotation["details"]["action"], "dependency_gate");
+                assert_eq!(planned, 2, "the planner got a turn for it");
+                assert_eq!(runs[1]["cause"], "a guard refused");
+                board.move_to(&first, "done").await?;
+                board.act(&task, "actions/retry?wait=none", json!({})).await?;
+                board.server.until(&task, is("done")).await?;
+            }
+            "backlog" => {
+                let last = board.history(&task).await?.last().cloned().context("no history")?;
+                assert!(text(&last, "reason").contains("dependency_gate"), "{last:#}");
+                assert_eq!(planned, 1);
+            }
+            _ => assert_eq!(planned, 1, "{name}"),
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_auditors_pass_asks_the_guards_of_its_gate() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let action = "require_plan_complete";
+    for (name, policy, audience, end) in [
+        ("refused", Policy::Block, "agent_only", "blocked"),
+        ("aside", Policy::Cascade, "all", "backlog"),
+        ("for people", Policy::Block, "user_only", "done"),
+    ] {
+        let project = project(&board, name, "review", json!([guard(action, audience, policy)])).await?;
+        let judges = "```forge-script role=reviewer\nverdict pass fine\n```";
+        let edit = format!("append audited <<< \"{name}\\n\"");
+        let more = json!({
+            "roles": { "coder": board.agent, "reviewer": board.agent },
+            "task_state_config": { "retry_budgets": { "execution": 1 } },
+        });
+        let task = started(&board, &project, &format!("{}\n{judges}", script(&[&edit])), more).await?;
+        let ended = board.server.until(&task, is(end)).await?;
+        let path = format!("/tasks/{}/reviews", text(&task, "id"));
+        let reviews = board.items(&path).await?;
+        assert_eq!(reviews[0]["audits"][0]["verdict"], "pass", "what it said is kept: {reviews:#?}");
+        if end == "done" {
+            assert_eq!(reviews[0]["status"], "passed");
+            continue;
+        }
+        assert_ne!(reviews[0]["status"], "passed", "{name}: {reviews:#?}");
+        assert!(ended["review_passed_at"].is_null(), "it did not pass");
+        assert_eq!(board.sandbox.repo.show("main", "audited"), None);
+        if end == "backlog" {
+            assert_eq!(board.moves(&task).await?.last().map(String::as_str), Some("review>backlog"));
+            continue;
+        }
+        let annotation = &ended["error_annotation"];
+        assert_eq!((&annotation["type"], &annotation["from_state"]), (&json!("guard_rejected"), &json!("review")));
+        let coders: Vec<Value> =
+            board.runs(&task).await?.into_iter().filter(|run| run["role"] == "coder").collect();
+        assert_eq!(coders.len(), 2, "the coder got a turn for it");
+        assert!(was_told(&board, &task, &coders[1], "no plan has been written").await?);
+        put_plan(&board, &task, "1. Do it.").await?;
+        board.act(&task, "actions/retry?wait=none", json!({})).await?;
+        board.server.until(&task, is("done")).await?;
+    }
+    Ok(())
+}

@@ -129,3 +129,57 @@ async fn work_after_the_merge_gets_a_pull_request_of_its_own() -> Result<()> {
     ensure!(given.board.sandbox.repo.show("origin/main", "more.txt").as_deref() == Some("more"));
     Ok(())
 }
+
+/// It was closed while the agent is at work again: the person is told at once, and asked before another one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_that_is_closed_during_rework_is_noticed() -> Result<()> {
+    let given = Given::new(HostKind::Github, HASTY).await?;
+    let board = &given.board;
+    let go = given.marker("go");
+    let first = "edit work.txt <<< \"done\\n\"";
+    let told = format!(
+        "```forge-script\n{first}\n```\n```forge-script attempt=2\nedit work.txt <<< \"better\\n\"\nwait-for {}\n```",
+        go.display()
+    );
+    let task = given.started(&told).await?;
+    given.awaits(&task).await?;
+    let send = format!("/tasks/{}/pull-request/send", text(&task, "id"));
+    board.server.post(&send, json!({ "message": "better, please" })).await?;
+    board.server.until(&task, |task| task["status"] == "in_progress" && task["live"].is_object()).await?;
+    given.host.close(1)?;
+    let told = board.events("notification.created", 1).await?;
+    ensure!(told[0]["task_id"] == task["id"], "{told:#?}");
+    let notices = board.items("/notifications").await?;
+    ensure!(
+        notices.iter().any(|notice| text(notice, "body").contains("Pull request 1 was closed")),
+        "{notices:#?}"
+    );
+    ensure!(given.pull_request(&task).await?["state"] == "closed");
+    ensure!(board.get(&task).await?["status"] == "in_progress", "its agent goes on");
+    std::fs::write(&go, "")?;
+    let blocked = board.server.until(&task, is("blocked")).await?;
+    ensure!(blocked["error_annotation"]["type"] == "pr_closed_without_merge", "{blocked:#}");
+    ensure!(given.pulls().len() == 1, "nobody asked for another one");
+    board.act(&task, "actions/retry", json!({})).await?;
+    given.ends_well(&task, 1).await
+}
+
+/// Work reaches the target by pull requests alone, and so does a lesson.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lesson_is_not_put_on_the_local_branch() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let board = &given.board;
+    let path = format!("/projects/{}/knowledge", board.project);
+    let draft = json!({ "title": "The token expires", "body": "Renew it.", "paths": ["src"] });
+    let lesson = board.server.post(&path, draft).await?;
+    let main = board.sandbox.repo.git(&["rev-parse", "main"])?;
+    let accept = format!("{path}/{}/accept", text(&lesson, "id"));
+    let (status, refusal) = board.refuse(&accept, json!({ "body": "Renew it hourly." })).await?;
+    ensure!((status, text(&refusal, "code").as_str()) == (409, "lesson_needs_pull_request"), "{refusal:#}");
+    ensure!(refusal["details"]["file"] == "docs/knowledge/the-token-expires.md", "{refusal:#}");
+    ensure!(text(&refusal["details"], "text").contains("# The token expires\n\nRenew it hourly."), "{refusal:#}");
+    ensure!(board.sandbox.repo.git(&["rev-parse", "main"])? == main, "nothing moves");
+    let waiting = board.items(&format!("{path}?status=proposed")).await?;
+    ensure!(waiting.len() == 1 && waiting[0]["id"] == lesson["id"], "{waiting:#?}");
+    Ok(())
+}

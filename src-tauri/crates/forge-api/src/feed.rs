@@ -125,9 +125,11 @@ impl Feed {
         changes.extend(newest.into_iter().map(|growth| Change {
             seq: self.seen,
             kind: "execution.log".to_owned(),
-            tags: vec![format!("log:{}", growth.log_id), format!("activity:{}", growth.task_id)],
+            tags: std::iter::once(format!("log:{}", growth.log_id))
+                .chain(growth.task_id.iter().map(|task| format!("activity:{task}")))
+                .collect(),
             project_id: Some(growth.project_id.0),
-            task_id: Some(growth.task_id.0),
+            task_id: growth.task_id.map(|id| id.0),
             entity_id: growth.log_id,
         }));
         ChangeBatch { after, seq: self.seen, changes }

@@ -40,6 +40,7 @@ fn table() -> Vec<Operation> {
         Operation::new("workflow_check", Post, "/workflow/check", "Looks a workflow over: everything wrong with it, each with its place.", workflows::check),
         Operation::new("workflow_presets", Get, "/workflow/presets", "The workflows that come with Forge.", workflows::preset_list).provides(&["meta"]),
         Operation::new("hook_test", Post, "/projects/{project_id}/hooks/test", "Runs a lifecycle hook apart from any task run.", hooks::test),
+        Operation::new("hook_test_log", Get, "/projects/{project_id}/hooks/logs/{log_id}", "A stretch of the log of a hook that is tested in the repository itself.", hooks::test_log).provides(&["log:{log_id}"]),
         Operation::new("project_imports", Get, "/projects/{project_id}/imports", "Settings that other tools' files in the repository ask for.", workspaces::imports).provides(&["projects"]),
         Operation::new("project_backups", Get, "/projects/{project_id}/backups", "What was kept before worktrees went, of all tasks.", workspaces::project_backups).provides(&["workspaces"]),
         Operation::new("project_board", Get, "/projects/{project_id}/board", "How many tasks are in each column.", projects::board).provides(&["board:{project_id}"]),

@@ -90,8 +90,8 @@ pub(crate) struct Inner {
 pub struct LogGrowth {
     /// The project concerned.
     pub project_id: ProjectId,
-    /// The task concerned.
-    pub task_id: TaskId,
+    /// The task concerned; none for a hook that is tested in the repository itself.
+    pub task_id: Option<TaskId>,
     /// The log.
     pub log_id: String,
     /// Its newest entry.

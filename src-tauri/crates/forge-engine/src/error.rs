@@ -37,6 +37,7 @@ pub enum ConflictCode {
     KeychainUnavailable,
     TaskOpen,
     LessonDecided,
+    LessonNeedsPullRequest,
     TargetCheckoutDirty,
     TargetUnstable,
     Stopping,
@@ -74,6 +75,7 @@ impl ConflictCode {
             Self::KeychainUnavailable => "keychain_unavailable",
             Self::TaskOpen => "task_open",
             Self::LessonDecided => "lesson_decided",
+            Self::LessonNeedsPullRequest => "lesson_needs_pull_request",
             Self::TargetCheckoutDirty => "target_checkout_dirty",
             Self::TargetUnstable => "target_unstable",
             Self::Stopping => "stopping",
@@ -138,7 +140,7 @@ pub enum EngineError {
     #[error("{field}: failed to {source}")]
     Escape {
         /// The field it was given in.
-        field: &'static str,
+        field: String,
         /// What is wrong with it.
         source: forge_git::guard::GuardError,
     },

@@ -17,7 +17,7 @@ use forge_git::REPOSITORY_VARIABLES;
 use forge_model::agent::{Agent, PermissionMode, Profile};
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus};
-use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::ids::{ExecutionId, ProjectId, TaskId};
 use forge_model::prompt::prompt_of;
 use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
@@ -164,6 +164,8 @@ impl Engine {
         let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
         tokio::fs::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
         let before = repo.head(Path::new(&p.workspace.path)).await?;
+        let author = p.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
+        let identity = repo.missing_identity(Path::new(&p.workspace.path), author).await?;
         let untracked = if audits(p.row.execution.role) {
             let status = repo.status(Path::new(&p.workspace.path)).await?;
             Some(status.into_iter().filter(|entry| entry.untracked).map(|entry| entry.path).collect())
@@ -176,7 +178,7 @@ impl Engine {
         self.record_running(p, &before, untracked, &marker).await?;
         self.point("execution.starting");
         let adapter = adapter(p.agent.adapter);
-        let growth = self.follow_log(&p.task, id.as_str(), &log);
+        let growth = self.follow_log(&p.task.project_id, Some(&p.task.id), id.as_str(), &log);
         let (engine, task_id) = (self.clone(), p.task.id.clone());
         let launch = Launch {
             execution_id: id.0.clone(),
@@ -186,7 +188,7 @@ impl Engine {
             prompt,
             prompt_file: prompt_file.clone(),
             worktree: PathBuf::from(&p.workspace.path),
-            env: self.run_env(p, &prompt_file).await,
+            env: self.run_env(p, &prompt_file, identity).await,
             env_remove: &REPOSITORY_VARIABLES,
             shell: p.context.settings.shell.clone(),
             limits: limits_of(&p.agent),
@@ -388,7 +390,13 @@ impl Engine {
         env
     }
 
-    async fn run_env(&self, p: &Prepared, prompt_file: &Path) -> Vec<(String, String)> {
+    /// `identity` is what its own git needs to commit where the user has none.
+    async fn run_env(
+        &self,
+        p: &Prepared,
+        prompt_file: &Path,
+        identity: Vec<(String, String)>,
+    ) -> Vec<(String, String)> {
         let execution = &p.row.execution;
         let mut env = self.task_env(&p.context, &p.task, Some(&p.workspace));
         env.push(("FORGE_AGENT_ID".to_owned(), execution.agent_id.0.clone()));
@@ -398,6 +406,7 @@ impl Engine {
         env.push(("FORGE_PLAN_FILE".to_owned(), plan_file(&p.workspace).to_string_lossy().into_owned()));
         env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
         env.extend(self.login_path_env().await);
+        env.extend(identity);
         env
     }
 
@@ -417,12 +426,18 @@ impl Engine {
     }
 
     /// Tells the growth of a log while the guard lives.
-    pub(crate) fn follow_log(&self, task: &TaskRow, log_id: &str, log: &LogWriter) -> DropGuard {
+    pub(crate) fn follow_log(
+        &self,
+        project: &ProjectId,
+        task: Option<&TaskId>,
+        log_id: &str,
+        log: &LogWriter,
+    ) -> DropGuard {
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
         let mut last = log.follow();
         let sender = self.inner.log_growth.clone();
-        let (project_id, task_id, log_id) = (task.project_id.clone(), task.id.clone(), log_id.to_owned());
+        let (project_id, task_id, log_id) = (project.clone(), task.cloned(), log_id.to_owned());
         self.inner.tracker.spawn(async move {
             loop {
                 let over = tokio::select! {

@@ -18,7 +18,11 @@ use forge_hosts::{
 use forge_model::ids::TaskId;
 use forge_model::pull_request::HostConfig;
 use forge_model::time::Timestamp;
-use forge_store::table::pull_requests::{self, PullRequestRow};
+use forge_model::workflow::Action;
+use forge_store::table::{
+    pull_requests::{self, PullRequestRow},
+    steps,
+};
 use tokio::sync::Notify;
 
 use crate::{Engine, context::ProjectContext, engine::locked, error::Result};
@@ -198,7 +202,13 @@ impl Engine {
         });
     }
 
-    /// Kicks the tasks whose look is due; each due time once. Says when the next one is.
+    /// Whether looking is a step of the task.
+    async fn waits_for_host(&self, task: &TaskId) -> Result<bool> {
+        let next = steps::open(&mut *self.store().read().await?, task).await?;
+        Ok(next.first().is_some_and(|step| step.action == Some(Action::RunMerge)))
+    }
+
+    /// Has every pull request looked at that is due; each due time once. Says when the next one is.
     async fn ask_for_looks(
         &self,
         asked: &mut HashMap<TaskId, (Timestamp, Timestamp)>,
@@ -215,7 +225,11 @@ impl Engine {
             };
             let wake = if again <= now {
                 asked.insert(row.task_id.clone(), (due, now));
-                self.kick(&row.task_id);
+                if self.waits_for_host(&row.task_id).await? {
+                    self.kick(&row.task_id);
+                } else {
+                    self.look_aside_later(row.clone());
+                }
                 now.plus_ms(ASK_AGAIN_MS)
             } else {
                 again

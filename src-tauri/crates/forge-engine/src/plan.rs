@@ -81,7 +81,7 @@ pub(crate) async fn write_plan(workspace: &Workspace, text: &str) -> Result<()> 
 fn guarded(error: GuardError) -> EngineError {
     match error {
         GuardError::Io { source, .. } => EngineError::io("open a plan")(source),
-        source @ GuardError::Escape { .. } => EngineError::Escape { field: "plan", source },
+        source @ GuardError::Escape { .. } => EngineError::Escape { field: "plan".to_owned(), source },
     }
 }
 

@@ -9,6 +9,7 @@ use forge_model::comment::{CommentSource, CommentStatus, DiffSide, LineNote, MAX
 use forge_model::event::EventType;
 use forge_model::execution::{ExecutionRole, Usage};
 use forge_model::ids::{ProjectId, TaskId};
+use forge_model::notification::NotificationKind;
 use forge_model::offer::Verb;
 use forge_model::prompt::Correction;
 use forge_model::pull_request::{
@@ -107,20 +108,69 @@ impl Engine {
         let still =
             |row: &PullRequestRow| row.pull_request.as_ref().is_some_and(|it| it.number == known.number);
         let Some(mut now) = now.filter(still) else { return Ok(()) };
+        let was_open = is_open(&now);
         match looked {
             Ok(fetched) => {
                 if let Fetched::Changed(seen) = fetched {
+                    if now.pull_request.as_ref() != Some(&*seen) {
+                        now.changed_at = Some(self.now());
+                    }
                     now.pull_request = Some(*seen);
                 }
                 (now.checked_at, now.failures) = (Some(self.now()), 0);
                 (now.trouble, now.remedy) = (None, None);
             }
-            Err(error) => (now.trouble, now.remedy) = (Some(error.to_string()), Some(remedy(&error))),
+            Err(error) => {
+                (now.trouble, now.remedy) = (Some(error.to_string()), Some(remedy(&error)));
+                now.failures = now.failures.saturating_add(1);
+            }
+        }
+        if was_open && !is_open(&now) {
+            self.decided_meanwhile(&mut tx, &task, &mut now).await?;
+        } else if now.next_check_at.is_some() {
+            now.next_check_at = Some(self.next_look(&now, None, None));
         }
         pull_requests::put(&mut tx, &now, self.now()).await?;
         self.tell_of_pull_request(&mut tx, &task, &now).await?;
         tx.commit().await?;
+        self.due_changed();
         Ok(())
+    }
+
+    /// A pull request was closed or merged while its task is elsewhere: the person is told, and nothing is done
+    /// about it before the task comes to merging again.
+    async fn decided_meanwhile(&self, tx: &mut Tx, task: &TaskRow, row: &mut PullRequestRow) -> Result<()> {
+        row.next_check_at = None;
+        let Some(pull) = &row.pull_request else { return Ok(()) };
+        let context = self.context(tx, &task.project_id).await?;
+        if !is_at_work(&context, &task.status) {
+            return Ok(());
+        }
+        let number = pull.number;
+        let body = if pull.state == PullRequestState::Closed {
+            row.told_by = None;
+            format!(
+                "Pull request {number} was closed without being merged while the task is being worked on. \
+                 You are asked before another one is made."
+            )
+        } else {
+            format!(
+                "Pull request {number} was merged while the task is being worked on. What follows gets one of its own."
+            )
+        };
+        let cause = format!("pull_request:{}:{number}:{}", task.id, pull.state);
+        self.notify(tx, &context, task, NotificationKind::Waiting, &body, &cause).await
+    }
+
+    /// Looks at a pull request whose task is elsewhere.
+    pub(crate) fn look_aside_later(&self, row: PullRequestRow) {
+        let engine = self.clone();
+        self.inner.tracker.spawn(async move {
+            let task = row.task_id.clone();
+            if let Err(error) = engine.look_aside(&task, row).await {
+                tracing::error!(%task, %error, "failed to look at a pull request");
+            }
+        });
     }
 
     /// Sends what was said at the code host to the agent, as a follow-up. The task goes back to work; no retry
@@ -424,7 +474,7 @@ impl Engine {
         self.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await
     }
 
-    /// Whoever leaves the state is not waited for any more. A task that is given up leaves its pull request
+    /// Whoever leaves the state is not waited for any more, but looked at as long as work goes on. A task that is given up leaves its pull request
     /// alone, and its history says so.
     pub(crate) async fn let_go_of_pull_request(
         &self,
@@ -434,7 +484,10 @@ impl Engine {
         mut mv: Move,
     ) -> Result<Move> {
         let Some(row) = pull_requests::get(tx, &task.id).await? else { return Ok(mv) };
-        pull_requests::stop_watching(tx, &task.id).await?;
+        // Somebody may close it while it is worked on again.
+        if !(is_open(&row) && is_at_work(context, &mv.to)) {
+            pull_requests::stop_watching(tx, &task.id).await?;
+        }
         let open = row.pull_request.filter(|pull| pull.state == PullRequestState::Open);
         if let Some(pull) = open.filter(|_| mv.to == context.workflow.cancellation_state) {
             let left = format!("pull request {} is left as it is: {}", pull.number, pull.url);
@@ -442,6 +495,18 @@ impl Engine {
         }
         Ok(mv)
     }
+}
+
+fn is_open(row: &PullRequestRow) -> bool {
+    row.pull_request.as_ref().is_some_and(|pull| pull.state == PullRequestState::Open)
+}
+
+/// Whether a task in this state may still come to its merge by itself.
+fn is_at_work(context: &ProjectContext, state: &str) -> bool {
+    context
+        .workflow
+        .state(state)
+        .is_some_and(|state| !state.is_terminal() && state.kind != forge_model::workflow::StateKind::Blocked)
 }
 
 /// A comment on a line that has no place in the diff.

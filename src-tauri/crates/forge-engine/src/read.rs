@@ -224,18 +224,7 @@ impl Engine {
         before: Option<u64>,
         limit: usize,
     ) -> Result<LogPage> {
-        let dir = self.log_dir_of(task).await?;
-        let log = log_id.to_owned();
-        let page =
-            tokio::task::spawn_blocking(move || LogReader::page(&dir, &log, after, before, limit)).await;
-        let page = page.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))?;
-        match page {
-            Err(error @ forge_agents::LogError::BadId(_)) => Err(bad_log_id(&error)),
-            Err(forge_agents::LogError::NotFound(_)) => {
-                Ok(LogPage { entries: Vec::new(), first_seq: 0, last_seq: 0, total: 0 })
-            }
-            other => Ok(other?),
-        }
+        page_of(self.log_dir_of(task).await?, log_id.to_owned(), after, before, limit).await
     }
 
     /// The whole of a text that a log keeps apart.
@@ -286,7 +275,7 @@ impl Engine {
             DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
             DiffScope::Commits { .. } => repo.root(),
         };
-        check_inside(inside, path)?;
+        check_inside(inside, path, "path")?;
         match repo.diff_file(&scope, path, page).await {
             Err(forge_git::GitError::NotInDiff { path }) => Err(EngineError::not_found("changed file", path)),
             other => Ok(other?),
@@ -436,13 +425,33 @@ fn bad_log_id(error: &forge_agents::LogError) -> EngineError {
 }
 
 /// Refuses a path that could lead out of a folder. A link at its end is what the diff shows, and is not followed.
-pub(crate) fn check_inside(root: &Path, path: &str) -> Result<()> {
-    let escape = |source| EngineError::Escape { field: "path", source };
+/// `field` is where the path was given.
+pub(crate) fn check_inside(root: &Path, path: &str, field: &str) -> Result<()> {
+    let escape = |source| EngineError::Escape { field: field.to_owned(), source };
     let parent = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty());
     guard::check_form(root, Path::new(path)).map_err(escape)?;
     match parent.map(|parent| guard::resolve_inside(root, parent)) {
         Some(Err(error @ guard::GuardError::Escape { .. })) => Err(escape(error)),
         _ => Ok(()),
+    }
+}
+
+/// A stretch of a log of a folder; empty when it has no such log yet.
+pub(crate) async fn page_of(
+    dir: PathBuf,
+    log: String,
+    after: Option<u64>,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<LogPage> {
+    let page = tokio::task::spawn_blocking(move || LogReader::page(&dir, &log, after, before, limit)).await;
+    let page = page.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))?;
+    match page {
+        Err(error @ forge_agents::LogError::BadId(_)) => Err(bad_log_id(&error)),
+        Err(forge_agents::LogError::NotFound(_)) => {
+            Ok(LogPage { entries: Vec::new(), first_seq: 0, last_seq: 0, total: 0 })
+        }
+        other => Ok(other?),
     }
 }
 

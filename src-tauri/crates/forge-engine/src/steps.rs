@@ -12,10 +12,12 @@ pub(crate) mod decide;
 mod dispatch;
 mod finish;
 mod follow_up;
+mod half_done;
 mod held;
 pub(crate) mod hook;
 pub(crate) mod knowledge;
 mod leaving;
+mod left_behind;
 pub(crate) mod merge;
 pub(crate) mod merge_queue;
 mod prepare;
@@ -82,8 +84,8 @@ pub(crate) enum End {
 
 /// What a step found out.
 pub(crate) enum Found {
-    /// What an auditor said.
-    Audit(Box<Audited>),
+    /// What an auditor said, and what follows instead of its pass when a guard does not let the task go.
+    Audit(Box<Audited>, Option<Box<End>>),
     /// A plan is written, by this agent.
     Plan(AgentId),
 }
@@ -128,6 +130,18 @@ pub(crate) struct Stepping {
     pub context: Arc<ProjectContext>,
     /// The move that the step belongs to.
     pub transition: TransitionRow,
+}
+
+impl Stepping {
+    /// The same, to be tried on its own.
+    fn again(&self) -> Self {
+        Self {
+            step: self.step.clone(),
+            task: self.task.clone(),
+            context: Arc::clone(&self.context),
+            transition: self.transition.clone(),
+        }
+    }
 }
 
 enum Next {
@@ -289,9 +303,11 @@ impl Engine {
     /// Runs a step. None when it only asked whether its task may leave, and may be run now.
     async fn ask_and_run(&self, s: &Stepping, cancel: &CancellationToken) -> Result<Option<End>> {
         if leaving::must_be_asked(s) {
-            self.ask_to_leave(s).await
-        } else {
-            self.run_step(s, cancel).await.map(Some)
+            return self.ask_to_leave(s).await;
+        }
+        match self.run_step(s, cancel).await? {
+            End::Found(found) => self.ask_to_pass(s, found).await.map(Some),
+            end => Ok(Some(end)),
         }
     }
 
@@ -356,7 +372,9 @@ impl Engine {
                 let (step, transition) = (step.clone(), s.transition.clone());
                 let mut now = Stepping { step, task, context: Arc::clone(&context), transition };
                 let end = match found {
-                    Found::Audit(audited) => self.decide_audit(&mut tx, &mut now, *audited).await?,
+                    Found::Audit(audited, instead) => {
+                        self.decide_audit(&mut tx, &mut now, *audited, instead).await?
+                    }
                     Found::Plan(planner) => self.decide_plan(&mut tx, &mut now, planner).await?,
                 };
                 task = now.task;

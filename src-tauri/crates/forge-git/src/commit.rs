@@ -114,7 +114,7 @@ impl Repo {
 
 /// `<<<<<<<`, `=======`, `>>>>>>>` at line starts, in this order. One alone is often legitimate text (a
 /// heading's underline, a quoted mail), the three in order are not.
-fn has_markers(content: &[u8]) -> bool {
+pub(crate) fn has_markers(content: &[u8]) -> bool {
     let mut wanted = [&b"<<<<<<<"[..], b"=======", b">>>>>>>"].into_iter().peekable();
     for line in content.split(|b| *b == b'\n') {
         let Some(marker) = wanted.peek() else { break };

@@ -14,6 +14,28 @@ use crate::repo::Repo;
 const FALLBACK: [(&str, &str); 2] = [("name", "Forge"), ("email", "forge@localhost")];
 
 impl Repo {
+    /// Variables for a program that commits in `dir` on its own: what the user's configuration does not say about
+    /// the identity, as Forge's own commits have it. Empty where the user's is whole.
+    pub async fn missing_identity(
+        &self,
+        dir: &Path,
+        author: Option<(&str, &str)>,
+    ) -> Result<Vec<(String, String)>, GitError> {
+        let missing = self.identity(dir, None).await?;
+        let text = |text: OsString| text.to_string_lossy().into_owned();
+        Ok(missing
+            .into_iter()
+            .map(|(name, value)| (text(name), text(value)))
+            .map(|(name, value)| {
+                let given = match (name.as_str(), author) {
+                    ("GIT_AUTHOR_NAME", Some((given, _))) | ("GIT_AUTHOR_EMAIL", Some((_, given))) => given,
+                    _ => return (name, value),
+                };
+                (name, given.to_owned())
+            })
+            .collect())
+    }
+
     /// Environment that completes the identity for commits made in `dir`.
     pub(crate) async fn identity(
         &self,

@@ -24,6 +24,7 @@ mod facts;
 #[cfg(test)]
 mod flows;
 pub mod guard;
+mod half_done;
 mod identity;
 mod index;
 mod land;
@@ -57,6 +58,7 @@ pub use diff::{DiffCounts, DiffPage, DiffScope, FileSide};
 pub use discard::Discarded;
 pub use error::{ForeignReason, GitError, LockHolder};
 pub use facts::{FolderFacts, disk_usage};
+pub use half_done::{HalfDone, Standing};
 pub use land::Landing;
 pub use lines::lines_in;
 pub use merge::{

@@ -44,14 +44,16 @@ impl Repo {
         Ok(())
     }
 
-    /// Keeps a commit under a prefix unless one of the refs there is it already.
-    async fn keep(&self, commit: &str, ref_prefix: &str) -> Result<(), GitError> {
+    /// Keeps a commit under a prefix unless one of the refs there is it already; the ref that does.
+    pub(crate) async fn keep(&self, commit: &str, ref_prefix: &str) -> Result<String, GitError> {
         let prefix = format!("{}/", ref_prefix.trim_end_matches('/'));
-        let kept = self.read().args(["for-each-ref", "--format=%(objectname)", &prefix]).ok().await?;
-        if !bytes::text(&kept).lines().any(|known| known == commit) {
-            self.next_number(ref_prefix, commit).await?;
+        let listed = ["for-each-ref", "--format=%(objectname) %(refname)", &prefix];
+        let kept = self.read().args(listed).ok().await?;
+        let known = |line: &str| line.strip_prefix(commit)?.strip_prefix(' ').map(str::to_owned);
+        match bytes::text(&kept).lines().find_map(known) {
+            Some(known) => Ok(known),
+            None => self.next_number(ref_prefix, commit).await,
         }
-        Ok(())
     }
 }
 

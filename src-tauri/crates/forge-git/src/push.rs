@@ -68,6 +68,13 @@ pub enum PushError {
     Git(#[from] GitError),
 }
 
+/// What one push came to.
+enum Pushed {
+    Done,
+    /// What git said.
+    Refused(String),
+}
+
 /// Why a remote did not answer, as git's own words in its own language say it.
 enum Silence {
     Auth,
@@ -100,7 +107,7 @@ impl Repo {
             return Err(PushError::NoRemote { remote: push.remote.to_owned() });
         }
         let expected = push.left_at.last().map(String::as_str);
-        let Err(refusal) = self.push_from(push, expected).await? else { return Ok(()) };
+        let Pushed::Refused(refusal) = self.push_from(push, expected).await? else { return Ok(()) };
         // Where it is there tells a branch that was moved from one that must not be moved.
         let found = self.branch_at(push).await?;
         if found.as_deref() == expected || found.as_deref() == Some(push.commit) {
@@ -114,9 +121,10 @@ impl Repo {
         if !ours {
             return Err(PushError::Moved { branch: push.branch.to_owned(), found });
         }
-        self.push_from(push, found.as_deref())
-            .await?
-            .map_err(|why| PushError::Refused { branch: push.branch.to_owned(), why })
+        match self.push_from(push, found.as_deref()).await? {
+            Pushed::Done => Ok(()),
+            Pushed::Refused(why) => Err(PushError::Refused { branch: push.branch.to_owned(), why }),
+        }
     }
 
     /// Whether `commit` contains `other`, which may not even be known here.
@@ -124,12 +132,7 @@ impl Repo {
         Ok(self.resolve(other).await?.is_some() && self.is_ancestor(other, commit).await?)
     }
 
-    /// The inner error is what git said.
-    async fn push_from(
-        &self,
-        push: &Push<'_>,
-        expected: Option<&str>,
-    ) -> Result<Result<(), String>, GitError> {
+    async fn push_from(&self, push: &Push<'_>, expected: Option<&str>) -> Result<Pushed, GitError> {
         let name = format!("refs/heads/{}", push.branch);
         let command = asking_nobody(GitCommand::new(self.git(), self.root(), Kind::User))
             .args(["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"])
@@ -137,12 +140,12 @@ impl Repo {
             .args(["--", push.remote, &format!("{}:{name}", push.commit)]);
         let output = command.run().await?;
         if output.exit == Some(0) {
-            return Ok(Ok(()));
+            return Ok(Pushed::Done);
         }
         let listed = bytes::text(&output.stdout);
         let refused: Vec<&str> = listed.lines().filter_map(|line| line.strip_prefix("!\t")).collect();
         let said = bytes::text(&output.stderr);
-        Ok(Err(without_credentials(format!("{}\n{}", refused.join("; "), said.trim()).trim())))
+        Ok(Pushed::Refused(without_credentials(format!("{}\n{}", refused.join("; "), said.trim()).trim())))
     }
 
     /// Where the branch is at the remote; nothing when it is not there.

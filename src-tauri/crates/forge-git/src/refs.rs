@@ -38,6 +38,15 @@ impl Repo {
         Ok(!self.checkouts_of(branch).await?.is_empty())
     }
 
+    /// How many commits `tip` has that `base` does not have.
+    pub async fn commits_beyond(&self, base: &str, tip: &str) -> Result<u32, GitError> {
+        let range = format!("{base}..{tip}");
+        let command = self.read().args(["rev-list", "--count", "--end-of-options", &range]);
+        let args = command.shown();
+        let said = command.text().await?;
+        said.parse().map_err(|_| GitError::Unexpected { args, what: format!("{said:?}") })
+    }
+
     async fn swap(
         &self,
         command: crate::command::GitCommand,

@@ -318,7 +318,7 @@ impl LessonReader {
             return Inside::Nothing;
         }
         match draft(&block.text) {
-            Err(why) => self.refuse(block, &why),
+            Err(why) => self.refuse(block, &why.to_string()),
             Ok(draft) if self.found.lessons.contains(&draft) => {}
             Ok(_) if self.found.lessons.len() == MAX_LESSONS => {
                 self.refuse(block, &format!("at most {MAX_LESSONS} lessons are taken from one run"));
@@ -343,8 +343,19 @@ fn is_lesson(line: &str, (mark, count): Fence) -> bool {
     mark == '`' && info.trim() == FENCE
 }
 
+/// Why a block is no lesson; each completes "refused: ...".
+#[derive(Debug, thiserror::Error)]
+enum FormError {
+    #[error("its header knows `title` and `paths`, not `{}`", shown(.0))]
+    UnknownKey(String),
+    #[error("its header is followed by an empty line, then the text")]
+    HeaderWithoutEnd,
+    #[error("{}", .0.iter().map(|it| format!("{} {}", it.path, it.message)).collect::<Vec<_>>().join(", "))]
+    Wrong(Vec<Finding>),
+}
+
 /// Reads a block: a header up to the first empty line (or between lines of `---`), then Markdown.
-fn draft(text: &str) -> Result<LessonDraft, String> {
+fn draft(text: &str) -> Result<LessonDraft, FormError> {
     let mut draft = LessonDraft { title: String::new(), body: String::new(), paths: Vec::new() };
     let text = text.strip_prefix("---\n").unwrap_or(text);
     let mut rest = text;
@@ -360,21 +371,15 @@ fn draft(text: &str) -> Result<LessonDraft, String> {
                     paths.split(',').filter(|path| !path.trim().is_empty()).map(str::to_owned).collect();
             }
             Some((key, _)) if key.chars().all(char::is_alphanumeric) => {
-                return Err(format!("its header knows `title` and `paths`, not `{}`", shown(key)));
+                return Err(FormError::UnknownKey(key.to_owned()));
             }
-            Some(_) | None => {
-                return Err("its header is followed by an empty line, then the text".to_owned());
-            }
+            Some(_) | None => return Err(FormError::HeaderWithoutEnd),
         }
     }
     rest.clone_into(&mut draft.body);
     let draft = draft.tidied();
     let findings = draft.findings();
-    if findings.is_empty() {
-        return Ok(draft);
-    }
-    let each = findings.iter().map(|finding| format!("{} {}", finding.path, finding.message));
-    Err(each.collect::<Vec<_>>().join(", "))
+    if findings.is_empty() { Ok(draft) } else { Err(FormError::Wrong(findings)) }
 }
 
 /// The first `room` bytes, or a little less where a character would be cut.

@@ -4,9 +4,10 @@ use forge_engine::HookTestRequest;
 use forge_model::actor::Via;
 use forge_model::hook::{HookTest, LifecycleHook};
 use forge_model::ids::{ProjectId, TaskId};
+use forge_model::log::LogPage;
 use forge_model::workflow::LifecycleEvent;
 
-use super::input;
+use super::{input, limit};
 use crate::{Api, ApiError};
 
 input! {
@@ -28,6 +29,33 @@ input! {
         #[serde(default)]
         pub log_id: Option<String>,
     }
+}
+
+input! {
+    /// A stretch of the log of a hook's test to read; without `after` and `before`, its end.
+    pub struct ReadHookTestLog {
+        /// The project.
+        pub project_id: ProjectId,
+        /// The log of a test in the repository itself; that of a task's is among the task's logs.
+        pub log_id: String,
+        /// Entries after this one.
+        #[serde(default)]
+        #[specta(type = Option<f64>)]
+        pub after: Option<u64>,
+        /// Entries before this one.
+        #[serde(default)]
+        #[specta(type = Option<f64>)]
+        pub before: Option<u64>,
+        /// How many, 1 to 200; 50 when absent.
+        #[serde(default)]
+        pub limit: Option<u32>,
+    }
+}
+
+pub(crate) async fn test_log(api: Api, _: Via, read: ReadHookTestLog) -> Result<LogPage, ApiError> {
+    let ReadHookTestLog { project_id, log_id, after, before, limit: count } = read;
+    let count = limit(count)? as usize;
+    Ok(api.engine().hook_test_log(&project_id, log_id, after, before, count).await?)
 }
 
 pub(crate) async fn test(api: Api, _: Via, test: TestHook) -> Result<HookTest, ApiError> {

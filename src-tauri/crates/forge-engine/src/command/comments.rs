@@ -219,8 +219,8 @@ impl Engine {
         versions: &mut Versions,
     ) -> Result<CommentRow> {
         let text = checked_text(&new.text, at)?;
-        check_inside(versions.root(), &new.path)?;
         let field = |name: &str| format!("{at}{name}");
+        check_inside(versions.root(), &new.path, &field("path"))?;
         let mut anchor = Anchor::default();
         if let Some((first, last)) = new.range() {
             if last < first || last - first >= MAX_LINES {
@@ -275,7 +275,7 @@ impl Engine {
         let mut versions = self.versions(id).await?;
         let mut anchors = Vec::with_capacity(places.len());
         for (path, side, line) in places {
-            let inside = check_inside(versions.root(), path).is_ok();
+            let inside = check_inside(versions.root(), path, "path").is_ok();
             let file = if inside { versions.lines(*side, path).await? } else { None };
             let anchor = file.and_then(|file| {
                 let lines: Vec<&str> = file.iter().map(String::as_str).collect();
@@ -336,7 +336,7 @@ impl Versions {
             return match entry {
                 Ok(Some(guard::Entry::File { content, .. })) => Ok(Some(content)),
                 Ok(_) => Ok(None),
-                Err(source) => Err(EngineError::Escape { field: "path", source }),
+                Err(source) => Err(EngineError::Escape { field: "path".to_owned(), source }),
             };
         }
         match self.repo.file_at(&self.commit(side).await?, path, MAX_FILE_BYTES).await {
@@ -348,7 +348,7 @@ impl Versions {
 
     /// A comment with where its lines are now.
     async fn place(&mut self, row: CommentRow) -> Result<Comment> {
-        let inside = check_inside(self.root(), &row.path).is_ok();
+        let inside = check_inside(self.root(), &row.path, "path").is_ok();
         let file = if inside { self.lines(row.side, &row.path).await? } else { None };
         let found = row.line.zip(file).and_then(|(was, file)| {
             let lines: Vec<&str> = file.iter().map(String::as_str).collect();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use forge_model::hook::{HookRun, HookStatus, HookTest, LifecycleHook, PluginHook, ScriptHook};
 use forge_model::ids::{ProjectId, TaskId};
-use forge_model::log::EntryKind;
+use forge_model::log::{EntryKind, LogPage};
 use forge_model::task::{EntryBarrier, HolderKind};
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{LifecycleEvent, Phase};
@@ -22,6 +22,7 @@ use crate::{
     executions::close_log,
     hook_script::{HookFacts, ScriptRun},
     hooks::{HookStep, SkippedOnce, is_blocking},
+    read::page_of,
     steps::{
         BEHIND_BARRIER,
         hook::{nobody, open_log, record_of, usable, working_dir},
@@ -84,7 +85,8 @@ impl Engine {
             self.hook_env(&trial.context, trial.task.as_ref(), trial.workspace.as_ref(), &trial.facts);
         let cwd = working_dir(&trial.context, trial.workspace.as_ref());
         let log = open_log(&trial.log_dir, &trial.log_id)?;
-        let follow = trial.task.as_ref().map(|task| self.follow_log(task, &trial.log_id, &log));
+        let task = trial.task.as_ref().map(|task| &task.id);
+        let follow = self.follow_log(project, task, &trial.log_id, &log);
         let run = match &trial.hook {
             LifecycleHook::Plugin(plugin) => plugin_trial(plugin, blank),
             LifecycleHook::Script(script) => {
@@ -107,6 +109,27 @@ impl Engine {
             log_id: trial.log_id,
             error: run.error,
         })
+    }
+
+    /// A stretch of the log of a hook that is tested, or was, in the repository itself; empty while it has none.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid` for a name that no test's log has.
+    pub async fn hook_test_log(
+        &self,
+        project: &ProjectId,
+        log_id: String,
+        after: Option<u64>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<LogPage> {
+        let log_id = checked_log_id(log_id)?;
+        self.context(&mut *self.store().read().await?, project).await?;
+        page_of(self.hook_test_dir(project), log_id, after, before, limit).await
+    }
+
+    fn hook_test_dir(&self, project: &ProjectId) -> PathBuf {
+        self.inner.config.data_dir.join("logs").join(project.as_str()).join("_hooks")
     }
 
     async fn try_script(
@@ -154,7 +177,7 @@ impl Engine {
         let mut facts =
             HookFacts { event, status: String::new(), previous: String::new(), agent: None, execution: None };
         let (mut task, mut workspace) = (None, None);
-        let mut log_dir = self.inner.config.data_dir.join("logs").join(project.as_str()).join("_hooks");
+        let mut log_dir = self.hook_test_dir(project);
         if let Some(id) = task_id {
             let (row, _) = self.load(&mut conn, &id, None).await?;
             if row.project_id != *project {

@@ -9,6 +9,7 @@ use forge_git::{Landing as Landed, Repo};
 use forge_model::ids::{LessonId, ProjectId};
 use forge_model::knowledge::{Document, FOLDER};
 use forge_model::lesson::{LessonDraft, LessonStatus, LessonView};
+use forge_model::project::WorkMode;
 use forge_model::time::Timestamp;
 use forge_store::table::lessons::{self, Landing, LessonRow};
 use serde_json::json;
@@ -172,7 +173,7 @@ impl Engine {
     ///
     /// # Errors
     /// `NotFound`, `Invalid` with what is wrong with the text, `TargetCheckoutDirty` with the files when local
-    /// changes are in the way.
+    /// changes are in the way, `LessonNeedsPullRequest` with its file where work goes by pull requests.
     pub async fn accept_lesson(
         &self,
         project: &ProjectId,
@@ -205,6 +206,9 @@ impl Engine {
             return self.as_kept(&repo, &row).await;
         }
         let document = Document { lesson: draft, task: row.task_number };
+        if context.project.work_mode == WorkMode::PullRequest {
+            return Err(self.by_pull_request(&repo, &context, &target, &document).await?);
+        }
         for _ in 0..ATTEMPTS {
             let (landing, before) = self.commit_of_lesson(&repo, &context, &target, &document).await?;
             row.landing = Some(landing.clone());
@@ -223,6 +227,26 @@ impl Engine {
         self.write_lesson(&row, None).await?;
         let message = format!("{target} moved {ATTEMPTS} times while the lesson was added: try again");
         Err(EngineError::conflict(ConflictCode::TargetUnstable, message))
+    }
+
+    /// Where work reaches the target by pull requests alone, nothing is put on the local branch, where it would
+    /// never get to the host: the lesson stays proposed, and its file is given to be added to one.
+    async fn by_pull_request(
+        &self,
+        repo: &Repo,
+        context: &ProjectContext,
+        target: &str,
+        document: &Document,
+    ) -> Result<EngineError> {
+        let (Landing { file, .. }, _) = self.commit_of_lesson(repo, context, target, document).await?;
+        let message = format!(
+            "the project brings work to {target} by pull requests: add {file} to one, then dismiss the proposal"
+        );
+        Ok(EngineError::Conflict {
+            code: ConflictCode::LessonNeedsPullRequest,
+            message,
+            details: json!({ "file": file, "text": document.render() }),
+        })
     }
 
     /// The commit that adds a lesson under the first free name, and what it stands on.

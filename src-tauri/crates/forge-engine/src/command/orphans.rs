@@ -313,7 +313,7 @@ async fn only_here(repo: &Repo, facts: &FolderFacts, target: &str) -> Result<Opt
 /// The real path of what a caller names, if it lies under the root and no link stands for it.
 fn real_path_inside(root: &Path, path: &str) -> Result<PathBuf> {
     let escape = |why| EngineError::Escape {
-        field: "path",
+        field: "path".to_owned(),
         source: GuardError::Escape { root: root.to_owned(), path: path.into(), why },
     };
     let given = Path::new(path);

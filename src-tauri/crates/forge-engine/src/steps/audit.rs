@@ -41,6 +41,7 @@ const REPORT_BYTES: usize = 16 * 1024;
 const MAX_FINDINGS: usize = 200;
 
 /// What became of an auditor's run.
+#[derive(Clone)]
 pub(crate) struct Audited {
     execution: Execution,
     heard: Heard,
@@ -50,6 +51,7 @@ pub(crate) struct Audited {
     evidence: Option<Evidence>,
 }
 
+#[derive(Clone)]
 enum Heard {
     /// It may have decided.
     Report(Box<AuditReport>),
@@ -73,11 +75,17 @@ impl Engine {
         };
         let evidence = self.log_evidence(s, &execution).await;
         let audited = Audited { execution, heard, anchors, evidence };
-        Ok(End::Found(Found::Audit(Box::new(audited))))
+        Ok(End::Found(Found::Audit(Box::new(audited), None)))
     }
 
-    /// Follows what the auditor said.
-    pub(super) async fn decide_audit(&self, tx: &mut Tx, s: &mut Stepping, audited: Audited) -> Result<End> {
+    /// Follows what the auditor said. `instead` is what follows a pass that the gate's guards do not let go.
+    pub(super) async fn decide_audit(
+        &self,
+        tx: &mut Tx,
+        s: &mut Stepping,
+        audited: Audited,
+        instead: Option<Box<End>>,
+    ) -> Result<End> {
         let Some((state, mut review)) = self.running_review(tx, s).await? else {
             return Ok(End::skipped("nothing waits for the auditor"));
         };
@@ -92,7 +100,7 @@ impl Engine {
                 if report.audit.verdict.is_none() {
                     return self.without_verdict(tx, s, &state, &mut review, &execution, evidence).await;
                 }
-                return self.follow_verdict(tx, s, &state, &mut review, &report).await;
+                return self.follow_verdict(tx, s, &state, &mut review, &report, instead).await;
             }
         };
         let row = executions::get(tx, &execution.id).await?;
@@ -286,6 +294,7 @@ impl Engine {
         state: &State,
         review: &mut Review,
         report: &AuditReport,
+        instead: Option<Box<End>>,
     ) -> Result<End> {
         let auditor = Actor::Agent { id: report.agent_id.clone() };
         let context = std::sync::Arc::clone(&s.context);
@@ -296,6 +305,9 @@ impl Engine {
                 if gate.is_some_and(|gate| gate.requires_user_approval.required()) {
                     self.await_person(tx, s, state, review).await?;
                     return Ok(End::Ok(Some("the auditor passes it; a person decides".to_owned())));
+                }
+                if let Some(instead) = instead {
+                    return Ok(*instead);
                 }
                 self.pass_review(tx, &context, &mut s.task, review, Verdict::Pass, auditor.clone(), reason)
                     .await?;

@@ -20,7 +20,7 @@ use forge_store::table::{reviews, tasks, workspaces};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{End, Stepping, decide::Rejection};
+use super::{End, Stepping, decide::Rejection, half_done::Settled};
 use crate::{
     Engine, EngineError,
     error::Result,
@@ -47,6 +47,10 @@ impl Engine {
             workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
         let Some(workspace) = present else { return Ok(End::skipped("no workspace")) };
         let repo = self.repo(&s.context).await?;
+        // A person may have worked there by hand.
+        if let Settled::Open(trouble) = self.settle_worktree(s, &repo, &workspace).await? {
+            return Ok(End::Block(trouble));
+        }
         self.open_review(s, &mut review, &repo, &workspace).await?;
         match self.run_all_checks(s, &mut review, &repo, &workspace, cancel).await? {
             Checked::Passed(0) => Ok(End::Ok(Some(NO_CHECKS.to_owned()))),
@@ -225,7 +229,7 @@ impl Engine {
             forge_agents::log::DEFAULT_CAP_BYTES,
         )?;
         let mut output = CheckOutput { log: log.clone(), kept: HeadTail::new(TAIL_BYTES) };
-        let _follow = self.follow_log(&s.task, &log_id, &log);
+        let _follow = self.follow_log(&s.task.project_id, Some(&s.task.id), &log_id, &log);
         let finished = self.run_recorded(&s.task, process, cancel, &mut output).await;
         tokio::task::spawn_blocking(move || log.close())
             .await

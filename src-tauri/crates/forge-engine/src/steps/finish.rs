@@ -16,9 +16,9 @@ use forge_store::Tx;
 use forge_store::table::{executions, reviews, steps, tasks, workspaces};
 use serde_json::json;
 
-use super::{Effect, End, Found, Stepping, audit::audits};
+use super::{Effect, End, Found, Stepping, audit::audits, half_done::Settled, leaving::Leave};
 use crate::{
-    Engine, EngineError, boundary,
+    Engine, boundary,
     context::backup_prefix,
     error::Result,
     plan::{read_plan, write_plan},
@@ -39,6 +39,10 @@ impl Engine {
         }
         let worktree = Path::new(&workspace.path);
         let repo = self.repo(&s.context).await?;
+        let settled = match self.settle_worktree(s, &repo, &workspace).await? {
+            Settled::Ready(done) => done,
+            Settled::Open(trouble) => return self.back_to_half_done(s, trouble).await,
+        };
         let author =
             s.context.settings.author.as_ref().map(|author| (author.name.as_str(), author.email.as_str()));
         let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
@@ -62,7 +66,9 @@ impl Engine {
             tasks::update(&mut tx, &mut task, self.now()).await?;
         }
         tx.commit().await?;
-        Ok(End::Ok(committed.map(|commit| format!("committed {}", commit.get(..10).unwrap_or(&commit)))))
+        let committed = committed.map(|commit| format!("committed {}", commit.get(..10).unwrap_or(&commit)));
+        let remarks: Vec<String> = settled.into_iter().chain(committed).collect();
+        Ok(End::Ok((!remarks.is_empty()).then(|| remarks.join(", "))))
     }
 
     /// How much the branch changes.
@@ -120,15 +126,13 @@ impl Engine {
             tx.commit().await?;
             return Ok(End::Ok(Some("the state declares no accept".to_owned())));
         };
-        let aside = match self.ask_guards(&s.context, &s.task, Audience::AgentOnly).await {
-            Ok(aside) => aside,
-            Err(EngineError::GuardRejected { action, reason, details }) => {
-                let correction = Correction::GuardRefused { reason: reason.clone() };
-                let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
-                trouble.details = json!({ "action": action, "details": details });
+        let aside = match self.may_leave(s, Audience::AgentOnly).await? {
+            Leave::Freely => None,
+            Leave::Aside(aside) => Some(aside),
+            Leave::Refused(trouble) => {
+                let correction = Correction::GuardRefused { reason: trouble.message.clone() };
                 return self.send_back_in_place(s, correction, "a guard refused", trouble).await;
             }
-            Err(other) => return Err(other),
         };
         let mut mv = Move::by_engine(&accept.to, "accept", Actor::Agent { id: execution.agent_id });
         mv.carry.note = unchanged.then(|| "no changes".to_owned());
@@ -187,7 +191,7 @@ impl Engine {
     }
 
     /// Another turn with the reason, paid from the execution budget; blocked when that is spent.
-    async fn send_back_in_place(
+    pub(super) async fn send_back_in_place(
         &self,
         s: &Stepping,
         correction: Correction,
@@ -221,12 +225,7 @@ impl Engine {
         }
         let reason = carry.cause.clone();
         steps::skip_open(&mut tx, &s.task.id, "the agent gets another turn", self.now()).await?;
-        let mut again = Stepping {
-            step: s.step.clone(),
-            task,
-            context: std::sync::Arc::clone(&s.context),
-            transition: s.transition.clone(),
-        };
+        let mut again = Stepping { task, ..s.again() };
         self.re_enter(&mut tx, &mut again, carry, &mut effects).await?;
         tx.commit().await?;
         self.act(effects);

@@ -140,7 +140,7 @@ impl Engine {
         let log_id = s.step.log_id.clone().unwrap_or_default();
         let dir = self.log_dir(&s.task.project_id, &s.task.id);
         let log = open_log(&dir, &log_id)?;
-        let follow = self.follow_log(&s.task, &log_id, &log);
+        let follow = self.follow_log(&s.task.project_id, Some(&s.task.id), &log_id, &log);
         let run = self
             .run_script(
                 ScriptRun {

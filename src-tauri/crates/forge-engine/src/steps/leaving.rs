@@ -1,25 +1,35 @@
-//! Guards of a state that the engine is about to send a task out of: they look at the worktree, so they are asked
-//! before the transaction that decides, and only when it would send the task on.
+//! Guards of a state that the engine, or an agent that has ended, is about to send a task out of: they look at the
+//! worktree, so they are asked before the transaction that decides, and only when it would send the task on.
 
 use forge_model::actor::Cause;
 use forge_model::budget::BudgetKind;
 use forge_model::prompt::Correction;
 use forge_model::task::{AnnotationType, HolderKind};
 use forge_model::transition::StepStatus;
-use forge_model::workflow::Action;
+use forge_model::workflow::{Action, Audience};
 use forge_store::table::{roles, steps};
 use serde_json::json;
 
-use super::{Effect, End, Stepping};
+use super::{Effect, End, Found, Stepping};
 use crate::{
     Engine, EngineError, boundary,
     error::Result,
-    guards::is_asked,
+    guards::{Aside, is_asked},
     transition::{Carry, Move, Trouble},
 };
 
 /// What a step keeps once its guards let the task go.
 const ASKED: &str = "guards_asked";
+
+/// What the guards say to a task that is about to leave.
+pub(super) enum Leave {
+    /// It may.
+    Freely,
+    /// It goes somewhere else.
+    Aside(Aside),
+    /// It stays, and why.
+    Refused(Trouble),
+}
 
 /// Whether a step may send its task out of a state that has guards, which were not asked yet.
 pub(super) fn must_be_asked(s: &Stepping) -> bool {
@@ -46,16 +56,64 @@ impl Engine {
             self.mark_asked(s).await?;
             return Ok(None);
         };
-        match self.ask_guards(&s.context, &s.task, s.transition.audience).await {
-            Ok(None) => {
+        match self.may_leave(s, s.transition.audience).await? {
+            Leave::Freely => {
                 self.mark_asked(s).await?;
                 Ok(None)
             }
-            Ok(Some(aside)) => Ok(Some(End::go(aside.instead_of(&mv)))),
+            Leave::Aside(aside) => Ok(Some(End::go(aside.instead_of(&mv)))),
+            Leave::Refused(trouble) => self.refused(s, trouble).await.map(Some),
+        }
+    }
+
+    /// Asks the guards where a plan or an auditor's pass would send the task on; where a person decides first,
+    /// that person asks them. What an auditor said is kept whatever they say.
+    pub(super) async fn ask_to_pass(&self, s: &Stepping, found: Found) -> Result<End> {
+        let Some(mv) = self.would_pass(s, &found).await? else { return Ok(End::Found(found)) };
+        let leave = self.may_leave(s, Audience::AgentOnly).await?;
+        let instead = match (found, leave) {
+            (found, Leave::Freely) => return Ok(End::Found(found)),
+            (Found::Plan(_), Leave::Refused(trouble)) => {
+                let correction = Correction::GuardRefused { reason: trouble.message.clone() };
+                return self.send_back_in_place(s, correction, "a guard refused", trouble).await;
+            }
+            (Found::Plan(_), Leave::Aside(aside)) => return Ok(End::go(aside.instead_of(&mv))),
+            (Found::Audit(audited, _), Leave::Refused(trouble)) => (audited, self.refused(s, trouble).await?),
+            (Found::Audit(audited, _), Leave::Aside(aside)) => (audited, End::go(aside.instead_of(&mv))),
+        };
+        let (audited, instead) = instead;
+        Ok(End::Found(Found::Audit(audited, Some(Box::new(instead)))))
+    }
+
+    /// The move along `accept` that what was found would make, tried and taken back.
+    async fn would_pass(&self, s: &Stepping, found: &Found) -> Result<Option<Box<Move>>> {
+        let guarded = s.context.workflow.state(&s.task.status).is_some_and(|state| {
+            state.hooks.before_exit.iter().any(|hook| is_asked(hook, Audience::AgentOnly))
+        });
+        if !guarded {
+            return Ok(None);
+        }
+        let mut tx = self.store().write().await?;
+        let mut tried = s.again();
+        let end = match found {
+            Found::Audit(audited, _) => {
+                self.decide_audit(&mut tx, &mut tried, audited.as_ref().clone(), None).await?
+            }
+            Found::Plan(planner) => self.decide_plan(&mut tx, &mut tried, planner.clone()).await?,
+        };
+        drop(tx);
+        Ok(goes(end).filter(|mv| mv.trigger == "accept"))
+    }
+
+    /// What the guards of the task's state say to moves of this audience.
+    pub(super) async fn may_leave(&self, s: &Stepping, audience: Audience) -> Result<Leave> {
+        match self.ask_guards(&s.context, &s.task, audience).await {
+            Ok(None) => Ok(Leave::Freely),
+            Ok(Some(aside)) => Ok(Leave::Aside(aside)),
             Err(EngineError::GuardRejected { action, reason, details }) => {
                 let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
                 trouble.details = json!({ "action": action, "details": details });
-                self.refused(s, trouble).await.map(Some)
+                Ok(Leave::Refused(trouble))
             }
             Err(other) => Err(other),
         }
@@ -66,26 +124,10 @@ impl Engine {
         let Some(action) = s.step.action else { return Ok(None) };
         let mut effects: Vec<Effect> = Vec::new();
         let mut tx = self.store().write().await?;
-        let mut tried = Stepping {
-            step: s.step.clone(),
-            task: s.task.clone(),
-            context: std::sync::Arc::clone(&s.context),
-            transition: s.transition.clone(),
-        };
+        let mut tried = s.again();
         let end = self.run_instant_action(&mut tx, &mut tried, action, &mut effects).await?;
         drop(tx);
-        Ok(match end {
-            End::Go(mv) => Some(mv),
-            End::Ok(_)
-            | End::Skipped(_)
-            | End::Failed(_)
-            | End::Block(_)
-            | End::Wait(_)
-            | End::Interrupted
-            | End::Taught(..)
-            | End::Found(_)
-            | End::Hook(_) => None,
-        })
+        Ok(goes(end))
     }
 
     /// Has the step run with the next instant ones.
@@ -122,5 +164,21 @@ impl Engine {
             }
             _ => Ok(End::Block(trouble)),
         }
+    }
+}
+
+/// Where an end sends the task.
+fn goes(end: End) -> Option<Box<Move>> {
+    match end {
+        End::Go(mv) => Some(mv),
+        End::Ok(_)
+        | End::Skipped(_)
+        | End::Failed(_)
+        | End::Block(_)
+        | End::Wait(_)
+        | End::Interrupted
+        | End::Taught(..)
+        | End::Found(_)
+        | End::Hook(_) => None,
     }
 }

@@ -230,8 +230,13 @@ impl Engine {
             return Ok(End::Block(Trouble::new(AnnotationType::MergeError, message)));
         }
         merge.status = MergeStatus::Landed;
+        let mut remark = format!("on {}", merge.target);
+        merge.reason = self.left_behind(s, repo, &merge.source_commit).await?;
+        if let Some(left) = &merge.reason {
+            remark.push_str(&format!("; {left}"));
+        }
         self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
-        Ok(End::Ok(Some(format!("on {}", merge.target))))
+        Ok(End::Ok(Some(remark)))
     }
 
     async fn end_in_conflict(

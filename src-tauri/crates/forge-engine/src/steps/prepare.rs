@@ -56,7 +56,7 @@ impl Engine {
         self.put_record(&workspace).await?;
         let log_dir = self.log_dir(&s.task.project_id, &s.task.id);
         let log = LogWriter::open(&log_dir, &log_id, &log_id, forge_agents::log::DEFAULT_CAP_BYTES)?;
-        let growth = self.follow_log(&s.task, &log_id, &log);
+        let growth = self.follow_log(&s.task.project_id, Some(&s.task.id), &log_id, &log);
         let preparation = Preparation { s, repo: &repo, workspace: &workspace, log: &log, log_id: &log_id };
         let unready = self.make_ready(&preparation, cancel).await;
         drop(growth);

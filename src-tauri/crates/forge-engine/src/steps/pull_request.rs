@@ -79,7 +79,9 @@ impl Engine {
         if row.pushed_commit.is_none() && repo.is_ancestor(&source, &format!("refs/heads/{target}")).await? {
             return self.nothing(s, merge, "nothing to merge").await;
         }
-        let early = row.next_check_at.is_some_and(|at| at > self.now());
+        // Work that the host does not have yet is brought there at once.
+        let early = row.next_check_at.is_some_and(|at| at > self.now())
+            && row.told_by.as_ref() == Some(&s.transition.id);
         if early && self.has_read(&s.task.id) {
             // Somebody else's news woke the task; the host is asked when it is due.
             return Ok(End::Wait(waiting(&row)));
@@ -164,6 +166,11 @@ impl Engine {
                 PullRequestState::Open => {}
                 // It was merged after the last look that was recorded whole.
                 PullRequestState::Merged if ours => return Ok(()),
+                // It was closed while the task was elsewhere: a person decides before another one is made.
+                PullRequestState::Closed if row.told_by.is_none() => {
+                    row.told_by = Some(s.transition.id.clone());
+                    return Ok(());
+                }
                 // A person knows that it was closed and wants to go on, or there is newer work: with another one.
                 PullRequestState::Merged | PullRequestState::Closed => {
                     (row.over, row.pull_request) = (Some(number), None);
@@ -321,6 +328,9 @@ impl Engine {
                 }
                 if seen.head_commit != source {
                     note.push_str("; others had added to it");
+                }
+                if let Some(left) = self.left_behind(s, repo, source).await? {
+                    note.push_str(&format!("; {left}"));
                 }
                 merge.status = MergeStatus::Landed;
                 merge.merge_commit = seen.merge_commit;

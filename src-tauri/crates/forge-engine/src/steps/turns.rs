@@ -21,7 +21,7 @@ use forge_store::table::executions::ExecutionRow;
 use forge_store::table::{executions, steps, tasks, tasks::TaskRow, transitions};
 use serde_json::json;
 
-use super::{Effect, End, Stepping};
+use super::{Effect, End, Stepping, half_done::Settled};
 use crate::{
     Engine,
     context::ProjectContext,
@@ -123,6 +123,9 @@ impl Engine {
         }
         let worktree = Path::new(&workspace.path);
         let repo = self.repo(&s.context).await?;
+        if let Settled::Open(trouble) = self.settle_worktree(s, &repo, workspace).await? {
+            return Ok(End::Block(paused(&part, &execution, &trouble.message, &trouble.details)));
+        }
         let before = self.before_turn(s, &part, &execution).await?;
         let base = before.clone().unwrap_or_else(|| workspace.base_commit.clone());
         let marked = repo.conflict_markers(worktree, &repo.changed_paths(worktree, &base).await?).await?;

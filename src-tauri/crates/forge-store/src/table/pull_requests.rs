@@ -27,7 +27,8 @@ pub struct PullRequestRow {
     pub intended_commit: Option<String>,
     /// The commit that was pushed last.
     pub pushed_commit: Option<String>,
-    /// The move whose work its title and body tell of.
+    /// The move whose work its title and body tell of; none, too, when it was closed meanwhile and nobody has
+    /// decided what follows.
     pub told_by: Option<TransitionId>,
     /// What the host said last; `None` while it is being made.
     pub pull_request: Option<PullRequest>,

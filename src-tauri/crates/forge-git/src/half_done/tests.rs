@@ -1,0 +1,193 @@
+use std::path::PathBuf;
+
+use super::*;
+use crate::testing::Sandbox;
+use crate::worktree::NewWorktree;
+
+const KEPT: &str = "refs/forge/backup/t";
+
+/// A worktree `task` whose branch changes `a`, as `main` does.
+struct Given {
+    sandbox: Sandbox,
+    repo: Repo,
+    tree: PathBuf,
+}
+
+impl Given {
+    async fn new() -> Given {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        let tree = sandbox.dir().join("task");
+        let spec = NewWorktree { path: tree.clone(), branch: "task".to_owned(), base: sandbox.head() };
+        repo.create_worktree(&spec).await.unwrap();
+        let given = Given { sandbox, repo, tree };
+        given.commit("a", "task\n");
+        given.sandbox.commit("main", &[("a", "main\n")]);
+        given
+    }
+
+    fn git(&self, args: &[&str]) -> bool {
+        self.sandbox.try_git_at(&self.tree, args).0
+    }
+
+    fn write(&self, name: &str, content: &str) {
+        std::fs::write(self.tree.join(name), content).unwrap();
+    }
+
+    fn commit(&self, name: &str, content: &str) -> String {
+        self.write(name, content);
+        assert!(self.git(&["add", "-A"]) && self.git(&["commit", "-qm", name]));
+        self.tip("HEAD")
+    }
+
+    fn tip(&self, rev: &str) -> String {
+        self.sandbox.try_git_at(&self.tree, &["rev-parse", rev]).1
+    }
+
+    async fn settle(&self) -> Standing {
+        self.repo.settle_half_done(&self.tree, "task", KEPT, None).await.unwrap()
+    }
+
+    /// On its branch, in the middle of nothing, with all that was done.
+    async fn assert_settled(&self, standing: Standing, finished: Option<Operation>, taken: bool) {
+        assert_eq!(standing, Standing::Ready { finished, taken });
+        assert_eq!(self.sandbox.try_git_at(&self.tree, &["symbolic-ref", "HEAD"]).1, "refs/heads/task");
+        assert_eq!(self.repo.operation(&self.tree).await.unwrap(), None);
+        assert_eq!(self.settle().await, Standing::Ready { finished: None, taken: false }, "once is enough");
+    }
+}
+
+fn open(standing: Standing) -> HalfDone {
+    match standing {
+        Standing::Open(half_done) => half_done,
+        ready @ Standing::Ready { .. } => panic!("{ready:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_resolved_rebase_is_finished_with_everything_that_follows() {
+    let given = Given::new().await;
+    given.commit("b", "later\n");
+    assert!(!given.git(&["rebase", "-q", "main"]), "it conflicts");
+    given.write("a", "both\n");
+    given.write("new", "beside\n");
+    let standing = given.settle().await;
+    given.assert_settled(standing, Some(Operation::Rebase), false).await;
+    for (file, content) in [("a", "both"), ("b", "later"), ("new", "beside")] {
+        assert_eq!(given.sandbox.try_git_at(&given.tree, &["show", &format!("task:{file}")]).1, content);
+    }
+    assert!(given.repo.is_ancestor("main", "task").await.unwrap());
+}
+
+#[tokio::test]
+async fn what_conflicts_still_is_left_as_it_stands() {
+    for (begin, operation) in [
+        (&["rebase", "-q", "main"][..], Operation::Rebase),
+        (&["merge", "-q", "main"], Operation::Merge),
+        (&["cherry-pick", "main"], Operation::CherryPick),
+        (&["revert", "--no-edit", "HEAD~1"], Operation::Revert),
+    ] {
+        let given = Given::new().await;
+        given.commit("a", "more\n");
+        assert!(!given.git(begin));
+        let (head, before) = (given.tip("HEAD"), std::fs::read(given.tree.join("a")).unwrap());
+        let half_done = open(given.settle().await);
+        assert_eq!((half_done.operation, half_done.files), (Some(operation), vec!["a".to_owned()]));
+        assert_eq!((given.tip("HEAD"), std::fs::read(given.tree.join("a")).unwrap()), (head.clone(), before));
+        assert_eq!(given.repo.operation(&given.tree).await.unwrap(), Some(operation));
+        // Of a rebase the commits it stands on are on no branch of the worktree.
+        match half_done.kept {
+            Some(kept) => assert_eq!((operation, given.tip(&kept)), (Operation::Rebase, head)),
+            None => assert_ne!(operation, Operation::Rebase),
+        }
+        let again = open(given.settle().await);
+        assert_eq!(given.repo.backups(KEPT).await.unwrap().len(), usize::from(again.kept.is_some()));
+    }
+}
+
+#[tokio::test]
+async fn a_resolved_pick_or_revert_is_finished() {
+    for (begin, operation) in [
+        (&["cherry-pick", "main"][..], Operation::CherryPick),
+        (&["revert", "--no-edit", "HEAD~1"], Operation::Revert),
+    ] {
+        for content in ["both\n", "more\n"] {
+            let given = Given::new().await;
+            given.commit("a", "more\n");
+            assert!(!given.git(begin));
+            // The second leaves nothing of it: it is skipped.
+            given.write("a", content);
+            let standing = given.settle().await;
+            given.assert_settled(standing, Some(operation), false).await;
+            assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), content);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_merge_that_is_resolved_waits_for_its_commit() {
+    let given = Given::new().await;
+    assert!(!given.git(&["merge", "-q", "main"]));
+    given.write("a", "both\n");
+    assert_eq!(given.settle().await, Standing::Ready { finished: None, taken: false });
+    given.repo.commit_all(&given.tree, "merged", None).await.unwrap().unwrap();
+    assert!(given.repo.is_ancestor("main", "task").await.unwrap());
+}
+
+#[tokio::test]
+async fn a_side_that_must_be_chosen_is_nobodys_to_guess() {
+    let given = Given::new().await;
+    given.sandbox.commit("gone", &[("b", "x\n")]);
+    assert!(given.git(&["checkout", "-q", "-B", "task", "main"]));
+    given.commit("b", "changed\n");
+    given.sandbox.remove("b");
+    given.sandbox.git(&["commit", "-qam", "removed"]);
+    assert!(!given.git(&["rebase", "-q", "main"]));
+    assert_eq!(open(given.settle().await).files, ["b"]);
+    assert!(given.git(&["add", "b"]));
+    let standing = given.settle().await;
+    given.assert_settled(standing, Some(Operation::Rebase), false).await;
+}
+
+#[tokio::test]
+async fn commits_beside_the_branch_are_taken_when_they_follow_from_it() {
+    for away in [&["checkout", "-q", "--detach"][..], &["checkout", "-q", "-b", "other"]] {
+        let given = Given::new().await;
+        assert!(given.git(away));
+        let made = given.commit("b", "made\n");
+        given.write("c", "not committed\n");
+        let standing = given.settle().await;
+        given.assert_settled(standing, None, true).await;
+        assert_eq!(given.tip("task"), made);
+        assert_eq!(std::fs::read_to_string(given.tree.join("c")).unwrap(), "not committed\n");
+    }
+}
+
+#[tokio::test]
+async fn commits_that_do_not_follow_are_kept_and_told() {
+    let given = Given::new().await;
+    let tip = given.tip("task");
+    assert!(given.git(&["checkout", "-q", "--detach", "HEAD~1"]));
+    let made = given.commit("b", "elsewhere\n");
+    let half_done = open(given.settle().await);
+    assert_eq!((half_done.operation, half_done.files.len()), (None, 0));
+    assert_eq!(given.tip(&half_done.kept.unwrap()), made);
+    assert_eq!((given.tip("task"), given.tip("HEAD")), (tip, made));
+}
+
+#[tokio::test]
+async fn who_only_looked_at_an_earlier_commit_comes_back() {
+    let given = Given::new().await;
+    assert!(given.git(&["checkout", "-q", "--detach", "HEAD~1"]));
+    given.write("c", "written there\n");
+    let standing = given.settle().await;
+    given.assert_settled(standing, None, false).await;
+    assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), "task\n");
+    assert_eq!(std::fs::read_to_string(given.tree.join("c")).unwrap(), "written there\n");
+    // What cannot be carried along stays where it is.
+    assert!(given.git(&["checkout", "-q", "--detach", "HEAD~1"]));
+    given.write("a", "changed there\n");
+    let half_done = open(given.settle().await);
+    assert!(half_done.said.contains('a') && half_done.kept.is_none(), "{half_done:?}");
+    assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), "changed there\n");
+}
