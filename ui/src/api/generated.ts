@@ -2295,6 +2295,20 @@ export type ReadFileDiff = {
 	force?: boolean | null,
 };
 
+/**  A stretch of the log of a hook's test to read; without `after` and `before`, its end. */
+export type ReadHookTestLog = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  The log of a test in the repository itself; that of a task's is among the task's logs. */
+	log_id: string,
+	/**  Entries after this one. */
+	after?: number | null,
+	/**  Entries before this one. */
+	before?: number | null,
+	/**  How many, 1 to 200; 50 when absent. */
+	limit?: number | null,
+};
+
 /**  A stretch of a log to read; without `after` and `before`, its end. */
 export type ReadLog = {
 	/**  The run; or the `log_id` of a check, a hook or a set-up. */
@@ -3283,6 +3297,8 @@ export interface Operations {
   workflow_presets: { input: Empty; output: Page<Preset> };
   /** Runs a lifecycle hook apart from any task run. */
   hook_test: { input: TestHook; output: HookTest };
+  /** A stretch of the log of a hook that is tested in the repository itself. */
+  hook_test_log: { input: ReadHookTestLog; output: LogPage };
   /** Settings that other tools' files in the repository ask for. */
   project_imports: { input: ProjectPath; output: Page<ImportOffer> };
   /** What was kept before worktrees went, of all tasks. */
@@ -3468,6 +3484,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   project_settings_get: () => ["projects"],
   project_workflow_get: () => ["projects"],
   workflow_presets: () => ["meta"],
+  hook_test_log: (input) => [`log:${input.log_id}`],
   project_imports: () => ["projects"],
   project_backups: () => ["workspaces"],
   project_board: (input) => [`board:${input.project_id}`],

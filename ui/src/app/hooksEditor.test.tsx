@@ -118,6 +118,27 @@ it("tries an unsaved hook in a task's worktree, and shows what it prints while i
   expect(read[0]?.log_id).toBe(sent?.log_id);
 });
 
+it("shows what a test in the repository itself prints while it runs", async () => {
+  const host = createSampleHost();
+  openApp(host, page);
+  const done = await event(/^When a task is done/);
+  await userEvent.click(within(done).getByRole("button", { name: /notify\.sh done$/ }));
+  await userEvent.click(within(done).getByRole("button", { name: "Test" }));
+  const test = await within(done).findByRole("region", { name: "Test" });
+  await userEvent.click(within(test).getByRole("button", { name: "Run test" }));
+  const live = await within(test).findByText(/^Running/);
+  await within(test).findByText(/Looking for the lock file/);
+  expect(live.isConnected).toBe(true);
+  await within(test).findByRole("group", { name: "Succeeded" });
+  const [sent] = inputsOf(host, "hook_test") as { log_id: string }[];
+  expect(inputsOf(host, "hook_test_log")[0]).toEqual({
+    project_id: "p1",
+    log_id: sent?.log_id,
+    limit: 200,
+  });
+  expect(inputsOf(host, "task_log")).toEqual([]);
+});
+
 it("shows the same draft as text", async () => {
   openApp(createSampleHost(), page);
   const before = await event(/^Before work/);

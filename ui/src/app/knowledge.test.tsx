@@ -83,6 +83,20 @@ describe("lessons", () => {
     expect(inputsOf(host, "knowledge_accept")).toEqual([]);
   });
 
+  it("are given as a file where work goes by pull requests", async () => {
+    const { host, container } = open();
+    await host.call("project_update", { project_id: "p1", work_mode: "pull_request" });
+    await press("Accept: The clock of the tests stands still");
+    const item = await clock();
+    const told = await within(item).findByRole("status", { name: "Add it by a pull request" });
+    expect(told.textContent).toContain("docs/knowledge/lesson.md");
+    expect(told.textContent).toContain("# The clock of the tests stands still");
+    expect(within(item).queryByRole("alert")).toBeNull();
+    await userEvent.click(within(told).getByRole("button", { name: /copy/i }));
+    expect(within(await proposed()).getAllByRole("listitem")).toHaveLength(2);
+    expect(await violationsIn(container)).toEqual([]);
+  });
+
   it("name what is in the way, and can be tried again", async () => {
     open();
     const accept = "Accept: Colours come from tokens alone";

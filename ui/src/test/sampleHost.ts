@@ -331,6 +331,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
     ...process.answers,
     ...createSampleKnowledge({
       full: sample === null,
+      byPullRequest: () => project("p1").work_mode === "pull_request",
       refuse,
       changed: (...tags) => host.commit({ tags }),
     }),

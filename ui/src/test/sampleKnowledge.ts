@@ -20,11 +20,13 @@ const lesson = (change: Partial<LessonView>): LessonView => ({
 
 interface Surroundings {
   readonly full: boolean;
+  /** Whether the project's work reaches its branch by pull requests. */
+  byPullRequest(): boolean;
   refuse(code: string, message: string, details?: unknown, hints?: string[]): never;
   changed(...tags: string[]): void;
 }
 
-export function createSampleKnowledge({ full, refuse, changed }: Surroundings) {
+export function createSampleKnowledge({ full, byPullRequest, refuse, changed }: Surroundings) {
   const lessons: LessonView[] = full
     ? [
         lesson({}),
@@ -83,6 +85,15 @@ export function createSampleKnowledge({ full, refuse, changed }: Surroundings) {
         refuse("invalid", "the input is not valid: title: is missing", {
           findings: [{ path: "title", message: "is missing" }],
         });
+      if (byPullRequest()) {
+        const known = lessons.find((each) => each.id === lesson_id);
+        const text = `# ${title ?? known?.title}\n\n${body ?? known?.body}\n`;
+        refuse(
+          "lesson_needs_pull_request",
+          "the project brings work to main by pull requests: add the file to one",
+          { file: "docs/knowledge/lesson.md", text },
+        );
+      }
       if (inTheWay.delete(lesson_id)) {
         const files = ["docs/knowledge/colours-come-from-tokens-alone.md"];
         refuse(

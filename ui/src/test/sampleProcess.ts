@@ -279,6 +279,11 @@ export function createSampleProcess({ refuse, tasksOf, changed, settingsOf }: Pr
     };
   };
 
+  const logPage = ({ log_id }: { log_id: string }) => {
+    const entries = (logs.get(log_id) ?? []).map(entry);
+    return { entries, first_seq: 1, last_seq: entries.length, total: entries.length };
+  };
+
   return {
     replace,
     /** The project changed, its workflow did not. */
@@ -316,10 +321,8 @@ export function createSampleProcess({ refuse, tasksOf, changed, settingsOf }: Pr
       workflow_presets: () => ({ items: samplePresets, next_cursor: null }),
       project_imports: () => ({ items: sampleImports, next_cursor: null }),
       hook_test: testHook,
-      task_log: ({ log_id }: { log_id: string }) => {
-        const entries = (logs.get(log_id) ?? []).map(entry);
-        return { entries, first_seq: 1, last_seq: entries.length, total: entries.length };
-      },
+      hook_test_log: logPage,
+      task_log: logPage,
     },
   };
 }

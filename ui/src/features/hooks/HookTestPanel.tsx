@@ -52,11 +52,19 @@ function Output({ name, text }: { name: string; text: string }) {
 /** What is printed while it runs. */
 function LiveOutput({ run }: { run: Run }) {
   const { t } = useTranslation();
-  const page = useOp(
+  const { projectId } = useHooks();
+  const part = { log_id: run.logId, limit: 200 };
+  const ofTask = useOp(
     "task_log",
-    { task_id: run.taskId ?? "", log_id: run.logId, limit: 200 },
+    { ...part, task_id: run.taskId ?? "" },
     { enabled: run.taskId !== null },
   );
+  const alone = useOp(
+    "hook_test_log",
+    { ...part, project_id: projectId },
+    { enabled: run.taskId === null },
+  );
+  const page = run.taskId === null ? alone : ofTask;
   const text = printedIn(page.data?.entries ?? []);
   return (
     <div className={styles.live} role="status">

@@ -3,10 +3,11 @@ import { useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { formatRoute } from "#ui/app/router.ts";
 import { useOpMutation } from "#ui/api/client.ts";
-import { errorText } from "#ui/api/error.ts";
+import { ApiError, errorText } from "#ui/api/error.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
 import type { LessonView } from "#ui/api/generated.ts";
 import { Banner } from "#ui/components/Banner.tsx";
+import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Markdown } from "#ui/components/Markdown.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
@@ -20,6 +21,13 @@ interface Draft {
   readonly title: string;
   readonly body: string;
   readonly paths: string;
+}
+
+/** The file to be added to a pull request, where the project's work goes by them. */
+function fileIn(error: ApiError | null): { file: string; text: string } | null {
+  if (error?.code !== "lesson_needs_pull_request") return null;
+  const { file, text } = (error.details ?? {}) as { file?: unknown; text?: unknown };
+  return typeof file === "string" && typeof text === "string" ? { file, text } : null;
 }
 
 const fields = ["title", "body", "paths"];
@@ -62,6 +70,7 @@ export function Proposal({ lesson, projectId }: { lesson: LessonView; projectId:
   const rest = draft
     ? restOf(accept.error, fields) !== null
     : accept.error !== null && accept.error !== undefined;
+  const file = fileIn(accept.error);
   const name = lesson.title;
   return (
     <li className={styles.proposal} aria-label={name}>
@@ -131,7 +140,16 @@ export function Proposal({ lesson, projectId }: { lesson: LessonView; projectId:
           <Markdown source={lesson.body} onLink={(href) => void platform.openExternal(href)} />
         </div>
       )}
-      {accept.error && rest && (
+      {file && (
+        <Banner
+          tone="info"
+          title={t("knowledge.byPullRequest")}
+          evidence={<CodeBlock caption={file.file} code={file.text} wrap maxHeight={220} />}
+        >
+          {t("knowledge.byPullRequestText")}
+        </Banner>
+      )}
+      {accept.error && rest && !file && (
         <Banner tone="danger" title={t("knowledge.notAccepted")}>
           {errorText(accept.error)}
         </Banner>
