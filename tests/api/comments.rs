@@ -118,7 +118,8 @@ async fn lines_that_are_not_there_are_refused() -> Result<()> {
     let (status, refusal) = board.refused(&task, "review/reject", json!({ "comments": batch })).await?;
     assert_eq!((status, named(&refusal).as_str()), (400, "comments[1].line"), "{refusal:#}");
     for outside in ["../../etc/passwd", "/etc/passwd"] {
-        let batch = json!([{ "path": "a.txt", "text": "good" }, { "path": outside, "line": 1, "text": "bad" }]);
+        let batch =
+            json!([{ "path": "a.txt", "text": "good" }, { "path": outside, "line": 1, "text": "bad" }]);
         let (status, refusal) = board.refused(&task, "review/reject", json!({ "comments": batch })).await?;
         assert_eq!((status, text(&refusal, "code")), (400, "path_escape".to_owned()), "{refusal:#}");
         assert_eq!(named(&refusal), "comments[1].path", "{refusal:#}");

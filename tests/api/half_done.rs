@@ -65,10 +65,7 @@ async fn an_agents_git_knows_who_commits() -> Result<()> {
     let task = board.task(&lines, json!({})).await?;
     board.claim(&task).await?;
     board.server.until(&task, is("done")).await?;
-    assert_eq!(
-        board.sandbox.repo.git(&who)?,
-        "Kim <kim@example.invalid>, Kim <kim@example.invalid>"
-    );
+    assert_eq!(board.sandbox.repo.git(&who)?, "Kim <kim@example.invalid>, Kim <kim@example.invalid>");
     Ok(())
 }
 
@@ -76,7 +73,9 @@ async fn an_agents_git_knows_who_commits() -> Result<()> {
 async fn a_rebase_that_only_waits_to_be_continued_is_continued() -> Result<()> {
     // Whatever stopped it: the conflict is resolved, the rest is Forge's to do.
     let board = Board::new(json!({})).await?;
-    let task = fixing(&board, "run git rebase -q main\nedit c <<< \"both\\n\"\nedit more <<< \"m\\n\"", "hang").await?;
+    let task =
+        fixing(&board, "run git rebase -q main\nedit c <<< \"both\\n\"\nedit more <<< \"m\\n\"", "hang")
+            .await?;
     board.server.until(&task, is("done")).await?;
     assert_eq!(causes(&board, &task).await?, ["started", "merge conflict"]);
     let show = |name: &str| board.sandbox.repo.show("main", name);
@@ -87,17 +86,30 @@ async fn a_rebase_that_only_waits_to_be_continued_is_continued() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conflict_that_is_left_goes_back_to_the_agent() -> Result<()> {
     for (name, begin, end) in [
-        ("rebase", "run git rebase -q main", "run printf 'both\\n' >c; git add c; GIT_EDITOR=: git rebase --continue"),
+        (
+            "rebase",
+            "run git rebase -q main",
+            "run printf 'both\\n' >c; git add c; GIT_EDITOR=: git rebase --continue",
+        ),
         ("merge", "run git merge -q main", "run printf 'both\\n' >c; git add c; git commit -qm merged"),
-        ("cherry-pick", "run git cherry-pick main", "run git cherry-pick --abort; git merge -q -X theirs main\nedit c <<< \"both\\n\""),
+        (
+            "cherry-pick",
+            "run git cherry-pick main",
+            "run git cherry-pick --abort; git merge -q -X theirs main\nedit c <<< \"both\\n\"",
+        ),
     ] {
         let board = Board::new(json!({})).await?;
         let task = fixing(&board, begin, end).await?;
         board.server.until(&task, is("done")).await?;
-        assert_eq!(causes(&board, &task).await?, ["started", "merge conflict", "git was left half-done"], "{name}");
+        assert_eq!(
+            causes(&board, &task).await?,
+            ["started", "merge conflict", "git was left half-done"],
+            "{name}"
+        );
         assert_eq!(board.sandbox.repo.show("main", "c").as_deref(), Some("both"), "{name}");
         let run = board.runs(&task).await?.pop().context("no run")?;
-        let log = board.server.get(&format!("/tasks/{}/logs/{}", text(&task, "id"), text(&run, "log_id"))).await?;
+        let log =
+            board.server.get(&format!("/tasks/{}/logs/{}", text(&task, "id"), text(&run, "log_id"))).await?;
         let told = format!("the {name} in the worktree has conflicts left in c");
         assert!(log.to_string().contains(&told), "{name}: {log:#}");
     }
@@ -147,14 +159,22 @@ async fn commits_beside_the_branch_are_taken_or_told() -> Result<()> {
     assert!(git(&["cherry-pick", &kept])?.status.success());
     board.move_to(&task, "review").await?;
     board.server.until(&task, is("done")).await?;
-    assert_eq!((repo.show("main", "one").as_deref(), repo.show("main", "two").as_deref()), (Some("1"), Some("2")));
+    assert_eq!(
+        (repo.show("main", "one").as_deref(), repo.show("main", "two").as_deref()),
+        (Some("1"), Some("2"))
+    );
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_only_looked_around_comes_back() -> Result<()> {
     let board = Board::new(json!({})).await?;
-    let lines = script(&["edit one <<< \"1\\n\"", "commit one", "run git checkout -q --detach HEAD~1", "edit two <<< \"2\\n\""]);
+    let lines = script(&[
+        "edit one <<< \"1\\n\"",
+        "commit one",
+        "run git checkout -q --detach HEAD~1",
+        "edit two <<< \"2\\n\"",
+    ]);
     let new = json!({ "title": "Do it", "description": lines, "roles": { "coder": board.agent } });
     let task = board.server.task(&board.project, new).await?;
     board.claim(&task).await?;

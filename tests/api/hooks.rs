@@ -84,7 +84,7 @@ impl Stage {
 
     /// Until every hook that was asked for has ended.
     async fn until_outcomes(&self, task: &Value, wanted: &[&str]) -> Result<()> {
-        let deadline = std::time::Instant::now() + crate::forge::PATIENCE;
+        let deadline = std::time::Instant::now() + PATIENCE;
         loop {
             let now = self.outcomes(task).await?;
             if now == wanted {
@@ -610,13 +610,18 @@ async fn a_test_can_be_followed_in_the_repository_itself() -> Result<()> {
         let grows = async {
             let mut all = String::new();
             loop {
-                let chunk = tokio::time::timeout(PATIENCE, events.chunk()).await??.context("the events end")?;
+                let chunk =
+                    tokio::time::timeout(PATIENCE, events.chunk()).await??.context("the events end")?;
                 all.push_str(&String::from_utf8_lossy(&chunk));
                 let data = all.lines().filter_map(|line| line.strip_prefix("data:"));
                 let mut events = data.filter_map(|data| serde_json::from_str::<Value>(data.trim()).ok());
-                let found = events.find(|event| event["type"] == "execution.log" && event["entity_id"] == log);
+                let found =
+                    events.find(|event| event["type"] == "execution.log" && event["entity_id"] == log);
                 let Some(found) = found else { continue };
-                ensure!(found["project_id"] == stage.project.as_str() && found["task_id"] == owner, "{found}");
+                ensure!(
+                    found["project_id"] == stage.project.as_str() && found["task_id"] == owner,
+                    "{found}"
+                );
                 let page = stage.server.get(&path).await?;
                 if page["entries"].to_string().contains("begun") {
                     std::fs::write(&go, "")?;

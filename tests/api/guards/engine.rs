@@ -208,15 +208,17 @@ async fn a_plan_that_passes_by_itself_asks_its_guards() -> Result<()> {
     for (name, policy, approval, end) in [
         ("refused", Policy::Block, json!(false), "blocked"),
         ("aside", Policy::Cascade, json!(false), "backlog"),
-        ("told", Policy::Log, json!(false), "done"),
+        ("told", Policy::Log, json!(false), "in_progress"),
         ("by hand", Policy::Block, json!("always"), "planning"),
     ] {
         let states = workflow["states"].as_array_mut().context("no states")?;
         let planning = crate::board::state(states, "planning");
-        planning["hooks"]["before_exit"] = json!([guard("dependency_gate", "agent_only", policy)]);
+        // What makes it a gate for plans stays.
+        let plan = guard("require_plan_complete", "all", Policy::Default);
+        planning["hooks"]["before_exit"] =
+            json!([plan, guard("subtask_sequence_complete", "agent_only", policy)]);
         planning["gate_config"]["requires_user_approval"] = approval;
         let project = board.project(name, json!({}), json!({ "workflow": workflow })).await?;
-        let first = board.server.task(&project, json!({ "title": "First" })).await?;
         let plans = "```forge-script role=planner\nsummary 1. Do it.\n```";
         let task = board
             .server
@@ -224,30 +226,39 @@ async fn a_plan_that_passes_by_itself_asks_its_guards() -> Result<()> {
                 &project,
                 json!({
                     "title": "Planned", "description": format!("{}\n{plans}", script(&[EDIT])),
-                    "roles": { "coder": board.agent, "planner": board.agent }, "depends_on": [first["id"]],
+                    "roles": { "coder": board.agent, "planner": board.agent },
                     "task_state_config": { "retry_budgets": { "execution": 1 } },
                 }),
             )
             .await?;
-        board.move_to(&task, "planning").await?;
-        let there = |task: &Value| task["status"] == end && (end != "planning" || awaits(task));
+        let part = json!({ "title": "Part", "parent_id": task["id"], "execution_mode": "ordered_turn" });
+        let part = board.server.task(&project, part).await?;
+        board.claim(&task).await?;
+        let there = |task: &Value| match end {
+            "planning" => task["status"] == end && awaits(task),
+            "in_progress" => text(task, "status") != "todo" && text(task, "status") != "planning",
+            _ => task["status"] == end,
+        };
         let ended = board.server.until(&task, there).await?;
         let runs = board.runs(&task).await?;
         let planned = runs.iter().filter(|run| run["role"] == "planner").count();
         match end {
             "blocked" => {
                 let annotation = &ended["error_annotation"];
-                assert_eq!((&annotation["type"], &annotation["from_state"]), (&json!("guard_rejected"), &json!("planning")));
-                assert_eq!(annotation["details"]["action"], "dependency_gate");
+                assert_eq!(
+                    (&annotation["type"], &annotation["from_state"]),
+                    (&json!("guard_rejected"), &json!("planning"))
+                );
+                assert_eq!(annotation["details"]["action"], "subtask_sequence_complete");
                 assert_eq!(planned, 2, "the planner got a turn for it");
                 assert_eq!(runs[1]["cause"], "a guard refused");
-                board.move_to(&first, "done").await?;
+                board.move_to(&part, "done").await?;
                 board.act(&task, "actions/retry?wait=none", json!({})).await?;
                 board.server.until(&task, is("done")).await?;
             }
             "backlog" => {
                 let last = board.history(&task).await?.last().cloned().context("no history")?;
-                assert!(text(&last, "reason").contains("dependency_gate"), "{last:#}");
+                assert!(text(&last, "reason").contains("subtask_sequence_complete"), "{last:#}");
                 assert_eq!(planned, 1);
             }
             _ => assert_eq!(planned, 1, "{name}"),
@@ -259,7 +270,7 @@ async fn a_plan_that_passes_by_itself_asks_its_guards() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_auditors_pass_asks_the_guards_of_its_gate() -> Result<()> {
     let board = Board::new(json!({})).await?;
-    let action = "require_plan_complete";
+    let action = "dependency_gate";
     for (name, policy, audience, end) in [
         ("refused", Policy::Block, "agent_only", "blocked"),
         ("aside", Policy::Cascade, "all", "backlog"),
@@ -267,13 +278,23 @@ async fn an_auditors_pass_asks_the_guards_of_its_gate() -> Result<()> {
     ] {
         let project = project(&board, name, "review", json!([guard(action, audience, policy)])).await?;
         let judges = "```forge-script role=reviewer\nverdict pass fine\n```";
-        let edit = format!("append audited <<< \"{name}\\n\"");
+        let file = format!("audited-{policy:?}");
+        let edit = format!("edit {file} <<< \"{name}\\n\"");
         let more = json!({
             "roles": { "coder": board.agent, "reviewer": board.agent },
             "task_state_config": { "retry_budgets": { "execution": 1 } },
         });
-        let task = started(&board, &project, &format!("{}\n{judges}", script(&[&edit])), more).await?;
-        let ended = board.server.until(&task, is(end)).await?;
+        let first = board.server.task(&project, json!({ "title": "First" })).await?;
+        let new = json!({
+            "title": "Judged", "description": format!("{}\n{judges}", script(&[&edit])),
+            "depends_on": [first["id"]],
+        });
+        let task = board.server.task(&project, crate::board::with(new, &more)).await?;
+        // By hand, which overrides what a claim asks.
+        board.move_to(&task, "in_progress").await?;
+        let over = |task: &Value| ["blocked", "backlog", "done"].contains(&text(task, "status").as_str());
+        let ended = board.server.until(&task, over).await?;
+        assert_eq!(ended["status"], end, "{name}: {:#?}", board.history(&task).await?);
         let path = format!("/tasks/{}/reviews", text(&task, "id"));
         let reviews = board.items(&path).await?;
         assert_eq!(reviews[0]["audits"][0]["verdict"], "pass", "what it said is kept: {reviews:#?}");
@@ -283,18 +304,21 @@ async fn an_auditors_pass_asks_the_guards_of_its_gate() -> Result<()> {
         }
         assert_ne!(reviews[0]["status"], "passed", "{name}: {reviews:#?}");
         assert!(ended["review_passed_at"].is_null(), "it did not pass");
-        assert_eq!(board.sandbox.repo.show("main", "audited"), None);
+        assert_eq!(board.sandbox.repo.show("main", &file), None);
         if end == "backlog" {
             assert_eq!(board.moves(&task).await?.last().map(String::as_str), Some("review>backlog"));
             continue;
         }
         let annotation = &ended["error_annotation"];
-        assert_eq!((&annotation["type"], &annotation["from_state"]), (&json!("guard_rejected"), &json!("review")));
+        assert_eq!(
+            (&annotation["type"], &annotation["from_state"]),
+            (&json!("guard_rejected"), &json!("review"))
+        );
         let coders: Vec<Value> =
             board.runs(&task).await?.into_iter().filter(|run| run["role"] == "coder").collect();
         assert_eq!(coders.len(), 2, "the coder got a turn for it");
-        assert!(was_told(&board, &task, &coders[1], "no plan has been written").await?);
-        put_plan(&board, &task, "1. Do it.").await?;
+        assert!(was_told(&board, &task, &coders[1], "waits for #1 First").await?);
+        board.move_to(&first, "done").await?;
         board.act(&task, "actions/retry?wait=none", json!({})).await?;
         board.server.until(&task, is("done")).await?;
     }

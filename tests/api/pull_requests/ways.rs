@@ -154,7 +154,7 @@ async fn a_pull_request_that_is_closed_during_rework_is_noticed() -> Result<()> 
         notices.iter().any(|notice| text(notice, "body").contains("Pull request 1 was closed")),
         "{notices:#?}"
     );
-    ensure!(given.pull_request(&task).await?["state"] == "closed");
+    ensure!(given.pull_request(&task).await?["pull_request"]["state"] == "closed");
     ensure!(board.get(&task).await?["status"] == "in_progress", "its agent goes on");
     std::fs::write(&go, "")?;
     let blocked = board.server.until(&task, is("blocked")).await?;
@@ -177,7 +177,10 @@ async fn a_lesson_is_not_put_on_the_local_branch() -> Result<()> {
     let (status, refusal) = board.refuse(&accept, json!({ "body": "Renew it hourly." })).await?;
     ensure!((status, text(&refusal, "code").as_str()) == (409, "lesson_needs_pull_request"), "{refusal:#}");
     ensure!(refusal["details"]["file"] == "docs/knowledge/the-token-expires.md", "{refusal:#}");
-    ensure!(text(&refusal["details"], "text").contains("# The token expires\n\nRenew it hourly."), "{refusal:#}");
+    ensure!(
+        text(&refusal["details"], "text").contains("# The token expires\n\nRenew it hourly."),
+        "{refusal:#}"
+    );
     ensure!(board.sandbox.repo.git(&["rev-parse", "main"])? == main, "nothing moves");
     let waiting = board.items(&format!("{path}?status=proposed")).await?;
     ensure!(waiting.len() == 1 && waiting[0]["id"] == lesson["id"], "{waiting:#?}");

@@ -122,15 +122,17 @@ impl Feed {
                 newest.push(growth);
             }
         }
-        changes.extend(newest.into_iter().map(|growth| Change {
-            seq: self.seen,
-            kind: "execution.log".to_owned(),
-            tags: std::iter::once(format!("log:{}", growth.log_id))
-                .chain(growth.task_id.iter().map(|task| format!("activity:{task}")))
-                .collect(),
-            project_id: Some(growth.project_id.0),
-            task_id: growth.task_id.map(|id| id.0),
-            entity_id: growth.log_id,
+        changes.extend(newest.into_iter().map(|growth| {
+            Change {
+                seq: self.seen,
+                kind: "execution.log".to_owned(),
+                tags: std::iter::once(format!("log:{}", growth.log_id))
+                    .chain(growth.task_id.iter().map(|task| format!("activity:{task}")))
+                    .collect(),
+                project_id: Some(growth.project_id.0),
+                task_id: growth.task_id.map(|id| id.0),
+                entity_id: growth.log_id,
+            }
         }));
         ChangeBatch { after, seq: self.seen, changes }
     }

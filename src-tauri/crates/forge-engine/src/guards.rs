@@ -160,7 +160,7 @@ impl Engine {
     }
 
     /// A plan says something, and was written since the task came to where plans are made.
-    async fn missing_plan(&self, task: &TaskRow) -> Result<Option<(String, Value)>> {
+    pub(crate) async fn missing_plan(&self, task: &TaskRow) -> Result<Option<(String, Value)>> {
         let last = {
             let mut conn = self.store().read().await?;
             workspaces::last(&mut conn, &task.id).await?

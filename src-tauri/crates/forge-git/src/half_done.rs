@@ -68,7 +68,9 @@ impl Repo {
             Some(Operation::Merge) => {
                 let files = self.undecided(worktree).await?;
                 if !files.is_empty() {
-                    return self.left_open(worktree, branch, ref_prefix, Some(Operation::Merge), files, "").await;
+                    return self
+                        .left_open(worktree, branch, ref_prefix, Some(Operation::Merge), files, "")
+                        .await;
                 }
             }
             Some(operation) => match self.go_on(worktree, &git_dir, operation, author).await? {

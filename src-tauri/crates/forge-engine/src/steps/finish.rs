@@ -154,9 +154,11 @@ impl Engine {
             let worktree = Path::new(&workspace.path);
             repo.discard_changes(worktree, &workspace.branch, before, &[], &backup_prefix(&s.task)).await?;
         }
-        if read_plan(&workspace).await?.is_none() {
+        // One from before the task came here is none of this planner's.
+        if self.missing_plan(&s.task).await?.is_some() {
             match execution.summary.as_deref().filter(|said| !said.trim().is_empty()) {
                 Some(said) => write_plan(&workspace, said).await?,
+                None if read_plan(&workspace).await?.is_some() => {}
                 None => {
                     let reason = "no plan has been written".to_owned();
                     let correction = Correction::GuardRefused { reason: reason.clone() };
