@@ -503,10 +503,11 @@ fn is_open(row: &PullRequestRow) -> bool {
 
 /// Whether a task in this state may still come to its merge by itself.
 fn is_at_work(context: &ProjectContext, state: &str) -> bool {
-    context
-        .workflow
-        .state(state)
-        .is_some_and(|state| !state.is_terminal() && state.kind != forge_model::workflow::StateKind::Blocked)
+    use forge_model::workflow::StateKind;
+    context.workflow.state(state).is_some_and(|state| match state.kind {
+        StateKind::Active | StateKind::Gate | StateKind::Custom => true,
+        StateKind::Backlog | StateKind::Initial | StateKind::Blocked | StateKind::Terminal => false,
+    })
 }
 
 /// A comment on a line that has no place in the diff.
