@@ -33,7 +33,7 @@ impl Engine {
             DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
             DiffScope::Commits { .. } => repo.root(),
         };
-        check_inside(inside, path)?;
+        check_inside(inside, path, "path")?;
         let found = match repo.diff_side(&scope, path, side, MAX_PREVIEW_BYTES.into()).await {
             Err(GitError::NotInDiff { path }) => return Err(EngineError::not_found("changed file", path)),
             other => other?,
