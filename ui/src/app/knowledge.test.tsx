@@ -92,7 +92,7 @@ describe("lessons", () => {
     expect(told.textContent).toContain("docs/knowledge/lesson.md");
     expect(told.textContent).toContain("# The clock of the tests stands still");
     expect(within(item).queryByRole("alert")).toBeNull();
-    await userEvent.click(within(told).getByRole("button", { name: /copy/i }));
+    within(told).getByRole("button", { name: /copy/i });
     expect(within(await proposed()).getAllByRole("listitem")).toHaveLength(2);
     expect(await violationsIn(container)).toEqual([]);
   });
