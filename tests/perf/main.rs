@@ -1,14 +1,20 @@
 //! What Forge costs beside doing the same by hand, measured in one run on one machine.
 //!
 //! Absolute times differ between machines, so the promise is a ratio: each row has its yardstick, measured
-//! in the same rounds, taking turns. Prints a table; `--json FILE` writes the figures too.
+//! in the same rounds, taking turns. Prints a table; `--json FILE` writes the figures too, `--only NAME` measures
+//! one group of rows alone.
 
+mod diff;
 mod measure;
+mod merge;
 mod repository;
 mod task;
 mod workspace;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context as _, Result};
 use measure::Row;
@@ -32,7 +38,11 @@ fn disk() -> Option<PathBuf> {
     named.or_else(|| Some(PathBuf::from("target"))).filter(|folder| folder.is_dir())
 }
 
+/// The groups of rows, by the names that `--only` takes.
+const GROUPS: [&str; 5] = ["task", "worktree", "churn", "diff", "merge"];
+
 async fn run() -> Result<bool> {
+    let mut only: Option<String> = None;
     let mut args = std::env::args_os().skip(1);
     let mut json: Option<PathBuf> = None;
     let mut rounds = 7;
@@ -43,28 +53,51 @@ async fn run() -> Result<bool> {
                 let given = args.next().and_then(|number| number.to_str()?.parse().ok());
                 rounds = given.context("--rounds needs a number")?;
             }
-            _ => anyhow::bail!("usage: forge-perf [--rounds N] [--json FILE]"),
+            Some("--only") => {
+                let given = args.next().and_then(|name| name.into_string().ok());
+                let known = given.filter(|name| GROUPS.contains(&name.as_str()));
+                only = Some(known.with_context(|| format!("--only needs one of {}", GROUPS.join(", ")))?);
+            }
+            _ => anyhow::bail!("usage: forge-perf [--rounds N] [--json FILE] [--only NAME]"),
         }
     }
     // In memory where there is such a folder: a disk's own moods are not what is measured.
     let memory = PathBuf::from("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory)? } else { tempfile::tempdir()? };
-    let mut rows: Vec<Row> = Vec::new();
-    for files in [5_000, 20_000] {
-        for worktree in [Worktree::New, Worktree::FromSlot] {
-            rows.push(task::measure(folder.path(), files, rounds, worktree).await?);
-        }
-    }
-    rows.extend(workspace::measure(folder.path(), 20_000, rounds).await?);
-    rows.push(workspace::churn(folder.path(), "in memory", 20_000).await?);
-    if let Some(disk) = disk() {
-        let folder = tempfile::tempdir_in(disk)?;
-        rows.push(workspace::churn(folder.path(), "on disk", 20_000).await?);
-    }
+    let rows = measure(folder.path(), rounds, only.as_deref()).await?;
     print!("{}", measure::table(&rows));
     if let Some(path) = json {
         std::fs::write(&path, serde_json::to_vec_pretty(&rows)?)?;
         println!("written to {}", path.display());
     }
     Ok(rows.iter().all(Row::kept))
+}
+
+async fn measure(folder: &Path, rounds: usize, only: Option<&str>) -> Result<Vec<Row>> {
+    let wanted = |group| only.is_none_or(|only| only == group);
+    let mut rows: Vec<Row> = Vec::new();
+    if wanted("task") {
+        for files in [5_000, 20_000] {
+            for worktree in [Worktree::New, Worktree::FromSlot] {
+                rows.push(task::measure(folder, files, rounds, worktree).await?);
+            }
+        }
+    }
+    if wanted("worktree") {
+        rows.extend(workspace::measure(folder, 20_000, rounds).await?);
+    }
+    if wanted("churn") {
+        rows.push(workspace::churn(folder, "in memory", 20_000).await?);
+        if let Some(disk) = disk() {
+            let folder = tempfile::tempdir_in(disk)?;
+            rows.push(workspace::churn(folder.path(), "on disk", 20_000).await?);
+        }
+    }
+    if wanted("diff") {
+        rows.extend(diff::measure(folder, rounds).await?);
+    }
+    if wanted("merge") {
+        rows.push(merge::measure(folder, rounds).await?);
+    }
+    Ok(rows)
 }

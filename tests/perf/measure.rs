@@ -1,7 +1,8 @@
 //! A row: what was measured, beside what, and what is promised.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Instant};
 
+use anyhow::Result;
 use serde::Serialize;
 
 /// One measured promise.
@@ -62,6 +63,23 @@ fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     let middle = times.len() / 2;
     if times.len() % 2 == 1 { times[middle] } else { f64::midpoint(times[middle - 1], times[middle]) }
+}
+
+/// What work came to, and how many milliseconds it took.
+pub async fn timed<T, E>(work: impl Future<Output = Result<T, E>>) -> Result<(T, f64)>
+where
+    anyhow::Error: From<E>,
+{
+    let begun = Instant::now();
+    let done = work.await?;
+    Ok((done, begun.elapsed().as_secs_f64() * 1000.0))
+}
+
+/// How many milliseconds a yardstick took.
+pub fn timed_by_hand<T>(work: impl FnOnce() -> Result<T>) -> Result<f64> {
+    let begun = Instant::now();
+    work()?;
+    Ok(begun.elapsed().as_secs_f64() * 1000.0)
 }
 
 /// The rows as a table for people.

@@ -3,11 +3,11 @@
 use std::{path::Path, time::Instant};
 
 use anyhow::{Result, ensure};
-use forge_git::{Git, Keep, NewWorktree, Repo};
+use forge_git::{Keep, NewWorktree, Repo};
 
 use crate::{
-    measure::Row,
-    repository::{generate, git},
+    measure::{Row, timed},
+    repository::{generate, git, open},
 };
 
 /// Rounds of adding and removing.
@@ -23,7 +23,7 @@ pub async fn measure(folder: &Path, files: u32, rounds: usize) -> Result<[Row; 2
     let (mut fresh, mut slots, mut plain) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=rounds {
         let ours = worktree(folder, &format!("ours/{round}"), &base);
-        let by_forge = timed(repo.create_worktree(&ours)).await?;
+        let ((), by_forge) = timed(repo.create_worktree(&ours)).await?;
         let theirs = folder.join(format!("tree-theirs-{round}"));
         let branch = format!("theirs/{round}");
         let begun = Instant::now();
@@ -54,12 +54,7 @@ async fn slot(repo: &Repo, folder: &Path, ended: &NewWorktree, base: &str) -> Re
     std::fs::write(ended.path.join("build/left"), "left\n")?;
     ensure!(repo.pool_worktree(&ended.path, &pool, 1).await?, "the worktree was not pooled");
     let next = worktree(folder, &format!("next/{}", ended.branch), base);
-    let mut taken = false;
-    let time = timed(async {
-        taken = repo.take_slot(&pool, &next, Keep::Tracked).await?;
-        Ok(())
-    })
-    .await?;
+    let (taken, time) = timed(repo.take_slot(&pool, &next, Keep::Tracked)).await?;
     ensure!(taken && !next.path.join("build").exists(), "the slot was not taken");
     repo.remove_worktree(&next.path).await?.delete().await?;
     repo.drop_slots(&pool, 0).await?;
@@ -76,7 +71,7 @@ pub async fn churn(folder: &Path, disk: &str, files: u32) -> Result<Row> {
     let mut times = Vec::new();
     for round in 0..=ROUNDS {
         let tree = worktree(&trees, &format!("churn/{round}"), "main");
-        let time = timed(repo.create_worktree(&tree)).await?;
+        let ((), time) = timed(repo.create_worktree(&tree)).await?;
         repo.remove_worktree(&tree.path).await?.delete().await?;
         // The first round warms up.
         if round > 0 {
@@ -96,20 +91,10 @@ pub async fn churn(folder: &Path, disk: &str, files: u32) -> Result<Row> {
 
 async fn repository(path: &Path, files: u32) -> Result<Repo> {
     generate(path, files)?;
-    let mut program = Git::discover(None).await?;
-    for (name, value) in forge_testkit::HERMETIC_GIT {
-        program = program.with_env(name, value);
-    }
-    Ok(Repo::open(&program, path).await?)
+    open(path).await
 }
 
 fn worktree(folder: &Path, branch: &str, base: &str) -> NewWorktree {
     let path = folder.join(format!("tree-{}", branch.replace('/', "-")));
     NewWorktree { path, branch: branch.to_owned(), base: base.to_owned() }
-}
-
-async fn timed(work: impl Future<Output = Result<(), forge_git::GitError>>) -> Result<f64> {
-    let begun = Instant::now();
-    work.await?;
-    Ok(begun.elapsed().as_secs_f64() * 1000.0)
 }

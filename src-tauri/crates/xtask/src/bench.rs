@@ -9,11 +9,14 @@ use crate::{
     workspace::Workspace,
 };
 
-/// Builds the measuring program and runs it; the figures are also written as JSON.
-pub fn run(workspace: &Workspace, rounds: u32) -> Result<()> {
+/// Builds the measuring program and runs it, all of it or one group of rows; the figures are also written as JSON.
+pub fn run(workspace: &Workspace, rounds: u32, only: Option<&str>) -> Result<()> {
     let arguments = ["build", "--release", "--package", "forge-tests", "--bin", "forge-perf"];
     run_program(&mut program("cargo", arguments, &workspace.root))?;
     let mut perf = Command::new(workspace.root.join("target/release/forge-perf"));
     perf.args(["--rounds", &rounds.to_string(), "--json", "target/bench.json"]).current_dir(&workspace.root);
+    if let Some(only) = only {
+        perf.args(["--only", only]);
+    }
     run_program(&mut perf)
 }

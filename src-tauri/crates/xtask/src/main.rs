@@ -51,6 +51,9 @@ enum Task {
         /// How often each side is measured.
         #[arg(long, default_value_t = 7)]
         rounds: u32,
+        /// Only one group of rows: task, worktree, churn, diff or merge.
+        #[arg(long)]
+        only: Option<String>,
     },
 }
 
@@ -72,6 +75,8 @@ fn perform(task: &Task) -> anyhow::Result<ExitCode> {
         Task::Codegen { check } => codegen::run(&workspace, *check).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::run(&workspace).map(|()| ExitCode::SUCCESS),
         Task::Shots { scene } => shots::run(&workspace, scene.as_deref()).map(|()| ExitCode::SUCCESS),
-        Task::Bench { rounds } => bench::run(&workspace, *rounds).map(|()| ExitCode::SUCCESS),
+        Task::Bench { rounds, only } => {
+            bench::run(&workspace, *rounds, only.as_deref()).map(|()| ExitCode::SUCCESS)
+        }
     }
 }
