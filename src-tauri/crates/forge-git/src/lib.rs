@@ -42,8 +42,10 @@ mod rebase;
 mod refs;
 mod repo;
 mod restore;
+mod settings;
 mod settle;
 mod spread;
+mod stamp;
 mod status;
 mod sweep;
 #[cfg(test)]

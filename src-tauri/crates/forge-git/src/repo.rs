@@ -9,6 +9,7 @@ use crate::diff::ListMemory;
 use crate::error::GitError;
 use crate::object::Objects;
 use crate::program::Git;
+use crate::settings::SettingsMemory;
 
 /// A repository with at least one commit. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -23,8 +24,7 @@ pub(crate) struct Inner {
     common_dir: PathBuf,
     pub(crate) objects: Objects,
     pub(crate) lists: ListMemory,
-    /// Files that may hold the user's own attributes, once asked for.
-    pub(crate) user_attributes: tokio::sync::OnceCell<Vec<PathBuf>>,
+    pub(crate) settings: SettingsMemory,
 }
 
 /// What a work tree is in the middle of.
@@ -72,7 +72,7 @@ impl Repo {
             common_dir,
             objects,
             lists: ListMemory::default(),
-            user_attributes: tokio::sync::OnceCell::new(),
+            settings: SettingsMemory::default(),
         };
         let repo = Repo { inner: Arc::new(inner) };
         if repo.resolve("HEAD").await?.is_none() {

@@ -148,7 +148,7 @@ impl Repo {
     /// Whether there are attributes outside of the work tree.
     pub(crate) async fn has_attributes_outside(&self) -> Result<bool, GitError> {
         let exists = |path: &Path| path.symlink_metadata().is_ok();
-        let user = self.inner.user_attributes.get_or_try_init(|| self.user_attributes()).await?;
+        let user = self.user_attributes().await?;
         Ok(exists(&self.common_dir().join("info/attributes"))
             || user.iter().any(|path| exists(path))
             || SYSTEM.iter().any(|path| exists(Path::new(path))))
@@ -156,10 +156,11 @@ impl Repo {
 
     /// Where the user's own attributes would be.
     async fn user_attributes(&self) -> Result<Vec<PathBuf>, GitError> {
-        let configured =
-            self.read().args(["config", "--type=path", "--get", "core.attributesFile"]).run().await?;
-        if configured.exit == Some(0) {
-            return Ok(vec![PathBuf::from(bytes::line(&configured.stdout))]);
+        if self.settings(self.root()).await?.get("core.attributesfile").is_some() {
+            // git knows what the path means.
+            let named =
+                self.read().args(["config", "--type=path", "--get", "core.attributesFile"]).ok().await?;
+            return Ok(vec![PathBuf::from(bytes::line(&named))]);
         }
         let below =
             |variable: &str, path: &str| Some(PathBuf::from(self.git().env_var(variable)?).join(path));

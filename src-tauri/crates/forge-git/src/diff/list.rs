@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use forge_model::diff::{DiffSummary, FileChange, FileChangeKind};
 
-use super::memory::Changes;
+use super::memory::{Changes, Known};
 use super::{DiffCounts, DiffScope, Ends, RawChange};
 use crate::bytes;
 use crate::command::Kind;
@@ -25,7 +25,10 @@ impl Repo {
     /// All changed files of a scope, sorted by path.
     pub async fn diff_files(&self, scope: &DiffScope) -> Result<DiffSummary, GitError> {
         let ends = self.ends(scope).await?;
-        let changes = self.list_and_remember(scope, &ends).await?;
+        let changes = match self.unchanged(scope, &ends).await? {
+            Some(changes) => changes,
+            None => self.list_and_remember(scope, &ends).await?,
+        };
         let mut files: Vec<FileChange> = changes.values().map(|raw| raw.change.clone()).collect();
 
         files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -61,7 +64,29 @@ impl Repo {
         Ok(paths)
     }
 
+    /// The list as it was shown last, when nothing it depends on has changed since.
+    pub(super) async fn unchanged(
+        &self,
+        scope: &DiffScope,
+        ends: &Ends,
+    ) -> Result<Option<Arc<Changes>>, GitError> {
+        let Some((changes, known)) = self.inner.lists.recall(scope, ends) else { return Ok(None) };
+        match known {
+            Known::Nothing => Ok(None),
+            Known::Begun(begun) => {
+                let Some(watch) = self.still_holds(scope, begun, &changes).await? else { return Ok(None) };
+                self.inner.lists.know(scope, &changes, Known::Watched(Arc::new(watch)));
+                Ok(Some(changes))
+            }
+            Known::Watched(watch) => {
+                let holds = tokio::task::spawn_blocking(move || watch.holds()).await?;
+                Ok(holds.then_some(changes))
+            }
+        }
+    }
+
     async fn list_and_remember(&self, scope: &DiffScope, ends: &Ends) -> Result<Arc<Changes>, GitError> {
+        let begun = self.begin_list(scope).await?;
         let mut changes = self.list(scope, ends).await?;
         let paths: Vec<&Path> = changes.iter().map(|raw| raw.path.as_path()).collect();
         let generated = self.generated(scope, ends, &paths).await?;
@@ -77,7 +102,7 @@ impl Repo {
             changes.into_iter().map(|raw| (raw.change.path.clone(), raw)).collect()
         })
         .await?;
-        Ok(self.inner.lists.remember(scope, ends, changes))
+        Ok(self.inner.lists.remember(scope, ends, changes, begun))
     }
 
     /// Changed files, tracked or not.

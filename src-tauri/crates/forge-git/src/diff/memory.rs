@@ -1,37 +1,93 @@
-//! The lists asked for last, so that a file in one of them opens without asking git again.
+//! The lists asked for last: shown again while nothing changed, and for opening a file without asking git.
 //!
 //! What depends on commits alone (the old side, and both of a diff between commits) cannot change. The new side
 //! of a worktree's file is always read from the disk. A memory that no longer fits what lies there is not used.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::watch::{Begun, Watch};
 use super::{DiffScope, Ends, RawChange};
 
 const LISTS: usize = 32;
+/// Changes remembered over all lists, however many the latest has.
+const CHANGES: usize = 50_000;
 
 /// Changed files by path.
 pub(super) type Changes = HashMap<String, RawChange>;
 
 #[derive(Debug, Default)]
 pub(crate) struct ListMemory {
-    lists: Mutex<VecDeque<(DiffScope, Ends, Arc<Changes>)>>,
+    lists: Mutex<VecDeque<List>>,
+}
+
+#[derive(Debug, Clone)]
+struct List {
+    scope: DiffScope,
+    ends: Ends,
+    changes: Arc<Changes>,
+    known: Known,
+}
+
+/// What tells whether a list still holds.
+#[derive(Debug, Clone)]
+pub(super) enum Known {
+    /// Nothing does.
+    Nothing,
+    /// All it depends on has to be older than when it was asked for.
+    Begun(Begun),
+    /// All it depends on has to be as it was.
+    Watched(Arc<Watch>),
 }
 
 impl ListMemory {
-    pub(super) fn remember(&self, scope: &DiffScope, ends: &Ends, changes: Changes) -> Arc<Changes> {
+    pub(super) fn remember(
+        &self,
+        scope: &DiffScope,
+        ends: &Ends,
+        changes: Changes,
+        begun: Option<Begun>,
+    ) -> Arc<Changes> {
         let changes = Arc::new(changes);
-        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        lists.retain(|(known, ..)| known != scope);
-        lists.push_front((scope.clone(), ends.clone(), Arc::clone(&changes)));
+        let known = begun.map_or(Known::Nothing, Known::Begun);
+        let mut lists = self.lock();
+        lists.retain(|list| list.scope != *scope);
+        lists.push_front(List {
+            scope: scope.clone(),
+            ends: ends.clone(),
+            changes: Arc::clone(&changes),
+            known,
+        });
         lists.truncate(LISTS);
+        let mut room = CHANGES;
+        let mut first = true;
+        lists.retain(|list| {
+            let fits = first || list.changes.len() <= room;
+            room = room.saturating_sub(list.changes.len());
+            first = false;
+            fits
+        });
         changes
     }
 
     /// `None` when the scope was not listed since its commits changed.
-    pub(super) fn recall(&self, scope: &DiffScope, ends: &Ends) -> Option<Arc<Changes>> {
-        let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = lists.iter().find(|(known, at, _)| known == scope && at == ends);
-        found.map(|(.., changes)| Arc::clone(changes))
+    pub(super) fn recall(&self, scope: &DiffScope, ends: &Ends) -> Option<(Arc<Changes>, Known)> {
+        let lists = self.lock();
+        let found = lists.iter().find(|list| list.scope == *scope && list.ends == *ends);
+        found.map(|list| (Arc::clone(&list.changes), list.known.clone()))
+    }
+
+    /// What is known of a list from now on, if it is still the one that is remembered.
+    pub(super) fn know(&self, scope: &DiffScope, changes: &Arc<Changes>, known: Known) {
+        let mut lists = self.lock();
+        if let Some(list) =
+            lists.iter_mut().find(|list| list.scope == *scope && Arc::ptr_eq(&list.changes, changes))
+        {
+            list.known = known;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<List>> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

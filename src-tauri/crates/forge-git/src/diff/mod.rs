@@ -12,6 +12,7 @@ mod rows;
 mod side;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use std::path::{Path, PathBuf};
 
@@ -120,7 +121,7 @@ impl Repo {
         page: DiffPage,
     ) -> Result<FileDiff, GitError> {
         let ends = self.ends(scope).await?;
-        let recalled = self.inner.lists.recall(scope, &ends).and_then(|list| list.get(path).cloned());
+        let recalled = self.inner.lists.recall(scope, &ends).and_then(|(list, _)| list.get(path).cloned());
         let mut opened = None;
         if let Some(raw) = recalled.filter(|raw| still_fits(scope, raw)) {
             let pair = self.contents(scope, &ends, &raw, page.force).await?;

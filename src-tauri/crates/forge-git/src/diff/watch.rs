@@ -1,0 +1,304 @@
+//! Whether anything a list depends on has changed since it was made, found out without asking git.
+//!
+//! Looked at are: the settings and what else outside of the worktree has a say, the index, every file in it, every
+//! folder that is not ignored (a new file, or one gone, changes its folder), every untracked file of the list, and
+//! whatever is named `.gitignore` or `.gitattributes`. A list is shown again only when each of these was last
+//! changed before git was asked, surely (see `stamp`); from then on it is enough that none changed. Where this does not
+//! tell everything nothing is remembered: repositories inside the worktree, an index of another kind.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::memory::Changes;
+use super::{DiffScope, RawChange};
+use crate::bytes;
+use crate::command::Kind;
+use crate::error::GitError;
+use crate::index::{Listed, Paths};
+use crate::repo::Repo;
+use crate::settings::Settings;
+use crate::stamp::{Bound, Moment, Print, Stamps, Unproven, c_path};
+
+/// More paths outside of the index are not watched.
+const PATHS: usize = 20_000;
+/// Files whose stamps are taken by one thread at a time.
+const SHARE: usize = 2_000;
+const RULES: [&str; 2] = [".gitignore", ".gitattributes"];
+
+/// What was known before git was asked for a list.
+#[derive(Debug, Clone)]
+pub(super) struct Begun {
+    moment: Moment,
+    settings: Arc<Settings>,
+    /// Of the settings: also what was not there.
+    outside: Print,
+}
+
+/// What must stay as it is for a list to hold.
+#[derive(Debug)]
+pub(super) struct Watch {
+    settings: Arc<Settings>,
+    /// The worktree whose tracked files count.
+    worktree: Option<PathBuf>,
+    /// Whatever else counts.
+    paths: Vec<PathBuf>,
+    print: Print,
+}
+
+impl Repo {
+    /// To be asked before git is: `None` when the list cannot be remembered for being shown again.
+    pub(super) async fn begin_list(&self, scope: &DiffScope) -> Result<Option<Begun>, GitError> {
+        let place = scope.worktree().unwrap_or(self.root());
+        // What a bare repository takes its attributes from is not looked at.
+        if place == self.common_dir() {
+            return Ok(None);
+        }
+        let settings = self.settings(place).await?;
+        let begun = tokio::task::spawn_blocking(move || {
+            let moment = Moment::now();
+            let mut stamps = Stamps::new(None, Path::new("/"));
+            settings.stamp(&mut stamps).ok()?;
+            let outside = stamps.print().ok()?;
+            Some(Begun { moment, settings, outside })
+        });
+        Ok(begun.await?)
+    }
+
+    /// Whether nothing a list depends on has changed since `begun`, and what to look at from now on.
+    pub(super) async fn still_holds(
+        &self,
+        scope: &DiffScope,
+        begun: Begun,
+        changes: &Arc<Changes>,
+    ) -> Result<Option<Watch>, GitError> {
+        let paths = match scope.worktree() {
+            Some(worktree) => self.watched(worktree, begun.moment, changes).await?,
+            None => Some(attribute_files(self.root(), changes)),
+        };
+        let Some(paths) = paths else { return Ok(None) };
+        let worktree = scope.worktree().map(Path::to_owned);
+        let held = tokio::task::spawn_blocking(move || {
+            let bound = begun.moment.bound()?;
+            let mut outside = Stamps::new(Some(bound), Path::new("/"));
+            begun.settings.stamp(&mut outside).ok()?;
+            (outside.print().ok()? == begun.outside).then_some(())?;
+            let mut watch = Watch { settings: begun.settings, worktree, paths, print: Print::default() };
+            watch.print = watch.look(Some(bound)).ok()?;
+            Some(watch)
+        });
+        Ok(held.await?)
+    }
+
+    /// What counts in a worktree beside the files of its index.
+    async fn watched(
+        &self,
+        worktree: &Path,
+        moment: Moment,
+        changes: &Arc<Changes>,
+    ) -> Result<Option<Vec<PathBuf>>, GitError> {
+        let index = self.git_dir(worktree).await?.join("index");
+        let (root, list) = (worktree.to_owned(), Arc::clone(changes));
+        let known = tokio::task::spawn_blocking(move || {
+            // Most often something was changed right before: then the rest need not be looked at.
+            is_older(&root, moment, &list)?;
+            let paths = Paths::read(&index).ok()??;
+            let mut folders: HashSet<PathBuf> = HashSet::from([PathBuf::new()]);
+            paths.folders(|folder| drop(folders.insert(bytes::path(folder).to_owned())));
+            Some(folders)
+        });
+        let Some(tracked) = known.await? else { return Ok(None) };
+        let untracked =
+            changes.values().filter(|raw| raw.change.untracked).map(|raw| worktree.join(&raw.path));
+        let mut watched: Vec<PathBuf> = untracked.collect();
+        let tracked = Arc::new(tracked);
+        let mut folders: Vec<PathBuf> = tracked.iter().cloned().collect();
+        while !folders.is_empty() {
+            let (root, known) = (worktree.to_owned(), Arc::clone(&tracked));
+            let found = tokio::task::spawn_blocking(move || inside(&root, &folders, &known)).await?;
+            let Some(found) = found else { return Ok(None) };
+            watched.extend(found.rules.into_iter().map(|path| worktree.join(path)));
+            folders = self.not_ignored(worktree, found.folders).await?;
+            watched.extend(folders.iter().map(|path| worktree.join(path)));
+            if watched.len() > PATHS {
+                return Ok(None);
+            }
+        }
+        Ok(Some(watched))
+    }
+
+    /// Those of the untracked folders that git looks into.
+    async fn not_ignored(&self, worktree: &Path, folders: Vec<PathBuf>) -> Result<Vec<PathBuf>, GitError> {
+        if folders.is_empty() {
+            return Ok(folders);
+        }
+        let mut input = Vec::new();
+        for folder in &folders {
+            input.extend_from_slice(bytes::of(folder));
+            input.push(0);
+        }
+        let asked = self
+            .at(worktree, Kind::Read)
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .args(["check-ignore", "-z", "--stdin"])
+            .input(input)
+            .run()
+            .await?;
+        // Without an answer all of them count: that is more than needed, and never less.
+        let ignored: HashSet<&Path> = bytes::records(&asked.stdout).map(bytes::path).collect();
+        Ok(folders.into_iter().filter(|folder| !ignored.contains(folder.as_path())).collect())
+    }
+}
+
+impl Watch {
+    /// Whether all is as it was.
+    pub(super) fn holds(&self) -> bool {
+        self.look(None) == Ok(self.print)
+    }
+
+    /// The print of all that counts; with a bound, only when all of it is older.
+    fn look(&self, bound: Option<Bound>) -> Result<Print, Unproven> {
+        let mut stamps = Stamps::new(bound, Path::new("/"));
+        self.settings.stamp(&mut stamps)?;
+        if let Some(worktree) = &self.worktree {
+            tracked(worktree, &mut stamps, bound)?;
+        }
+        let here = File::open("/").map_err(|_| Unproven)?;
+        for path in &self.paths {
+            let found = stamps.at(here.as_fd(), &c_path(bytes::of(path))?)?;
+            // Of what is not there its folder says since when.
+            if let (None, Some(bound), Some(folder)) = (found, bound, existing(path)) {
+                Stamps::new(Some(bound), Path::new("/")).of(folder)?;
+            }
+        }
+        stamps.print()
+    }
+}
+
+fn existing(path: &Path) -> Option<&Path> {
+    path.ancestors().skip(1).find(|folder| folder.symlink_metadata().is_ok())
+}
+
+/// Whether the changed files were last changed before a moment.
+fn is_older(worktree: &Path, moment: Moment, changes: &Changes) -> Option<()> {
+    let bound = moment.bound()?;
+    let root = File::open(worktree).ok()?;
+    let mut stamps = Stamps::new(Some(bound), worktree);
+    changes
+        .values()
+        .try_for_each(|raw: &RawChange| stamps.at(root.as_fd(), &c_path(bytes::of(&raw.path))?).map(drop))
+        .ok()
+}
+
+/// Takes the stamps of all tracked files and the folders that they lie in.
+fn tracked(worktree: &Path, stamps: &mut Stamps, bound: Option<Bound>) -> Result<(), Unproven> {
+    let root = File::open(worktree).map_err(|_| Unproven)?;
+    stamps.at(root.as_fd(), c".")?;
+    let git_dir = index_of(worktree).ok_or(Unproven)?;
+    let paths = Paths::read(&git_dir).ok().flatten().ok_or(Unproven)?;
+    let mut all: Vec<Listed<'_>> = paths.iter().collect();
+    paths.folders(|path| all.push(Listed { path, submodule: false }));
+    let shares: Vec<&[Listed<'_>]> = all.chunks(SHARE).collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, 8);
+    let each = shares.len().div_ceil(threads).max(1);
+    let taken: Vec<Result<_, Unproven>> = std::thread::scope(|scope| {
+        let work = |part: &[&[Listed<'_>]]| {
+            part.iter().map(|share| take(worktree, root.as_fd(), share, bound)).collect()
+        };
+        let running: Vec<_> =
+            shares.chunks(each).map(|part| scope.spawn(move || -> Vec<_> { work(part) })).collect();
+        running.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|_| vec![Err(Unproven)])).collect()
+    });
+    for share in taken {
+        let (print, devices) = share?;
+        stamps.add(print, devices);
+    }
+    Ok(())
+}
+
+fn take(
+    worktree: &Path,
+    root: BorrowedFd<'_>,
+    share: &[Listed<'_>],
+    bound: Option<Bound>,
+) -> Result<(Print, HashMap<u64, PathBuf>), Unproven> {
+    let mut stamps = Stamps::new(bound, worktree);
+    let mut name = Vec::new();
+    for listed in share {
+        name.clear();
+        name.extend_from_slice(listed.path);
+        name.push(0);
+        let path = std::ffi::CStr::from_bytes_with_nul(&name).map_err(|_| Unproven)?;
+        stamps.at(root, path)?;
+        // Where a submodule stands only git can tell.
+        if listed.submodule && worktree.join(bytes::path(listed.path)).join(".git").symlink_metadata().is_ok()
+        {
+            return Err(Unproven);
+        }
+    }
+    Ok(stamps.parts())
+}
+
+/// Where a worktree's index lies.
+fn index_of(worktree: &Path) -> Option<PathBuf> {
+    let dot_git = worktree.join(".git");
+    let git_dir = if dot_git.is_dir() { dot_git } else { crate::repo::dot_git_target(worktree)? };
+    Some(git_dir.join("index"))
+}
+
+/// What lies in some folders.
+#[derive(Default)]
+struct Inside {
+    /// Folders without tracked files.
+    folders: Vec<PathBuf>,
+    /// Files with rules about others.
+    rules: Vec<PathBuf>,
+}
+
+/// `None` when there is a repository, or something cannot be read.
+fn inside(worktree: &Path, folders: &[PathBuf], tracked: &HashSet<PathBuf>) -> Option<Inside> {
+    let mut found = Inside::default();
+    for folder in folders {
+        let entries = match std::fs::read_dir(worktree.join(folder)) {
+            Ok(entries) => entries,
+            // Tracked files may be gone with their folder.
+            Err(error) if tracked.contains(folder) && error.kind() == std::io::ErrorKind::NotFound => {
+                continue;
+            }
+            Err(_) => return None,
+        };
+        for entry in entries {
+            let entry = entry.ok()?;
+            let name = entry.file_name();
+            if name.as_bytes() == b".git" {
+                if folder.as_os_str().is_empty() {
+                    continue;
+                }
+                return None;
+            }
+            let path = folder.join(&name);
+            if entry.file_type().ok()?.is_dir() {
+                if !tracked.contains(&path) {
+                    found.folders.push(path);
+                }
+            } else if RULES.iter().any(|rules| name.as_bytes() == rules.as_bytes()) {
+                found.rules.push(path);
+            }
+        }
+    }
+    (found.folders.len() <= PATHS).then_some(found)
+}
+
+/// Where git looks for attributes of files that differ between commits: in the main work tree.
+fn attribute_files(root: &Path, changes: &Changes) -> Vec<PathBuf> {
+    let mut folders: HashSet<&Path> = HashSet::new();
+    for raw in changes.values() {
+        let old = raw.change.old_path.as_deref().map(Path::new);
+        let both = [Some(raw.path.as_path()), old];
+        folders.extend(both.into_iter().flatten().flat_map(|path| path.ancestors().skip(1)));
+    }
+    folders.into_iter().map(|folder| root.join(folder).join(".gitattributes")).collect()
+}

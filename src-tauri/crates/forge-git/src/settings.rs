@@ -1,0 +1,194 @@
+//! What git is set to for a worktree, and which files say so.
+//!
+//! Known settings are trusted as long as none of those files changed: the ones that git named, those they
+//! include, and those that would count if they were there.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::bytes;
+use crate::command::Kind;
+use crate::error::GitError;
+use crate::repo::Repo;
+use crate::stamp::{Moment, Print, Stamps, Unproven};
+
+/// Worktrees whose settings are remembered.
+const KNOWN: usize = 32;
+/// Where installations of git keep what holds for everybody.
+const SYSTEM: [&str; 3] = ["/etc", "/usr/local/etc", "/opt/homebrew/etc"];
+
+/// What git is set to.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// Names in git's own spelling, the last of a name counts.
+    values: Vec<(String, String)>,
+    /// Every file that has a say in the settings.
+    files: Vec<PathBuf>,
+    /// What else says what is compared and how: index, branch, ignored files and attributes outside of the worktree.
+    state: Vec<PathBuf>,
+    /// Whether these are all.
+    complete: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct SettingsMemory {
+    known: Mutex<VecDeque<(PathBuf, Print, Arc<Settings>)>>,
+}
+
+impl Settings {
+    /// What a setting says, its name in lower case but for the middle part.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.values.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Takes the stamps of all files outside of a worktree that say what differs in it.
+    pub(crate) fn stamp(&self, stamps: &mut Stamps) -> Result<(), Unproven> {
+        if !self.complete {
+            return Err(Unproven);
+        }
+        self.files.iter().chain(&self.state).try_for_each(|file| stamps.of(file).map(drop))
+    }
+
+    /// The present print of what has a say in the settings.
+    fn print(&self, begun: Option<Moment>) -> Option<Print> {
+        let bound = match begun {
+            Some(begun) => Some(begun.bound()?),
+            None => None,
+        };
+        let mut stamps = Stamps::new(bound, Path::new("/"));
+        self.complete.then_some(())?;
+        self.files.iter().try_for_each(|file| stamps.of(file).map(drop)).ok()?;
+        stamps.print().ok()
+    }
+}
+
+impl Repo {
+    /// What git is set to in a worktree (or the repository's top).
+    pub(crate) async fn settings(&self, worktree: &Path) -> Result<Arc<Settings>, GitError> {
+        let (repo, dir) = (self.clone(), worktree.to_owned());
+        let known = tokio::task::spawn_blocking(move || repo.inner.settings.recall(&dir)).await?;
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let begun = Moment::now();
+        let listed =
+            self.at(worktree, Kind::Read).args(["config", "--list", "-z", "--show-origin"]).ok().await?;
+        let git_dir = self.git_dir(worktree).await?;
+        let (repo, worktree) = (self.clone(), worktree.to_owned());
+        let read = tokio::task::spawn_blocking(move || {
+            let settings = Arc::new(repo.read_settings(&listed, &worktree, &git_dir));
+            if let Some(print) = settings.print(Some(begun)) {
+                repo.inner.settings.remember(&worktree, print, &settings);
+            }
+            settings
+        });
+        Ok(read.await?)
+    }
+
+    fn read_settings(&self, listed: &[u8], worktree: &Path, git_dir: &Path) -> Settings {
+        let home = self.git().env_var("HOME").map(PathBuf::from);
+        let (values, files, state) = (Vec::new(), Vec::new(), Vec::new());
+        let mut settings = Settings { values, files, state, complete: true };
+        let mut records = bytes::records(listed);
+        while let (Some(origin), Some(entry)) = (records.next(), records.next()) {
+            let entry = bytes::text(entry);
+            // A name without a value means yes.
+            let (name, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
+            let origin = origin.strip_prefix(b"file:").map(|path| worktree.join(bytes::path(path)));
+            let is_include =
+                name == "include.path" || name.starts_with("includeif.") && name.ends_with(".path");
+            if is_include || matches!(name, "core.excludesfile" | "core.attributesfile") {
+                let beside =
+                    if is_include { origin.as_deref().and_then(Path::parent) } else { Some(worktree) };
+                match beside.and_then(|beside| expanded(value, beside, home.as_deref())) {
+                    Some(path) if is_include => settings.files.push(path),
+                    Some(path) => settings.state.push(path),
+                    None => settings.complete = false,
+                }
+            }
+            settings.files.extend(origin);
+            settings.values.push((name.to_owned(), value.to_owned()));
+        }
+        self.add_standing(&mut settings, worktree, git_dir, home.as_deref());
+        for files in [&mut settings.files, &mut settings.state] {
+            files.sort_unstable();
+            files.dedup();
+        }
+        settings
+    }
+
+    /// Adds the files that count when they are there.
+    fn add_standing(&self, settings: &mut Settings, worktree: &Path, git_dir: &Path, home: Option<&Path>) {
+        let (files, state) = (&mut settings.files, &mut settings.state);
+        // Which branch is checked out may decide about what is included.
+        files.extend(["HEAD", "config.worktree"].map(|name| git_dir.join(name)));
+        files.push(self.common_dir().join("config"));
+        state.extend(["index", "info/sparse-checkout"].map(|name| git_dir.join(name)));
+        // Replaced objects, and a history that is cut, change what commits hold.
+        let shared =
+            ["info/exclude", "info/attributes", "refs/replace", "packed-refs", "reftable/tables.list"];
+        state.extend(shared.iter().map(|name| self.common_dir().join(name)));
+        let dot_git = worktree.join(".git");
+        // Of the repository's own folder the files in it are told above.
+        if !dot_git.is_dir() {
+            state.push(dot_git);
+        }
+        for folder in SYSTEM.map(Path::new) {
+            files.push(folder.join("gitconfig"));
+            state.push(folder.join("gitattributes"));
+        }
+        let variables = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
+        files.extend(variables.iter().filter_map(|name| self.git().env_var(name)).map(PathBuf::from));
+        let config_home = self.git().env_var("XDG_CONFIG_HOME").map(PathBuf::from);
+        for folder in [config_home, home.map(|home| home.join(".config"))].into_iter().flatten() {
+            files.push(folder.join("git/config"));
+            state.extend(["git/ignore", "git/attributes"].map(|name| folder.join(name)));
+        }
+        files.extend(home.map(|home| home.join(".gitconfig")));
+    }
+}
+
+impl SettingsMemory {
+    fn recall(&self, worktree: &Path) -> Option<Arc<Settings>> {
+        let found = self.lock().iter().find(|(dir, ..)| dir == worktree).cloned();
+        let (_, print, settings) = found?;
+        (settings.print(None) == Some(print)).then_some(settings)
+    }
+
+    fn remember(&self, worktree: &Path, print: Print, settings: &Arc<Settings>) {
+        let mut known = self.lock();
+        known.retain(|(dir, ..)| dir != worktree);
+        known.push_front((worktree.to_owned(), print, Arc::clone(settings)));
+        known.truncate(KNOWN);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(PathBuf, Print, Arc<Settings>)>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A path as git means it in its settings; `None` for what takes git to know.
+fn expanded(value: &str, beside: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    match value.strip_prefix("~/") {
+        Some(below) => Some(home?.join(below)),
+        None if value.starts_with(['~', '%', ':']) => None,
+        None => Some(beside.join(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_those_git_means() {
+        let of = |value| expanded(value, Path::new("/etc"), Some(Path::new("/home/me")));
+        assert_eq!(of("/a/b"), Some("/a/b".into()));
+        assert_eq!(of("more"), Some("/etc/more".into()));
+        assert_eq!(of("~/x"), Some("/home/me/x".into()));
+        assert_eq!(of("~other/x"), None);
+        assert_eq!(of("%(prefix)/x"), None);
+        assert_eq!(expanded("~/x", Path::new("/etc"), None), None);
+    }
+}
