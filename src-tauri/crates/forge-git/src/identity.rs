@@ -6,8 +6,6 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::bytes;
-use crate::command::Kind;
 use crate::error::GitError;
 use crate::repo::Repo;
 
@@ -42,13 +40,8 @@ impl Repo {
         dir: &Path,
         author: Option<(&str, &str)>,
     ) -> Result<Vec<(OsString, OsString)>, GitError> {
-        let found = self
-            .at(dir, Kind::Read)
-            .args(["config", "-z", "--name-only", "--get-regexp", r"^(user|author|committer)\.(name|email)$"])
-            .run()
-            .await?;
-        let configured: Vec<String> = bytes::records(&found.stdout).map(bytes::text).collect();
-        let has = |role: &str, part: &str| configured.contains(&format!("{role}.{part}"));
+        let settings = self.settings(dir).await?;
+        let has = |role: &str, part: &str| settings.get(&format!("{role}.{part}")).is_some();
         let mut env = Vec::new();
         for role in ["author", "committer"] {
             for (part, fallback) in FALLBACK {

@@ -13,6 +13,7 @@ use git2::Oid;
 
 use crate::object::{Commit, Objects};
 use crate::repo::{Repo, dot_git_target};
+use crate::worktree::rebasing_branch;
 
 /// Beyond this git, which reads larger lists in place, is faster.
 const PACKED_REFS_CAP: u64 = 4 << 20;
@@ -101,6 +102,28 @@ impl Local<'_> {
             }
             Err(_) => None,
         }
+    }
+
+    /// Whether surely no worktree has a branch checked out, or is in the middle of rebasing it.
+    pub(crate) fn is_free(self, branch: &str) -> Option<()> {
+        let taken = format!("refs/heads/{branch}");
+        if self.common_dir.join("reftable").exists() {
+            return None;
+        }
+        let mut git_dirs = vec![self.common_dir.to_owned()];
+        match std::fs::read_dir(self.common_dir.join("worktrees")) {
+            Ok(entries) => {
+                for entry in entries {
+                    git_dirs.push(entry.ok()?.path());
+                }
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(_) => return None,
+        }
+        git_dirs
+            .iter()
+            .all(|dir| stands_elsewhere(dir, &taken) && rebasing_branch(dir).is_none())
+            .then_some(())
     }
 
     fn packed_refs(self) -> Option<String> {
@@ -221,6 +244,17 @@ impl Walk<'_> {
         self.fresh -= usize::from(*marks & PAST == 0);
         Some((*marks, commit.clone()))
     }
+}
+
+/// Whether a worktree's `HEAD` says that it is on another branch than this one, or on none.
+fn stands_elsewhere(git_dir: &Path, branch: &str) -> bool {
+    let head = git_dir.join("HEAD");
+    let is_file = head.symlink_metadata().is_ok_and(|found| found.is_file());
+    let said = if is_file { std::fs::read_to_string(head).ok() } else { None };
+    said.is_some_and(|said| match said.trim_end().strip_prefix("ref: ") {
+        Some(name) => name.trim() != branch,
+        None => is_full(said.trim_end()),
+    })
 }
 
 const fn is_absence(kind: ErrorKind) -> bool {

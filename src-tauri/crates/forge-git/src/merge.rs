@@ -2,7 +2,8 @@
 //!
 //! `git merge-tree` merges in the object store; what comes out is a commit that nothing points to yet, or the
 //! list of conflicts. No checkout, index or ref is touched: [`Repo::land`] moves the branch.
-//! Merge drivers see the attributes of the target, not those of whatever happens to be checked out.
+//! Merge drivers see the attributes of the target, not those of whatever happens to be checked out. Where the two
+//! sides touched different paths alone, git is not needed to say what comes out (`apart`).
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,8 @@ use crate::bytes;
 use crate::command::{GitCommand, Kind};
 use crate::error::GitError;
 use crate::repo::Repo;
+
+mod apart;
 
 /// How the source's work becomes part of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -267,6 +270,9 @@ impl Repo {
     }
 
     async fn merge_tips(&self, tips: &Tips) -> Result<Merged, GitError> {
+        if let Some(tree) = self.merge_apart(tips).await? {
+            return Ok(Merged::Tree(tree));
+        }
         let attributes = Attributes::of(self, &tips.target).await?;
         self.merge_tree(&attributes, &[&tips.target, &tips.source]).await
     }
@@ -293,11 +299,9 @@ impl Repo {
 
     /// Settles who commits and whether commits are signed, once for any number of them.
     pub(crate) async fn commit_maker(&self, author: Option<(&str, &str)>) -> Result<CommitMaker, GitError> {
-        let (identity, signed) = tokio::try_join!(self.identity(self.root(), author), async {
-            // `commit-tree` does not look at this setting, `git merge` does.
-            let asked = self.read().args(["config", "--type=bool", "--get", "commit.gpgSign"]).run().await?;
-            Ok(asked.stdout.starts_with(b"true"))
-        })?;
+        let identity = self.identity(self.root(), author).await?;
+        // `commit-tree` does not look at this setting, `git merge` does.
+        let signed = self.settings(self.root()).await?.is_on("commit.gpgsign");
         Ok(CommitMaker { identity, signed })
     }
 }

@@ -59,6 +59,12 @@ impl Objects {
         (object.kind() == ObjectType::Commit).then(|| Commit::parse(object.data()))?
     }
 
+    /// A tree as it is stored; `None` for what is none, or cannot be read here.
+    pub(crate) fn tree(&self, oid: Oid) -> Option<Vec<u8>> {
+        let object = self.odb()?.read(oid).ok()?;
+        (object.kind() == ObjectType::Tree).then(|| object.data().to_vec())
+    }
+
     fn odb(&self) -> Option<&Odb<'static>> {
         if let Some(open) = self.odb.get() {
             return Some(open);

@@ -42,6 +42,13 @@ impl Settings {
         self.values.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// Whether a setting is on.
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        let value = self.get(name).unwrap_or_default().to_ascii_lowercase();
+        matches!(value.as_str(), "true" | "yes" | "on")
+            || value.parse::<i64>().is_ok_and(|number| number != 0)
+    }
+
     /// Takes the stamps of all files outside of a worktree that say what differs in it.
     pub(crate) fn stamp(&self, stamps: &mut Stamps) -> Result<(), Unproven> {
         if !self.complete {

@@ -25,6 +25,9 @@ const COARSE_TICK: Duration = Duration::from_secs(2);
 /// How far the two clocks may disagree about the time that passed before one was set.
 const CLOCKS_AGREE: Duration = Duration::from_millis(20);
 
+/// One path on each file system.
+pub(crate) type Devices = HashMap<libc::dev_t, PathBuf>;
+
 /// What stamps come to.
 pub(crate) type Print = [u8; 20];
 
@@ -71,8 +74,8 @@ impl Bound {
 pub(crate) struct Stamps {
     hash: Sha1,
     bound: Option<Bound>,
-    /// One path on each file system, looked at when everything has to be old.
-    devices: HashMap<u64, PathBuf>,
+    /// Looked at when everything has to be old.
+    devices: Devices,
     devices_at: PathBuf,
 }
 
@@ -128,13 +131,13 @@ impl Stamps {
     }
 
     /// Adds what others took.
-    pub(crate) fn add(&mut self, print: Print, devices: HashMap<u64, PathBuf>) {
+    pub(crate) fn add(&mut self, print: Print, devices: Devices) {
         self.hash.update(print);
         self.devices.extend(devices);
     }
 
     /// What all came to, and where it lies.
-    pub(crate) fn parts(self) -> (Print, HashMap<u64, PathBuf>) {
+    pub(crate) fn parts(self) -> (Print, Devices) {
         (self.hash.finalize().into(), self.devices)
     }
 

@@ -288,6 +288,10 @@ impl Repo {
     /// Worktrees that have a branch checked out, also those in the middle of rebasing it. A registered
     /// directory that is gone has nothing checked out.
     pub(crate) async fn checkouts_of(&self, branch: &str) -> Result<Vec<WorktreeEntry>, GitError> {
+        let name = branch.to_owned();
+        if self.locally(move |local| local.is_free(&name)).await.is_some() {
+            return Ok(Vec::new());
+        }
         let mut users = Vec::new();
         for (place, entry) in self.worktrees().await?.into_iter().enumerate() {
             if entry.bare || !entry.path.exists() {

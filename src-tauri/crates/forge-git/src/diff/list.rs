@@ -244,7 +244,7 @@ impl Repo {
 }
 
 impl RawChange {
-    fn named(path: &str) -> RawChange {
+    pub(super) fn named(path: &str) -> RawChange {
         RawChange {
             change: FileChange {
                 path: path.to_owned(),

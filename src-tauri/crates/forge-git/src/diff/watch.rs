@@ -6,8 +6,9 @@
 //! changed before git was asked, surely (see `stamp`); from then on it is enough that none changed. Where this does not
 //! tell everything nothing is remembered: repositories inside the worktree, an index of another kind.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use crate::error::GitError;
 use crate::index::{Listed, Paths};
 use crate::repo::Repo;
 use crate::settings::Settings;
-use crate::stamp::{Bound, Moment, Print, Stamps, Unproven, c_path};
+use crate::stamp::{Bound, Devices, Moment, Print, Stamps, Unproven, c_path};
 
 /// More paths outside of the index are not watched.
 const PATHS: usize = 20_000;
@@ -107,7 +108,9 @@ impl Repo {
             is_older(&root, moment, &list)?;
             let paths = Paths::read(&index).ok()??;
             let mut folders: HashSet<PathBuf> = HashSet::from([PathBuf::new()]);
-            paths.folders(|folder| drop(folders.insert(bytes::path(folder).to_owned())));
+            paths.folders(|folder| {
+                folders.insert(bytes::path(folder).to_owned());
+            });
             Some(folders)
         });
         let Some(tracked) = known.await? else { return Ok(None) };
@@ -135,20 +138,18 @@ impl Repo {
         if folders.is_empty() {
             return Ok(folders);
         }
+        // Names may look like git's patterns of paths; with this in front they do not.
         let mut input = Vec::new();
         for folder in &folders {
+            input.extend_from_slice(b"./");
             input.extend_from_slice(bytes::of(folder));
             input.push(0);
         }
-        let asked = self
-            .at(worktree, Kind::Read)
-            .env("GIT_LITERAL_PATHSPECS", "1")
-            .args(["check-ignore", "-z", "--stdin"])
-            .input(input)
-            .run()
-            .await?;
+        let asked =
+            self.at(worktree, Kind::Read).args(["check-ignore", "-z", "--stdin"]).input(input).run().await?;
         // Without an answer all of them count: that is more than needed, and never less.
-        let ignored: HashSet<&Path> = bytes::records(&asked.stdout).map(bytes::path).collect();
+        let ignored = bytes::records(&asked.stdout).filter_map(|path| path.strip_prefix(b"./"));
+        let ignored: HashSet<&Path> = ignored.map(bytes::path).collect();
         Ok(folders.into_iter().filter(|folder| !ignored.contains(folder.as_path())).collect())
     }
 }
@@ -196,7 +197,7 @@ fn is_older(worktree: &Path, moment: Moment, changes: &Changes) -> Option<()> {
 /// Takes the stamps of all tracked files and the folders that they lie in.
 fn tracked(worktree: &Path, stamps: &mut Stamps, bound: Option<Bound>) -> Result<(), Unproven> {
     let root = File::open(worktree).map_err(|_| Unproven)?;
-    stamps.at(root.as_fd(), c".")?;
+    stamps.of(worktree)?;
     let git_dir = index_of(worktree).ok_or(Unproven)?;
     let paths = Paths::read(&git_dir).ok().flatten().ok_or(Unproven)?;
     let mut all: Vec<Listed<'_>> = paths.iter().collect();
@@ -224,7 +225,7 @@ fn take(
     root: BorrowedFd<'_>,
     share: &[Listed<'_>],
     bound: Option<Bound>,
-) -> Result<(Print, HashMap<u64, PathBuf>), Unproven> {
+) -> Result<(Print, Devices), Unproven> {
     let mut stamps = Stamps::new(bound, worktree);
     let mut name = Vec::new();
     for listed in share {
@@ -265,7 +266,7 @@ fn inside(worktree: &Path, folders: &[PathBuf], tracked: &HashSet<PathBuf>) -> O
         let entries = match std::fs::read_dir(worktree.join(folder)) {
             Ok(entries) => entries,
             // Tracked files may be gone with their folder.
-            Err(error) if tracked.contains(folder) && error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if tracked.contains(folder) && is_absence(error.kind()) => {
                 continue;
             }
             Err(_) => return None,
@@ -292,6 +293,10 @@ fn inside(worktree: &Path, folders: &[PathBuf], tracked: &HashSet<PathBuf>) -> O
     (found.folders.len() <= PATHS).then_some(found)
 }
 
+const fn is_absence(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
 /// Where git looks for attributes of files that differ between commits: in the main work tree.
 fn attribute_files(root: &Path, changes: &Changes) -> Vec<PathBuf> {
     let mut folders: HashSet<&Path> = HashSet::new();
@@ -302,3 +307,6 @@ fn attribute_files(root: &Path, changes: &Changes) -> Vec<PathBuf> {
     }
     folders.into_iter().map(|folder| root.join(folder).join(".gitattributes")).collect()
 }
+
+#[cfg(test)]
+mod tests;
