@@ -3,7 +3,9 @@
 //! Whatever touches a work tree or a ref is done by the user's git program, so that hooks, filters, LFS,
 //! sparse checkout and submodules behave as they do in the user's own hands; only where none of these is in play
 //! are the files of a new worktree written here (`plain`). Objects are read by libgit2; plain
-//! names and relations of commits are looked up here where the answer is certain to be git's (`local`).
+//! names and relations of commits are looked up here where the answer is certain to be git's (`local`), sides that
+//! touched different paths are merged here (`merge/apart`), and a list of changes is shown again while nothing it
+//! depends on changed (`diff/watch`).
 //!
 //! Invariants: no command forces, stashes or resets a checkout that is not Forge's own; refs move by compare
 //! and swap; every answer of git is read from its machine formats (`-z`), never from its messages.

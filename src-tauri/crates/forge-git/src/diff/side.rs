@@ -33,7 +33,7 @@ impl Repo {
         cap: u64,
     ) -> Result<FileSide, GitError> {
         let ends = self.ends(scope).await?;
-        let recalled = self.inner.lists.recall(scope, &ends).and_then(|list| list.get(path).cloned());
+        let recalled = self.inner.lists.recall(scope, &ends).and_then(|(list, _)| list.get(path).cloned());
         let raw = match recalled.filter(|raw| still_fits(scope, raw)) {
             Some(raw) => raw,
             None => self.find_change(scope, &ends, path).await?,

@@ -104,7 +104,7 @@ const EDITS: [Edit; 28] = [
     ("excludes of the user", |s| s.write("../excludes", "x.log\n")),
     ("new attributes", |s| s.write("new/.gitattributes", "old linguist-generated\n")),
     ("edited attributes", |s| {
-        s.write("new/.gitattributes", "old -linguist-generated\nx* linguist-generated\n")
+        s.write("new/.gitattributes", "old -linguist-generated\nx* linguist-generated\n");
     }),
     ("attributes of the repository", |s| s.write(".git/info/attributes", "kept -diff\n")),
     ("a file of settings that was not there", |s| {
