@@ -119,14 +119,21 @@ impl Stamps {
                 self.devices.insert(found.st_dev, self.devices_at.join(path));
             }
         }
-        for number in
-            [found.st_mtime, found.st_mtime_nsec, found.st_ctime, found.st_ctime_nsec, found.st_size]
-        {
-            self.hash.update(number.to_le_bytes());
+        let numbers = [
+            found.st_mtime,
+            found.st_mtime_nsec,
+            found.st_ctime,
+            found.st_ctime_nsec,
+            found.st_size,
+            i64::from_ne_bytes(found.st_ino.to_ne_bytes()),
+            i64::from(found.st_mode),
+        ];
+        let mut bytes = [0; 56];
+        for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+            place.copy_from_slice(&number.to_le_bytes());
         }
+        self.hash.update(bytes);
         self.hash.update(found.st_dev.to_le_bytes());
-        self.hash.update(found.st_ino.to_le_bytes());
-        self.hash.update(found.st_mode.to_le_bytes());
         Ok(Some(found))
     }
 

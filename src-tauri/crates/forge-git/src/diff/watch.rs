@@ -48,6 +48,9 @@ pub(super) struct Watch {
     /// Whatever else counts.
     paths: Vec<PathBuf>,
     print: Print,
+    /// The files of the list, which most often are what changes next: then the rest need not be looked at.
+    listed: Arc<Changes>,
+    first: Print,
 }
 
 impl Repo {
@@ -82,12 +85,15 @@ impl Repo {
         };
         let Some(paths) = paths else { return Ok(None) };
         let worktree = scope.worktree().map(Path::to_owned);
+        let listed = Arc::clone(changes);
         let held = tokio::task::spawn_blocking(move || {
             let bound = begun.moment.bound()?;
             let mut outside = Stamps::new(Some(bound), Path::new("/"));
             begun.settings.stamp(&mut outside).ok()?;
             (outside.print().ok()? == begun.outside).then_some(())?;
-            let mut watch = Watch { settings: begun.settings, worktree, paths, print: Print::default() };
+            let (print, first) = (Print::default(), Print::default());
+            let mut watch = Watch { settings: begun.settings, worktree, paths, print, listed, first };
+            watch.first = watch.look_at_listed(Some(bound)).ok()?;
             watch.print = watch.look(Some(bound)).ok()?;
             Some(watch)
         });
@@ -157,7 +163,17 @@ impl Repo {
 impl Watch {
     /// Whether all is as it was.
     pub(super) fn holds(&self) -> bool {
-        self.look(None) == Ok(self.print)
+        self.look_at_listed(None) == Ok(self.first) && self.look(None) == Ok(self.print)
+    }
+
+    fn look_at_listed(&self, bound: Option<Bound>) -> Result<Print, Unproven> {
+        let Some(worktree) = &self.worktree else { return Ok(Print::default()) };
+        let root = File::open(worktree).map_err(|_| Unproven)?;
+        let mut stamps = Stamps::new(bound, worktree);
+        for raw in self.listed.values() {
+            stamps.at(root.as_fd(), &c_path(bytes::of(&raw.path))?)?;
+        }
+        stamps.print()
     }
 
     /// The print of all that counts; with a bound, only when all of it is older.
@@ -188,10 +204,8 @@ fn is_older(worktree: &Path, moment: Moment, changes: &Changes) -> Option<()> {
     let bound = moment.bound()?;
     let root = File::open(worktree).ok()?;
     let mut stamps = Stamps::new(Some(bound), worktree);
-    changes
-        .values()
-        .try_for_each(|raw: &RawChange| stamps.at(root.as_fd(), &c_path(bytes::of(&raw.path))?).map(drop))
-        .ok()
+    let mut look = |raw: &RawChange| stamps.at(root.as_fd(), &c_path(bytes::of(&raw.path))?).map(drop);
+    changes.values().try_for_each(&mut look).ok()
 }
 
 /// Takes the stamps of all tracked files and the folders that they lie in.
@@ -280,13 +294,13 @@ fn inside(worktree: &Path, folders: &[PathBuf], tracked: &HashSet<PathBuf>) -> O
                 }
                 return None;
             }
-            let path = folder.join(&name);
             if entry.file_type().ok()?.is_dir() {
+                let path = folder.join(&name);
                 if !tracked.contains(&path) {
                     found.folders.push(path);
                 }
             } else if RULES.iter().any(|rules| name.as_bytes() == rules.as_bytes()) {
-                found.rules.push(path);
+                found.rules.push(folder.join(&name));
             }
         }
     }
