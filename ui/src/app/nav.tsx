@@ -2,7 +2,7 @@
  * The sidebar's places, in order. A feature that has a screen of its own adds a line here, its
  * pattern in router.ts and its component in screens.tsx.
  */
-import { Bot, FolderGit2, Inbox, Settings, SquareKanban } from "lucide-react";
+import { Activity, Bot, FolderGit2, Inbox, Settings, SquareKanban } from "lucide-react";
 import type { ComponentType, ReactNode } from "react";
 import { AttentionCount } from "#ui/features/attention/AttentionCount.tsx";
 import { WorkspacesCount } from "#ui/features/workspaces/WorkspacesCount.tsx";
@@ -46,6 +46,14 @@ export const navItems: readonly NavItem[] = [
     keys: "g w",
     href: () => formatRoute("workspaces"),
     Count: WorkspacesCount,
+    place: "top",
+  },
+  {
+    route: "runs",
+    label: "runs",
+    icon: <Activity />,
+    keys: "g r",
+    href: () => formatRoute("runs"),
     place: "top",
   },
   {

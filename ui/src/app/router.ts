@@ -11,6 +11,7 @@ export const patterns = {
   task: "/task/:project/:number",
   attention: "/attention",
   workspaces: "/workspaces",
+  runs: "/runs",
   agents: "/agents",
   settings: "/settings",
   projectSettings: "/settings/project/:project",

@@ -13,6 +13,7 @@ export const screens: Screens = {
   projectSettings: lazy(() => import("#ui/features/projects/ProjectSettingsScreen.tsx")),
   attention: lazy(() => import("#ui/features/attention/AttentionScreen.tsx")),
   workspaces: lazy(() => import("#ui/features/workspaces/WorkspacesScreen.tsx")),
+  runs: lazy(() => import("#ui/features/runs/RunsScreen.tsx")),
   agents: lazy(() => import("#ui/features/agents/AgentsScreen.tsx")),
   settings: lazy(() => import("#ui/features/settings/SettingsScreen.tsx")),
   gallery: lazy(() => import("#ui/features/gallery/GalleryScreen.tsx")),

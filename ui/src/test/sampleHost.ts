@@ -3,6 +3,7 @@
  * It answers like the engine where the window looks, and decides as little as it can.
  * Samples: `empty` (nothing there), `new` (a project without tasks), `broken` (every read fails),
  * `troubles` (one task of each kind of trouble and wait), `diff` (changes with comments, a conflict),
+ * `agents` (agents at work that ask, with a conversation of every kind of entry),
  * `review` (one task of each kind of review, merge, pull request and delivery);
  * anything else is the full one.
  */
@@ -34,6 +35,7 @@ import {
   sampleWorkspaceView,
 } from "./sample.ts";
 import { sampleHookOutput, sampleMoves, sampleTroubles } from "./sampleTroubles.ts";
+import { createSampleAgents, sampleAgentTasks, sampleConfigFinding } from "./sampleAgents.ts";
 import { createSampleDiff, sampleDiffTasks } from "./sampleDiff.ts";
 import { createSampleKnowledge } from "./sampleKnowledge.ts";
 import { createSampleProcess } from "./sampleProcess.ts";
@@ -116,6 +118,19 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
             paused: true,
             config: { command: "night-shift {prompt_file}" },
           }),
+          ...(sample === "agents"
+            ? [
+                sampleAgent({
+                  id: "a4",
+                  name: "Codex",
+                  adapter: "codex",
+                  config: { permissions: "ask", effort: "high", cost_micro_usd: 2_000_000 },
+                  model: "gpt-5.1-codex",
+                  running: 1,
+                  max_concurrent: 2,
+                }),
+              ]
+            : []),
         ];
   const tasks =
     sample === null
@@ -126,7 +141,9 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
           ? sampleReviewTasks("p1")
           : sample === "diff"
             ? sampleDiffTasks("p1")
-            : [];
+            : sample === "agents"
+              ? sampleAgentTasks("p1")
+              : [];
   const notifications =
     sample === null
       ? [
@@ -254,7 +271,11 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
         waiting: true,
         done: false,
         disk: true,
+        agent_asks: true,
+        cost: true,
       },
+      cost_limits: { execution_micro_usd: null, task_micro_usd: null, day_micro_usd: null },
+      model_prices: {},
     };
     const merged: Record<string, unknown> = { ...defaults };
     for (const [key, value] of Object.entries(mine)) {
@@ -388,6 +409,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
             found: false,
             program: null,
             version: null,
+            signed_in: null,
             problem: "night-shift is not on the PATH",
             remedy: "Install it, or give its whole path in the profile.",
           }
@@ -395,16 +417,21 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
             found: true,
             program: "/usr/local/bin/codex",
             version: null,
+            signed_in: true,
             problem: null,
             remedy: null,
           },
     agent_create: (input: CreateAgent) => {
+      const wrong = sampleConfigFinding(input);
+      if (wrong) refuse("invalid", "failed to add the agent", { findings: [wrong] });
       if (agents.some(({ name }) => name === input.name))
         refuse("name_taken", `failed to add the agent: one is called ${input.name} already`);
       const added = sampleAgent({
         id: `a${agents.length + 1}`,
         name: input.name,
+        adapter: input.adapter,
         config: input.config,
+        model: input.model ?? null,
         max_concurrent: input.max_concurrent ?? 1,
       });
       agents.push(added);
@@ -544,6 +571,10 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
     task_executions: () => page([]),
     ...reviewing.answers,
     task_transitions: () => page(sampleMoves),
+    execution_stop: ({ execution_id }: { execution_id: string }) => {
+      const stopped = tasks.find(({ live }) => live?.execution_id === execution_id);
+      return stopped ? edit(stopped.id, { live: null }) : refuse("not_found", "no such run");
+    },
     task_workspace: ({ task_id }: { task_id: string }) => task(task_id).workspace,
     task_backups: ({ task_id }: { task_id: string }) =>
       page([sampleBackup({ task_id, at: at(300) })]),
@@ -642,6 +673,15 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
           ),
       ),
     backup_restore: () => ({ done: true }),
+    ...createSampleAgents({
+      sample,
+      refuse,
+      task,
+      change: edit,
+      changed: (...tags) => host.commit({ tags }),
+      profilesOf: (adapter) =>
+        agents.filter((each) => each.adapter === adapter).map(({ name }) => name),
+    }),
     ...(sample === "diff"
       ? createSampleDiff({ refuse, change: edit, changed: (...tags) => host.commit({ tags }) })
       : {}),

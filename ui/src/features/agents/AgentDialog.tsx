@@ -2,26 +2,50 @@ import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useOpMutation } from "#ui/api/client.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
-import type { Agent } from "#ui/api/generated.ts";
+import type { AdapterKind, Agent } from "#ui/api/generated.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
-import { configOf, createInput, emptyForm, examples, formOf, wrongEnvLine } from "./form.ts";
+import { Limits } from "./Limits.tsx";
+import { Probe } from "./Probe.tsx";
+import { ProgramFields } from "./ProgramFields.tsx";
+import { ShellFields } from "./ShellFields.tsx";
+import {
+  createInput,
+  emptyForm,
+  formOf,
+  isComplete,
+  updateInput,
+  wrongEnvLine,
+  type AgentForm,
+} from "./form.ts";
 import styles from "./AgentsScreen.module.css";
 
-const fields = [
-  "name",
-  "config",
-  "max_concurrent",
+const configFields = [
   "command",
+  "program",
   "args",
   "env",
+  "effort",
+  "permissions",
+  "prompt_prefix",
   "wall_clock_seconds",
   "silence_seconds",
+  "turns",
+  "cost_micro_usd",
 ];
+const fields = ["name", "model", "max_concurrent", ...configFields.map((key) => `config.${key}`)];
+const adapters: readonly AdapterKind[] = ["codex", "claude", "acp", "shell"];
 const formId = "agent-form";
+
+export interface FieldsProps {
+  readonly form: AgentForm;
+  readonly set: (change: Partial<AgentForm>) => void;
+  /** What the engine says about a field of the configuration. */
+  readonly at: (field: string) => string | undefined;
+}
 
 /** A profile: added without `agent`, changed with it. */
 export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: () => void }) {
@@ -31,22 +55,15 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
   const create = useOpMutation("agent_create", { onSuccess: onClose });
   const update = useOpMutation("agent_update", { onSuccess: onClose });
   const { error, isPending } = agent ? update : create;
-  const set = (change: Partial<typeof form>) => setForm({ ...form, ...change });
+  const set = (change: Partial<AgentForm>) => setForm((before) => ({ ...before, ...change }));
   const wrongLine = wrongEnvLine(form.env);
-  const at = (field: string) => findingAt(error, `config.${field}`) ?? findingAt(error, field);
+  const at = (field: string) => findingAt(error, `config.${field}`);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setChecked(true);
     if (wrongLine !== null) return;
-    if (!agent) create.mutate(createInput(form));
-    else {
-      update.mutate({
-        agent_id: agent.id,
-        name: form.name.trim(),
-        config: configOf(form),
-        max_concurrent: Number(form.maxConcurrent),
-      });
-    }
+    if (agent) update.mutate(updateInput(agent, form));
+    else create.mutate(createInput(form));
   };
   const rest = restOf(error, fields);
   return (
@@ -55,7 +72,7 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
       size="lg"
       onOpenChange={(open) => !open && onClose()}
       title={agent ? t("agents.editTitle", { name: agent.name }) : t("agents.addTitle")}
-      description={t("agents.explain")}
+      description={t(`agents.about.${form.adapter}`)}
       actions={
         <>
           <Button onClick={onClose}>{t("action.cancel")}</Button>
@@ -64,7 +81,7 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
             form={formId}
             variant="primary"
             busy={isPending}
-            disabled={form.name.trim() === "" || form.command.trim() === ""}
+            disabled={!isComplete(form)}
           >
             {agent ? t("agents.save") : t("agents.addAction")}
           </Button>
@@ -77,18 +94,15 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
             {rest}
           </Banner>
         )}
+        {/* How a profile is driven is what it is: another adapter is another profile. */}
         {!agent && (
-          <div className={styles.examples}>
-            <span>{t("agents.examples")}</span>
-            {examples.map(({ name, command }) => (
-              <Button
-                key={name}
-                size="sm"
-                onClick={() => set({ name: form.name || name, command, mode: "line" })}
-              >
-                {name}
-              </Button>
-            ))}
+          <div className={styles.mode}>
+            <SegmentedControl
+              label={t("agents.adapter")}
+              value={form.adapter}
+              segments={adapters.map((value) => ({ value, label: t(`agents.adapters.${value}`) }))}
+              onChange={(adapter) => set({ adapter })}
+            />
           </div>
         )}
         <TextField
@@ -98,35 +112,20 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
           error={findingAt(error, "name")}
           onChange={(name) => set({ name })}
         />
-        <div className={styles.mode}>
-          <SegmentedControl
-            label={t("agents.mode")}
-            value={form.mode}
-            segments={[
-              { value: "line", label: t("agents.line") },
-              { value: "program", label: t("agents.program") },
-            ]}
-            onChange={(mode) => set({ mode })}
-          />
-        </div>
-        <TextField
-          label={form.mode === "line" ? t("agents.line") : t("agents.program")}
-          hint={t(form.mode === "line" ? "agents.lineHint" : "agents.programHint")}
-          mono
-          value={form.command}
-          error={at("command")}
-          onChange={(command) => set({ command })}
-        />
-        {form.mode === "program" && (
-          <TextArea
-            label={t("agents.args")}
-            hint={t("agents.argsHint")}
-            mono
-            value={form.args}
-            error={at("args")}
-            onChange={(args) => set({ args })}
-          />
+        {form.adapter === "shell" ? (
+          <ShellFields form={form} set={set} at={at} fresh={!agent} />
+        ) : (
+          <ProgramFields form={form} set={set} at={at} modelError={findingAt(error, "model")} />
         )}
+        <Probe form={form} />
+        <TextArea
+          label={t("agents.prefix")}
+          hint={t("agents.prefixHint")}
+          rows={2}
+          value={form.prefix}
+          error={at("prompt_prefix")}
+          onChange={(prefix) => set({ prefix })}
+        />
         <TextArea
           label={t("agents.env")}
           hint={t("agents.envHint")}
@@ -138,33 +137,12 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
           }
           onChange={(env) => set({ env })}
         />
-        <div className={styles.limits}>
-          <TextField
-            label={t("agents.wallClock")}
-            inputMode="numeric"
-            placeholder="3600"
-            suffix={t("agents.seconds")}
-            value={form.wallClock}
-            error={at("wall_clock_seconds")}
-            onChange={(wallClock) => set({ wallClock: wallClock.replaceAll(/\D/g, "") })}
-          />
-          <TextField
-            label={t("agents.silence")}
-            inputMode="numeric"
-            placeholder="600"
-            suffix={t("agents.seconds")}
-            value={form.silence}
-            error={at("silence_seconds")}
-            onChange={(silence) => set({ silence: silence.replaceAll(/\D/g, "") })}
-          />
-          <TextField
-            label={t("agents.maxConcurrent")}
-            inputMode="numeric"
-            value={form.maxConcurrent}
-            error={findingAt(error, "max_concurrent")}
-            onChange={(value) => set({ maxConcurrent: value.replaceAll(/\D/g, "") })}
-          />
-        </div>
+        <Limits
+          form={form}
+          set={set}
+          at={at}
+          concurrentError={findingAt(error, "max_concurrent")}
+        />
       </form>
     </Dialog>
   );

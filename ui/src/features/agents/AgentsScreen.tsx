@@ -1,14 +1,4 @@
-import {
-  Bot,
-  CircleCheck,
-  CircleX,
-  Pause,
-  Pencil,
-  Play,
-  Plus,
-  RefreshCw,
-  Trash2,
-} from "lucide-react";
+import { Bot, FlaskConical, Pause, Pencil, Play, Plus, RefreshCw, Trash2 } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useCommands, type Command } from "#ui/app/keys.ts";
@@ -27,32 +17,46 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { AgentDialog } from "./AgentDialog.tsx";
-import { formOf } from "./form.ts";
+import { OnThisMachine } from "./OnThisMachine.tsx";
+import { Standing } from "./Standing.tsx";
+import { Trial } from "./Trial.tsx";
+import { commandLine, formOf } from "./form.ts";
 import styles from "./AgentsScreen.module.css";
 
 function Program({ agent }: { agent: Agent }) {
   const { t } = useTranslation();
   const check = useOp("agent_check", { agent_id: agent.id });
-  const again = (
-    <IconButton
-      size="sm"
-      label={t("agents.checkAgain")}
-      icon={<RefreshCw />}
-      onClick={() => void check.refetch()}
-    />
-  );
   if (check.isFetching) return <Skeleton width={180} />;
   if (!check.data) return <p className={styles.problem}>{check.error?.message}</p>;
-  const { found, program, version, problem, remedy } = check.data;
   return (
-    <p className={styles.program} data-found={found}>
-      {found ? <CircleCheck aria-hidden /> : <CircleX aria-hidden />}
-      <span data-selectable>
-        {found
-          ? `${program ?? ""}${version ? ` ${version}` : ""}`
-          : [problem, remedy].filter(Boolean).join(". ")}
-      </span>
-      {again}
+    <Standing check={check.data}>
+      <IconButton
+        size="sm"
+        label={t("agents.checkAgain")}
+        icon={<RefreshCw />}
+        onClick={() => void check.refetch()}
+      />
+    </Standing>
+  );
+}
+
+/** How it is driven, what it asks for, and what it may do. */
+function Facts({ agent }: { agent: Agent }) {
+  const { t } = useTranslation();
+  const { effort, permissions, cost } = formOf(agent);
+  const facts = [
+    t(`agents.adapters.${agent.adapter}`),
+    ...(agent.adapter === "shell"
+      ? []
+      : [agent.model ?? t("agents.modelHint"), t(`agents.permissionModes.${permissions}`)]),
+    ...(effort ? [t("agents.effortIs", { effort })] : []),
+    ...(cost ? [t("agents.costIs", { cost })] : []),
+  ];
+  return (
+    <p className={styles.facts}>
+      {facts.map((fact, index) => (
+        <span key={index}>{fact}</span>
+      ))}
     </p>
   );
 }
@@ -60,17 +64,17 @@ function Program({ agent }: { agent: Agent }) {
 function Row({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
   const { t } = useTranslation();
   const [removing, setRemoving] = useState(false);
+  const [trying, setTrying] = useState(false);
   const onError = (error: Error) =>
     showToast({ tone: "danger", title: t("agents.notChanged"), detail: error.message });
   const pause = useOpMutation("agent_pause", { onError });
   const resume = useOpMutation("agent_resume", { onError });
   const remove = useOpMutation("agent_delete", { onSuccess: () => setRemoving(false) });
-  const { command, args } = formOf(agent);
   return (
     <li className={styles.row}>
       <Avatar name={agent.name} size={28} live={agent.running > 0} />
       <div className={styles.text}>
-        <h2 className={styles.name}>
+        <h3 className={styles.name}>
           {agent.name}
           {agent.paused && (
             <Badge tone="warning" icon={<Pause />}>
@@ -80,13 +84,19 @@ function Row({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
           <span className={styles.running}>
             {t("agents.running", { running: agent.running, most: agent.max_concurrent })}
           </span>
-        </h2>
+        </h3>
+        <Facts agent={agent} />
         <code className={styles.command} data-selectable>
-          {[command, ...args.split("\n")].join(" ").trim()}
+          {commandLine(agent)}
         </code>
         <Program agent={agent} />
       </div>
       <div className={styles.actions}>
+        <IconButton
+          label={t("agents.try", { name: agent.name })}
+          icon={<FlaskConical />}
+          onClick={() => setTrying(true)}
+        />
         {agent.paused ? (
           <IconButton
             label={t("agents.resume", { name: agent.name })}
@@ -111,6 +121,7 @@ function Row({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
           onClick={() => setRemoving(true)}
         />
       </div>
+      {trying && <Trial agent={agent} onClose={() => setTrying(false)} />}
       <AlertDialog
         open={removing}
         onOpenChange={(open) => {
@@ -168,24 +179,34 @@ export default function AgentsScreen() {
         />
       ) : !items ? (
         <SkeletonText lines={5} />
-      ) : items.length === 0 ? (
-        <EmptyState
-          icon={<Bot />}
-          title={t("screen.agents.title")}
-          actions={
-            <Button variant="primary" icon={<Plus />} onClick={() => setEditing("new")}>
-              {t("agents.addFirst")}
-            </Button>
-          }
-        >
-          {t("agents.emptyText")}
-        </EmptyState>
       ) : (
-        <ul className={styles.list} aria-label={t("nav.agents")}>
-          {items.map((agent) => (
-            <Row key={agent.id} agent={agent} onEdit={() => setEditing(agent)} />
-          ))}
-        </ul>
+        <div className={styles.page}>
+          <OnThisMachine agents={items} />
+          <section className={styles.section} aria-label={t("agents.profiles")}>
+            <div className={styles.sectionHead}>
+              <h2>{t("agents.profiles")}</h2>
+            </div>
+            {items.length === 0 ? (
+              <EmptyState
+                icon={<Bot />}
+                title={t("screen.agents.title")}
+                actions={
+                  <Button variant="primary" icon={<Plus />} onClick={() => setEditing("new")}>
+                    {t("agents.addFirst")}
+                  </Button>
+                }
+              >
+                {t("agents.emptyText")}
+              </EmptyState>
+            ) : (
+              <ul className={styles.list} aria-label={t("nav.agents")}>
+                {items.map((agent) => (
+                  <Row key={agent.id} agent={agent} onEdit={() => setEditing(agent)} />
+                ))}
+              </ul>
+            )}
+          </section>
+        </div>
       )}
       {editing !== null && (
         <AgentDialog agent={editing === "new" ? null : editing} onClose={() => setEditing(null)} />

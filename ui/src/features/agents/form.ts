@@ -1,51 +1,97 @@
 /** An agent's profile as the dialog's fields, and back. Pure. */
-import type { Agent, CreateAgent } from "#ui/api/generated.ts";
+import type {
+  AdapterKind,
+  Agent,
+  CreateAgent,
+  KnownAgent,
+  UpdateAgent,
+} from "#ui/api/generated.ts";
+
+export const permissionModes = ["read_only", "ask", "edit", "unattended"] as const;
+export type PermissionMode = (typeof permissionModes)[number];
+export const defaultPermissions: PermissionMode = "edit";
 
 export interface AgentForm {
   readonly name: string;
+  readonly adapter: AdapterKind;
+  /** Of a shell agent: a program with arguments of its own, or a line of shell. */
   readonly command: string;
-  /** Whether the command is a program with arguments of its own, or a line of shell. */
   readonly mode: "line" | "program";
+  /** Of the others: the program; empty for the adapter's own. */
+  readonly program: string;
   /** One argument a line. */
   readonly args: string;
   /** `NAME=value`, one a line. */
   readonly env: string;
+  readonly model: string;
+  readonly effort: string;
+  readonly permissions: PermissionMode;
+  readonly prefix: string;
   readonly wallClock: string;
   readonly silence: string;
+  readonly turns: string;
+  /** In dollars. */
+  readonly cost: string;
   readonly maxConcurrent: string;
 }
 
 export const emptyForm: AgentForm = {
   name: "",
+  adapter: "codex",
   command: "",
   mode: "line",
+  program: "",
   args: "",
   env: "",
+  model: "",
+  effort: "",
+  permissions: defaultPermissions,
+  prefix: "",
   wallClock: "",
   silence: "",
+  turns: "",
+  cost: "",
   maxConcurrent: "1",
 };
 
-interface ShellConfig {
+/** Either configuration of the contract: what a shell agent has, and what the others have. */
+interface Config {
   readonly command?: string;
+  readonly program?: string | null;
   readonly args?: readonly string[] | null;
   readonly env?: Readonly<Record<string, string>> | null;
+  readonly effort?: string | null;
+  readonly permissions?: PermissionMode | null;
+  readonly prompt_prefix?: string | null;
   readonly wall_clock_seconds?: number | null;
   readonly silence_seconds?: number | null;
+  readonly turns?: number | null;
+  readonly cost_micro_usd?: number | null;
 }
 
+const perDollar = 1_000_000;
+
 export function formOf(agent: Agent): AgentForm {
-  const config = (agent.config ?? {}) as ShellConfig;
+  const config = (agent.config ?? {}) as Config;
+  const number = (value: number | null | undefined) => String(value ?? "");
   return {
     name: agent.name,
+    adapter: agent.adapter,
     command: config.command ?? "",
     mode: config.args ? "program" : "line",
+    program: config.program ?? "",
     args: config.args?.join("\n") ?? "",
     env: Object.entries(config.env ?? {})
       .map(([name, value]) => `${name}=${value}`)
       .join("\n"),
-    wallClock: String(config.wall_clock_seconds ?? ""),
-    silence: String(config.silence_seconds ?? ""),
+    model: agent.model ?? "",
+    effort: config.effort ?? "",
+    permissions: config.permissions ?? defaultPermissions,
+    prefix: config.prompt_prefix ?? "",
+    wallClock: number(config.wall_clock_seconds),
+    silence: number(config.silence_seconds),
+    turns: number(config.turns),
+    cost: config.cost_micro_usd == null ? "" : String(config.cost_micro_usd / perDollar),
     maxConcurrent: String(agent.max_concurrent),
   };
 }
@@ -58,39 +104,118 @@ export function wrongEnvLine(text: string): string | null {
   );
 }
 
-const seconds = (text: string) => (text.trim() === "" ? {} : Number(text));
+/** A key with its value, or nothing: what is left empty is left to the engine. */
+function part<Value>(key: string, value: Value | null): Record<string, Value> {
+  return value === null ? {} : { [key]: value };
+}
 
-export function configOf(form: AgentForm): Record<string, unknown> {
-  const env = form.env
+const whole = (text: string) => (text.trim() === "" ? null : Number(text));
+const worded = (text: string) => (text.trim() === "" ? null : text.trim());
+
+function environment(text: string): Record<string, string> | null {
+  const lines = text
     .split("\n")
     .map((line) => line.trim())
-    .filter((line) => line !== "")
-    .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)] as const);
-  const wall = seconds(form.wallClock);
-  const silence = seconds(form.silence);
+    .filter((line) => line !== "");
+  if (lines.length === 0) return null;
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+  );
+}
+
+export function configOf(form: AgentForm): Record<string, unknown> {
+  const args = form.args.split("\n").filter((line) => line !== "");
+  const cost = whole(form.cost);
+  const shared = {
+    ...part("env", environment(form.env)),
+    ...part("prompt_prefix", form.prefix.trim() === "" ? null : form.prefix),
+    ...part("wall_clock_seconds", whole(form.wallClock)),
+    ...part("silence_seconds", whole(form.silence)),
+    ...part("cost_micro_usd", cost === null ? null : Math.round(cost * perDollar)),
+  };
+  if (form.adapter === "shell") {
+    return {
+      command: form.command.trim(),
+      ...part("args", form.mode === "program" ? args : null),
+      ...shared,
+    };
+  }
   return {
-    command: form.command.trim(),
-    ...(form.mode === "program"
-      ? { args: form.args.split("\n").filter((line) => line !== "") }
-      : {}),
-    ...(env.length > 0 ? { env: Object.fromEntries(env) } : {}),
-    ...(typeof wall === "number" ? { wall_clock_seconds: wall } : {}),
-    ...(typeof silence === "number" ? { silence_seconds: silence } : {}),
+    ...part("program", worded(form.program)),
+    ...part("args", args.length > 0 ? args : null),
+    ...part("effort", worded(form.effort)),
+    ...part("permissions", form.permissions === defaultPermissions ? null : form.permissions),
+    ...shared,
+    ...part("turns", whole(form.turns)),
   };
 }
 
+const modelOf = (form: AgentForm) => (form.adapter === "shell" ? null : worded(form.model));
+
 export function createInput(form: AgentForm): CreateAgent {
+  const model = modelOf(form);
   return {
     name: form.name.trim(),
-    adapter: "shell",
+    adapter: form.adapter,
     config: configOf(form),
+    ...(model === null ? {} : { model }),
     max_concurrent: Number(form.maxConcurrent),
   };
 }
 
+export function updateInput(agent: Agent, form: AgentForm): UpdateAgent {
+  return {
+    agent_id: agent.id,
+    name: form.name.trim(),
+    config: configOf(form),
+    model: modelOf(form),
+    max_concurrent: Number(form.maxConcurrent),
+  };
+}
+
+/** Whether enough is said to try: a name, and a program where the adapter knows none. */
+export function isComplete(form: AgentForm): boolean {
+  if (form.name.trim() === "") return false;
+  if (form.adapter === "shell") return form.command.trim() !== "";
+  return form.adapter !== "acp" || form.program.trim() !== "";
+}
+
+/** A number as it is typed: digits, and for money one point. */
+export const digits = (text: string): string => text.replaceAll(/\D/g, "");
+export const dollars = (text: string): string =>
+  text
+    .replace(",", ".")
+    .replaceAll(/[^\d.]/g, "")
+    .replace(/^(\d*\.\d*).*$/, "$1");
+
+/** A name that no profile has: "Codex", "Codex 2", ... */
+export function freeName(wanted: string, taken: readonly string[]): string {
+  const used = new Set(taken.map((name) => name.toLocaleLowerCase()));
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? wanted : `${wanted} ${number}`;
+    if (!used.has(name.toLocaleLowerCase())) return name;
+  }
+}
+
+/** The profile that one press makes of a program that was found. */
+export function profileFor(known: KnownAgent, taken: readonly string[]): CreateAgent {
+  return {
+    name: freeName(known.name, taken),
+    adapter: known.adapter,
+    config: known.config,
+    max_concurrent: 1,
+  };
+}
+
+/** How a profile starts its program, in one line. */
+export function commandLine(agent: Agent): string {
+  const { adapter, command, program, args } = formOf(agent);
+  const start = adapter === "shell" ? command : program || adapter;
+  return [start, ...args.split("\n")].join(" ").trim();
+}
+
 /** Command lines that work as they are, for those who have the program. */
 export const examples: readonly { readonly name: string; readonly command: string }[] = [
-  { name: "Codex", command: "codex exec --sandbox workspace-write - < {prompt_file}" },
-  { name: "Claude", command: "claude -p --permission-mode acceptEdits < {prompt_file}" },
   { name: "aider", command: "aider --yes-always --no-auto-commits --message-file {prompt_file}" },
+  { name: "Script", command: "scripts/agent.sh {prompt_file}" },
 ];

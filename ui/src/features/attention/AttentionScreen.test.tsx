@@ -29,3 +29,22 @@ it("tells a hook before work from an agent's failure, and offers what needs no w
     expect(inputsOf(host, "task_action")).toMatchObject([{ task_id: "x1", verb: "retry_hook" }]),
   );
 });
+
+it("lists what agents ask beside the tasks, answers yes or no, and counts both", async () => {
+  const host = createSampleHost("agents");
+  const { container } = openApp(host, "#/attention");
+  const list = await screen.findByRole("list", { name: "Attention" });
+  const [command, change] = within(list).getAllByRole("listitem");
+  await within(list).findByText("Cache the parsed configuration");
+  expect(command?.textContent).toContain("Claude wants to run a command");
+  expect(command?.textContent).toContain("npm install --save-dev fast-check");
+  expect(change?.textContent).toContain("Codex wants to change files");
+  expect(screen.getByText("2 tasks need you")).toBeTruthy();
+  expect(await violationsIn(container)).toEqual([]);
+  await userEvent.click(within(command ?? list).getByRole("button", { name: "Decline" }));
+  await waitFor(() => expect(within(list).getAllByRole("listitem")).toHaveLength(1));
+  expect(inputsOf(host, "approval_answer")).toEqual([
+    { execution_id: "e2", approval_id: "q1", option: "decline" },
+  ]);
+  expect(screen.getByText("1 task needs you")).toBeTruthy();
+});

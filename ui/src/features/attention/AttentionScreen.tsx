@@ -1,6 +1,7 @@
-import { Inbox, TriangleAlert, Webhook } from "lucide-react";
+import { Inbox, MessageCircleQuestion, TriangleAlert, Webhook } from "lucide-react";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
+import { quickOptions } from "#ui/app/asks.ts";
 import { asksForPlan } from "#ui/app/plan.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { formatRoute } from "#ui/app/router.ts";
@@ -8,7 +9,7 @@ import { Screen } from "#ui/app/Screen.tsx";
 import { glyphOf } from "#ui/app/stateKinds.ts";
 import { useStates } from "#ui/app/useStates.ts";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
-import type { Offer, Task } from "#ui/api/generated.ts";
+import type { Approval, Offer, Task } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
@@ -18,7 +19,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { attentionLimit } from "./AttentionCount.tsx";
-import { evidenceHead, offersFor, type Quick } from "./quick.ts";
+import { evidenceHead, inboxOf, offersFor, type Quick } from "./quick.ts";
 import styles from "./AttentionScreen.module.css";
 
 function useTake(task: Task) {
@@ -110,6 +111,73 @@ function Row({ task, project }: { task: Task; project: string }) {
   );
 }
 
+/** An agent that waits for an answer: yes and no are given here, all else in the conversation. */
+function AskRow({ approval, project }: { approval: Approval; project: string }) {
+  const { t } = useTranslation();
+  const task = useOp("task_get", { task_id: approval.task_id }).data;
+  const agents = useOp("agent_list", {}).data?.items;
+  const answer = useOpMutation("approval_answer", {
+    onError: (error) =>
+      showToast({
+        tone: "danger",
+        title: t("approvals.notGiven", { number: task?.number ?? 0 }),
+        detail: error.message,
+      }),
+  });
+  const agent = agents?.find(({ id }) => id === approval.agent_id)?.name;
+  const params = { project: approval.project_id };
+  const href = task
+    ? formatRoute("board", params, { task: String(task.number), tab: "conversation" })
+    : formatRoute("board", params);
+  return (
+    <li className={styles.row}>
+      <MessageCircleQuestion className={styles.asks} aria-hidden />
+      <div className={styles.text}>
+        <a href={href} className={styles.title} data-attention>
+          <span className={styles.number}>{task ? `#${task.number}` : ""}</span>
+          <span className={styles.name}>{task?.title ?? ""}</span>
+        </a>
+        <p className={styles.kind} data-asks>
+          {t(`approvals.kind.${approval.kind}`, { agent: agent ?? t("approvals.agent") })}
+        </p>
+        <p className={styles.happened} data-mono={approval.kind === "command" || undefined}>
+          {approval.title}
+        </p>
+        <p className={styles.meta}>
+          {project} · {t("attention.since")} <RelativeTime at={approval.asked_at} />
+        </p>
+      </div>
+      <div className={styles.offers}>
+        {quickOptions(approval).map((option) => (
+          <Button
+            key={option.id}
+            size="sm"
+            busy={answer.isPending}
+            onClick={() =>
+              answer.mutate({
+                execution_id: approval.execution_id,
+                approval_id: approval.id,
+                option: option.id,
+              })
+            }
+          >
+            {option.label || t(`approvals.choice.${option.choice}`)}
+          </Button>
+        ))}
+        <Button
+          size="sm"
+          variant="ghost"
+          onClick={() => {
+            location.hash = href;
+          }}
+        >
+          {t("attention.look")}
+        </Button>
+      </div>
+    </li>
+  );
+}
+
 /** Up and down through the list; Enter follows the link that has the focus. */
 function useListKeys() {
   const { t } = useTranslation();
@@ -147,26 +215,44 @@ export default function AttentionScreen() {
   const projects = useOp("project_list", {}).data?.items;
   const names = useMemo(() => new Map(projects?.map(({ id, name }) => [id, name])), [projects]);
   useListKeys();
+  const asked = useOp("approval_list", {});
   const items = waiting.data?.items;
+  const entries = useMemo(() => inboxOf(items ?? [], asked.data?.items ?? []), [items, asked.data]);
+  const failed = waiting.error ?? asked.error;
   return (
     <Screen title={t("nav.attention")} layout="page">
-      {waiting.error ? (
+      {failed ? (
         <ErrorState
           title={t("attention.failed")}
-          error={waiting.error}
-          onRetry={() => void waiting.refetch()}
+          error={failed}
+          onRetry={() => {
+            void waiting.refetch();
+            void asked.refetch();
+          }}
         />
-      ) : !items ? (
+      ) : !items || !asked.data ? (
         <SkeletonText lines={5} />
-      ) : items.length === 0 ? (
+      ) : entries.length === 0 ? (
         <EmptyState icon={<Inbox />} title={t("screen.attention.title")}>
           {t("screen.attention.text")}
         </EmptyState>
       ) : (
         <ul className={styles.list} aria-label={t("nav.attention")}>
-          {items.map((task) => (
-            <Row key={task.id} task={task} project={names.get(task.project_id) ?? ""} />
-          ))}
+          {entries.map((entry) =>
+            entry.kind === "task" ? (
+              <Row
+                key={entry.task.id}
+                task={entry.task}
+                project={names.get(entry.task.project_id) ?? ""}
+              />
+            ) : (
+              <AskRow
+                key={entry.approval.id}
+                approval={entry.approval}
+                project={names.get(entry.approval.project_id) ?? ""}
+              />
+            ),
+          )}
         </ul>
       )}
     </Screen>

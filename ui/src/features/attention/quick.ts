@@ -1,5 +1,5 @@
 /** What can be done about a task from a list, without typing anything. Pure. */
-import type { Offer, State, Task } from "#ui/api/generated.ts";
+import type { Approval, Offer, State, Task } from "#ui/api/generated.ts";
 
 export type Quick =
   | { readonly kind: "approve"; readonly label: string }
@@ -33,4 +33,20 @@ export function evidenceHead(task: Task): string | null {
       ? []
       : [`$ ${evidence.command}${evidence.exit_code === null ? "" : `  → ${evidence.exit_code}`}`];
   return [...command, ...output].join("\n").trim() || null;
+}
+
+export type InboxEntry =
+  | { readonly kind: "task"; readonly since: string; readonly task: Task }
+  | { readonly kind: "ask"; readonly since: string; readonly approval: Approval };
+
+/** Tasks and questions as one list, what waits longest first. */
+export function inboxOf(
+  tasks: readonly Task[],
+  approvals: readonly Approval[],
+): readonly InboxEntry[] {
+  const entries: InboxEntry[] = [
+    ...tasks.map((task) => ({ kind: "task" as const, since: task.status_since, task })),
+    ...approvals.map((approval) => ({ kind: "ask" as const, since: approval.asked_at, approval })),
+  ];
+  return entries.sort((one, other) => Date.parse(one.since) - Date.parse(other.since));
 }

@@ -11,6 +11,7 @@ import {
   Hand,
   Hourglass,
   Lock,
+  MessageCircleQuestion,
   Pause,
   Scale,
   TriangleAlert,
@@ -27,6 +28,7 @@ import type {
   Task,
   WaitReason,
 } from "#ui/api/generated.ts";
+import { useAsk } from "#ui/app/asks.ts";
 import { priorityLevel, priorityNumber } from "#ui/app/priority.ts";
 import type { KnownState } from "#ui/app/useStates.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
@@ -141,6 +143,11 @@ function LineText({ task, line }: { task: Task; line: Line }) {
       );
     case "awaiting":
       return say(<UserRound />, t("board.line.awaiting"));
+    case "asks":
+      return say(
+        <MessageCircleQuestion />,
+        <span title={line.title}>{t("board.line.asks", { title: line.title })}</span>,
+      );
     case "checks":
       return say(<CircleDashed />, t("board.line.checks"));
     case "held":
@@ -248,7 +255,8 @@ export const CardFace = memo(function CardFace({
 }: CardFaceProps) {
   const { t } = useTranslation();
   const level = priorityLevel(task.priority);
-  const line = lineOf(task, state);
+  const ask = useAsk(task.id, task.live !== null);
+  const line = lineOf(task, state, ask);
   const live = task.live !== null;
   return (
     <>

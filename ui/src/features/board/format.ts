@@ -20,6 +20,8 @@ export function count(lines: number, locale?: string): string {
 
 export type Line =
   | { readonly kind: "live"; readonly activity: string }
+  /** It waits for an answer. */
+  | { readonly kind: "asks"; readonly title: string }
   /** An agent judges the work. */
   | { readonly kind: "auditing"; readonly activity: string }
   | { readonly kind: "undo"; readonly until: string }
@@ -31,10 +33,11 @@ export type Line =
   | { readonly kind: "none" };
 
 /** The one thing a card says below its title: the most pressing goes first. */
-export function lineOf(task: Task, state: KnownState | undefined): Line {
+export function lineOf(task: Task, state: KnownState | undefined, ask: string | null = null): Line {
   if (task.waiting?.reason === "undo" && task.waiting.until) {
     return { kind: "undo", until: task.waiting.until };
   }
+  if (ask !== null) return { kind: "asks", title: ask };
   if (task.live) {
     const { role, activity } = task.live;
     return { kind: role === "reviewer" ? "auditing" : "live", activity };
@@ -62,6 +65,7 @@ export function lineTone(line: Line): "accent" | "warning" | "danger" | "review"
     case "trouble":
       return "danger";
     case "awaiting":
+    case "asks":
     case "undo":
       return "warning";
     case "checks":

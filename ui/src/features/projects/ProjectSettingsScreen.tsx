@@ -14,6 +14,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Tabs } from "#ui/components/Tabs.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { useIsDirty } from "#ui/draft/drafts.ts";
+import { Costs } from "./Costs.tsx";
 import { General } from "./General.tsx";
 import { PullRequests } from "./PullRequests.tsx";
 import {
@@ -38,6 +39,7 @@ const tabs = [
   "pullRequests",
   "setup",
   "automation",
+  "costs",
   "knowledge",
   "notifications",
 ] as const;
@@ -142,7 +144,15 @@ function Automation() {
 
 function Notices() {
   const { t } = useTranslation();
-  const kinds = ["blocked", "awaiting_human", "waiting", "done", "disk"] as const;
+  const kinds = [
+    "blocked",
+    "awaiting_human",
+    "agent_asks",
+    "waiting",
+    "done",
+    "cost",
+    "disk",
+  ] as const;
   return (
     <div className={styles.card}>
       {kinds.map((kind) => (
@@ -245,6 +255,8 @@ export default function ProjectSettingsScreen() {
         return settled(found, <Setup projectId={found.id} />);
       case "automation":
         return settled(found, <Automation />);
+      case "costs":
+        return settled(found, <Costs />);
       case "knowledge":
         return <Lazily part={<KnowledgeSection projectId={found.id} />} />;
       case "notifications":

@@ -1,6 +1,6 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { LogEntry, Task } from "#ui/api/generated.ts";
+import type { LogEntry, Task, TransitionStep } from "#ui/api/generated.ts";
 import {
   someEntry,
   someExecution,
@@ -238,7 +238,7 @@ describe("conversation", () => {
     expect((box as HTMLTextAreaElement).value).toBe("And the tests?");
   });
 
-  it("takes no message while the agent runs, but can stop it", async () => {
+  it("tells the agent at work something now or after its run, and stops it", async () => {
     const live = {
       execution_id: "e1",
       agent_id: "a1",
@@ -246,19 +246,44 @@ describe("conversation", () => {
       activity: "Testing",
       started_at: "2026-01-01T00:00:00Z",
     };
-    const { sent, user } = show(
+    const steps: TransitionStep[] = [];
+    const { sent, user, platform } = show(
       {
         task: someTask({ ...worked, live }),
         executions: [someExecution({ status: "running", finished_at: null })],
         entries: log,
       },
-      { execution_stop: () => someTask() },
+      {
+        execution_stop: () => someTask(),
+        task_transitions: () => ({ items: [someTransition({ steps })], next_cursor: null }),
+        execution_follow_up: ({ at_once }: { at_once?: boolean }) => {
+          if (!at_once) {
+            steps.push({
+              phase: "work_end",
+              action: "follow_up",
+              status: "pending",
+              outcome: null,
+              reason: null,
+              duration_ms: null,
+              log_id: null,
+            });
+          }
+          platform.commit({ tags: ["task:t1"] });
+          return someTask();
+        },
+      },
     );
-    expect(
-      (await screen.findByRole("textbox", { name: "Message to the agent" })).hasAttribute(
-        "disabled",
-      ),
-    ).toBe(true);
+    const box = await screen.findByRole("textbox", { name: "Message to the agent" });
+    await user.type(box, "Use toml");
+    await user.click(screen.getByRole("button", { name: /Send now/ }));
+    await user.type(box, "Then the docs{Control>}{Enter}{/Control}");
+    const waiting = await screen.findByRole("list", { name: "Messages that wait" });
+    expect(waiting.textContent).toBe("Then the docsafter this run");
+    expect(sent("execution_follow_up")).toEqual([
+      { execution_id: "e1", message: "Use toml", at_once: true },
+      { execution_id: "e1", message: "Then the docs" },
+    ]);
+    expect((box as HTMLTextAreaElement).value).toBe("");
     const stops = screen.getAllByRole("button", { name: "Stop" });
     if (stops[1]) await user.click(stops[1]);
     expect(sent("execution_stop")).toEqual([{ execution_id: "e1" }]);

@@ -1,5 +1,12 @@
 /** Who waits for whom. Pure. */
-import type { ErrorAnnotation, State, Task, Waiting, Workflow } from "#ui/api/generated.ts";
+import type {
+  Approval,
+  ErrorAnnotation,
+  State,
+  Task,
+  Waiting,
+  Workflow,
+} from "#ui/api/generated.ts";
 
 export function stateOf(workflow: Workflow | undefined, name: string): State | undefined {
   return workflow?.states.find((state) => state.name === name);
@@ -26,13 +33,21 @@ export const isSaid = ({ reason }: Waiting): boolean => reason !== "undo";
 /** What the banner is about, the weightiest first; null when the task just goes on. */
 export type Need =
   | { readonly kind: "trouble"; readonly annotation: ErrorAnnotation }
+  /** Its agent waits for an answer. */
+  | { readonly kind: "asks"; readonly title: string; readonly more: number }
   | { readonly kind: "review" }
   | { readonly kind: "waiting"; readonly waiting: Waiting }
   | null;
 
-export function needOf(task: Task, workflow: Workflow | undefined): Need {
+export function needOf(
+  task: Task,
+  workflow: Workflow | undefined,
+  asked: readonly Pick<Approval, "title">[] = [],
+): Need {
   if (isClosed(task, workflow)) return null;
   if (task.error_annotation) return { kind: "trouble", annotation: task.error_annotation };
+  const [first] = asked;
+  if (first) return { kind: "asks", title: first.title, more: asked.length - 1 };
   if (task.review?.status === "awaiting_human") return { kind: "review" };
   if (task.waiting && isSaid(task.waiting)) {
     return { kind: "waiting", waiting: task.waiting };

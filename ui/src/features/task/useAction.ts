@@ -19,7 +19,7 @@ export interface Action {
   ): Promise<Operations[Name]["output"] | null>;
 }
 
-export function useAction(): Action {
+export function useAction(onError?: (error: ApiError) => void): Action {
   const platform = usePlatform();
   const [busy, setBusy] = useState<Op | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
@@ -30,13 +30,15 @@ export function useAction(): Action {
       try {
         return await call(platform, op, input);
       } catch (thrown) {
-        setError(ApiError.from(thrown));
+        const failed = ApiError.from(thrown);
+        setError(failed);
+        onError?.(failed);
         return null;
       } finally {
         setBusy(null);
       }
     },
-    [platform],
+    [platform, onError],
   );
   const dismiss = useCallback(() => setError(null), []);
   return { busy, error, dismiss, run };

@@ -6,6 +6,7 @@ import {
   GitPullRequest,
   GitPullRequestClosed,
   ListTree,
+  MessageCircleQuestion,
   Unlink,
   Webhook,
 } from "lucide-react";
@@ -15,6 +16,7 @@ import type { AnnotationType, ErrorAnnotation, Offer, Task, Workflow } from "#ui
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Said } from "#ui/components/Said.tsx";
+import { focusAsk, useApprovals } from "../approvals/Asks.tsx";
 import { Decide } from "../review/Decide.tsx";
 import { isClearable, isPreflight, needOf } from "../state.ts";
 import { useAction } from "../useAction.ts";
@@ -68,7 +70,9 @@ export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps)
   const { t } = useTranslation();
   const [unfolded, setUnfolded] = useState(false);
   const action = useAction();
-  const need = needOf(task, workflow);
+  // Without an agent at work nothing is asked.
+  const { pending } = useApprovals(task.id, task.live !== null);
+  const need = needOf(task, workflow, task.live === null ? [] : pending);
   if (!need) return null;
   const offers = asOffers(task.offers);
   const folds = (evidence: ReactNode) =>
@@ -116,6 +120,21 @@ export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps)
         </Banner>
       );
     }
+    case "asks":
+      return (
+        <Banner
+          tone="warning"
+          title={t("approvals.banner", { count: need.more + 1 })}
+          icon={<MessageCircleQuestion />}
+          actions={
+            <Button size="sm" onClick={focusAsk} keys="q">
+              {t("approvals.answer")}
+            </Button>
+          }
+        >
+          {need.title}
+        </Banner>
+      );
     case "review":
       return <Decide task={task} workflow={workflow} />;
     case "waiting": {

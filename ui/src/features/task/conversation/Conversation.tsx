@@ -2,7 +2,8 @@
 import { ArrowDown, MessagesSquare } from "lucide-react";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Execution, Task } from "#ui/api/generated.ts";
+import { useStore } from "zustand";
+import type { Approval, Execution, Task } from "#ui/api/generated.ts";
 import { useOp } from "#ui/api/client.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
@@ -13,12 +14,14 @@ import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ExecutionHead } from "./ExecutionHead.tsx";
 import { Entry, Output } from "./EntryRows.tsx";
 import { FollowUp } from "./FollowUp.tsx";
-import { RowContext, type Unfolded } from "./RowContext.ts";
+import { closedParts, RowContext, type Unfolded } from "./RowContext.ts";
 import { earlierThan, inOrder, rowsOf, type ConversationRow } from "./conversation.ts";
 import type { LogStore } from "./logStore.ts";
+import { Asks, useApprovals } from "../approvals/Asks.tsx";
 import { useAgentNames } from "../useAgentNames.ts";
 import { useEarlierLogs, useFollowedLogs } from "./useLog.ts";
 import styles from "./Conversation.module.css";
+import rowStyles from "./Rows.module.css";
 
 export interface ConversationProps {
   readonly task: Task;
@@ -48,6 +51,8 @@ function Row({ row, names }: { row: ConversationRow; names: ReadonlyMap<string, 
           empty={row.empty}
         />
       );
+    case "turn":
+      return <TurnMark turn={row.turn} />;
     case "log":
       return row.row.type === "output" ? (
         <Output row={row.row} />
@@ -57,14 +62,20 @@ function Row({ row, names }: { row: ConversationRow; names: ReadonlyMap<string, 
   }
 }
 
+function TurnMark({ turn }: { turn: number }) {
+  const { t } = useTranslation();
+  return <p className={rowStyles.turn}>{t("conversation.turn", { turn })}</p>;
+}
+
 interface LogProps {
   readonly task: Task;
   readonly executions: readonly Execution[];
   readonly store: LogStore;
   readonly unfolded: Unfolded;
+  readonly approvals: readonly Approval[];
 }
 
-function Log({ task, executions, store, unfolded }: LogProps) {
+function Log({ task, executions, store, unfolded, approvals }: LogProps) {
   const { t } = useTranslation();
   const platform = usePlatform();
   const names = useAgentNames();
@@ -72,7 +83,12 @@ function Log({ task, executions, store, unfolded }: LogProps) {
   const followed = executions.slice(-2).map(({ id }) => id);
   const { stretches, error, retry } = useFollowedLogs(store, followed);
   const earlier = useEarlierLogs(store);
-  const rows = useMemo(() => rowsOf(executions, stretches), [executions, stretches]);
+  const folds = useStore(unfolded);
+  const closed = useMemo(() => closedParts(folds), [folds]);
+  const rows = useMemo(
+    () => rowsOf(executions, stretches, closed),
+    [executions, stretches, closed],
+  );
   const list = useRef<VirtualListHandle>(null);
   const [atEnd, setAtEnd] = useState(true);
 
@@ -87,9 +103,11 @@ function Log({ task, executions, store, unfolded }: LogProps) {
     () => ({
       taskId: task.id,
       unfolded,
+      approvals,
+      names,
       onLink: (href: string) => void platform.openExternal(href),
     }),
-    [task.id, unfolded, platform],
+    [task.id, unfolded, approvals, names, platform],
   );
 
   const failure = error ?? earlier.error;
@@ -148,6 +166,8 @@ function Log({ task, executions, store, unfolded }: LogProps) {
 export function Conversation({ task, store, unfolded, start }: ConversationProps) {
   const { t } = useTranslation();
   const answer = useOp("task_executions", { task_id: task.id });
+  const names = useAgentNames();
+  const approvals = useApprovals(task.id);
   const executions = useMemo(() => inOrder(answer.data?.items ?? []), [answer.data]);
   if (answer.error) {
     return (
@@ -169,7 +189,14 @@ export function Conversation({ task, store, unfolded, start }: ConversationProps
   }
   return (
     <div className={styles.conversation}>
-      <Log task={task} executions={executions} store={store} unfolded={unfolded} />
+      <Log
+        task={task}
+        executions={executions}
+        store={store}
+        unfolded={unfolded}
+        approvals={approvals.all}
+      />
+      <Asks pending={approvals.pending} names={names} onStale={() => void approvals.refetch()} />
       <FollowUp task={task} execution={last} />
     </div>
   );

@@ -10,7 +10,6 @@ import {
   FileDiff,
   Info,
   LogOut,
-  MessageSquareWarning,
   SquareTerminal,
   User,
   Wrench,
@@ -23,9 +22,10 @@ import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { Markdown } from "#ui/components/Markdown.tsx";
 import { duration } from "#ui/components/time.ts";
 import { compact, milliseconds, money } from "../numbers.ts";
+import { ApprovalRow } from "./ApprovalRow.tsx";
 import { LongText } from "./LongText.tsx";
 import { MiniDiff } from "./MiniDiff.tsx";
-import { useRowSurroundings, useUnfolded } from "./RowContext.ts";
+import { useParts, useRowSurroundings, useUnfolded } from "./RowContext.ts";
 import { textIn, type EntryRow, type OutputRow } from "./log.ts";
 import {
   findings,
@@ -65,7 +65,7 @@ function Fold({
 }) {
   const [open, toggle] = useUnfolded(row.key, byDefault);
   return (
-    <div className={styles.fold} data-nested={row.nested || undefined} data-tone={tone}>
+    <div className={styles.fold} data-tone={tone}>
       <button
         type="button"
         className={styles.line}
@@ -125,7 +125,7 @@ function Prompt({ row, log }: RowProps) {
 function Message({ row, log }: RowProps) {
   const { onLink } = useRowSurroundings();
   return (
-    <div className={styles.message} data-nested={row.nested || undefined}>
+    <div className={styles.message}>
       <LongText body={row.body} log={log} seq={row.seq}>
         <Markdown source={textIn(row.body)} onLink={onLink} />
       </LongText>
@@ -291,18 +291,28 @@ function Plan({ row }: RowProps) {
 function UsageLine({ row }: RowProps) {
   const { t } = useTranslation();
   const read = (key: string) => numberIn(row.body, key) ?? 0;
-  const input = read("input_uncached") + read("cache_read") + read("cache_write");
   const cost = numberIn(row.body, "cost_micro_usd");
   const model = stringIn(row.body, "model");
+  const counted = (key: "in" | "cacheRead" | "cacheWrite" | "out", field: string) =>
+    t(`conversation.usage.${key}`, { count: read(field), number: compact(read(field)) });
+  const thought = read("reasoning");
   const parts = [
-    t("conversation.tokens", { input: compact(input), output: compact(read("output")) }),
-    ...(read("cache_read") > 0
-      ? [t("conversation.cached", { count: compact(read("cache_read")) })]
-      : []),
+    counted("in", "input_uncached"),
+    ...(read("cache_read") > 0 ? [counted("cacheRead", "cache_read")] : []),
+    ...(read("cache_write") > 0 ? [counted("cacheWrite", "cache_write")] : []),
+    thought > 0
+      ? `${counted("out", "output")} ${t("conversation.usage.thought", { number: compact(thought) })}`
+      : counted("out", "output"),
     ...(cost === null ? [] : [money(cost)]),
     ...(model ? [model] : []),
   ];
-  return <p className={styles.usage}>{parts.join("  ·  ")}</p>;
+  return (
+    <p className={styles.usage}>
+      {parts.map((part, index) => (
+        <span key={index}>{part}</span>
+      ))}
+    </p>
+  );
 }
 
 function Notice({ row }: RowProps) {
@@ -310,18 +320,6 @@ function Notice({ row }: RowProps) {
     <p className={styles.notice}>
       <Info aria-hidden />
       <span>{textIn(row.body)}</span>
-    </p>
-  );
-}
-
-function Approval({ row }: RowProps) {
-  const { t } = useTranslation();
-  const answer = stringIn(row.body, "answer");
-  return (
-    <p className={styles.notice} data-tone="warning">
-      <MessageSquareWarning aria-hidden />
-      <span>{textIn(row.body) || t("conversation.approvalAsked")}</span>
-      {answer && <Badge>{answer}</Badge>}
     </p>
   );
 }
@@ -412,7 +410,7 @@ export function Output({ row }: { row: OutputRow }) {
   );
 }
 
-export function Entry(props: RowProps) {
+function Kind(props: RowProps) {
   switch (props.row.kind) {
     case "user_message":
       return <Prompt {...props} />;
@@ -434,7 +432,7 @@ export function Entry(props: RowProps) {
       return <Notice {...props} />;
     case "approval_request":
     case "approval_resolved":
-      return <Approval {...props} />;
+      return <ApprovalRow {...props} />;
     case "review":
       return <ReviewEntry {...props} />;
     case "process_exit":
@@ -448,4 +446,30 @@ export function Entry(props: RowProps) {
     case "raw":
       return <Raw {...props} />;
   }
+}
+
+/** How much of a sub-agent's work there is, and the way to put it away. */
+function Parts({ row }: { row: EntryRow }) {
+  const { t } = useTranslation();
+  const [open, toggle] = useParts(row.key);
+  return (
+    <button type="button" className={styles.parts} aria-expanded={open} onClick={toggle}>
+      <ChevronRight className={styles.chevron} aria-hidden />
+      {t("conversation.parts", { count: row.parts })}
+    </button>
+  );
+}
+
+/** Deeper than this, the words need the width. */
+const deepest = 3;
+
+export function Entry(props: RowProps) {
+  const { row } = props;
+  const depth = Math.min(row.depth, deepest);
+  return (
+    <div className={depth > 0 ? styles.nested : undefined} data-depth={depth || undefined}>
+      <Kind {...props} />
+      {row.parts > 0 && <Parts row={row} />}
+    </div>
+  );
 }

@@ -10,9 +10,10 @@ import {
 } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Execution, ExecutionStatus } from "#ui/api/generated.ts";
+import type { Execution, ExecutionStatus, UsageSample } from "#ui/api/generated.ts";
 import { Badge, type Tone } from "#ui/components/Badge.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
+import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { duration } from "#ui/components/time.ts";
 import { Elapsed } from "#ui/components/Elapsed.tsx";
 import { compact, milliseconds, money } from "../numbers.ts";
@@ -33,6 +34,74 @@ function Took({ execution }: { execution: Execution }) {
   if (!execution.finished_at) return <Elapsed since={execution.started_at} />;
   const took = Date.parse(execution.finished_at) - Date.parse(execution.started_at);
   return <span>{milliseconds(took) ?? duration(took)}</span>;
+}
+
+/** What it cost, and how that is known. Nothing before there is something to say. */
+function Cost({ execution }: { execution: Execution }) {
+  const { t } = useTranslation();
+  const { cost_micro_usd: cost, cost_source: source, price_version: prices } = execution;
+  if (cost === null) {
+    return execution.finished_at && <span>{t("conversation.cost.unknown")}</span>;
+  }
+  const said = `${money(cost)} ${t(`conversation.cost.${source}`)}`;
+  if (source !== "computed") return <span>{said}</span>;
+  const text = prices
+    ? t("conversation.cost.prices", { version: prices })
+    : t("conversation.cost.ownPrices");
+  return (
+    <Tooltip text={text}>
+      {/* Reached by the keyboard too, for it says more. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <span className={styles.more} tabIndex={0} aria-description={text}>
+        {said}
+      </span>
+    </Tooltip>
+  );
+}
+
+function Models({ models }: { models: readonly UsageSample[] }) {
+  const { t } = useTranslation();
+  const named = models.filter(({ model }) => model !== "");
+  if (named.length === 0) return null;
+  const words = ({ model, cost_micro_usd: cost, ...used }: UsageSample) =>
+    [
+      model,
+      t("conversation.tokens", {
+        input: compact(
+          (used.input_uncached ?? 0) + (used.cache_read ?? 0) + (used.cache_write ?? 0),
+        ),
+        output: compact(used.output ?? 0),
+      }),
+      ...(cost === null ? [] : [money(cost)]),
+    ].join(" · ");
+  return (
+    <span title={named.map(words).join("\n")}>{named.map(({ model }) => model).join(", ")}</span>
+  );
+}
+
+const shortId = (id: string): string => (id.length > 14 ? `${id.slice(0, 8)}…` : id);
+
+/** How it came to its conversation: a new one, the last gone on with, or a copy. */
+function Session({ execution }: { execution: Execution }) {
+  const { t } = useTranslation();
+  const { session_mode: mode, session_id: own, from_session: from } = execution;
+  if (own === null && from === null) return null;
+  const before = from ?? own ?? "";
+  return (
+    <p className={styles.facts} data-selectable>
+      <span title={[own, from].filter(Boolean).join(" ← ")}>
+        {mode === "new"
+          ? t("conversation.session.new")
+          : t(`conversation.session.${mode}`, { id: shortId(before) })}
+        {own !== null && mode !== "resume" && (
+          <>
+            {" "}
+            <code>{shortId(own)}</code>
+          </>
+        )}
+      </span>
+    </p>
+  );
 }
 
 /** Where one run of an agent begins, and how it ended. */
@@ -71,13 +140,15 @@ export function ExecutionHead({
         <span className={styles.cause}>{execution.cause}</span>
         <RelativeTime at={execution.started_at} />
         <Took execution={execution} />
-        {execution.cost_micro_usd !== null && <span>{money(execution.cost_micro_usd)}</span>}
+        <Cost execution={execution} />
         {input + output > 0 && (
           <span>
             {t("conversation.tokens", { input: compact(input), output: compact(output) })}
           </span>
         )}
+        <Models models={execution.models} />
       </p>
+      <Session execution={execution} />
       {execution.error && (
         <div className={styles.error} role="note">
           <CircleAlert aria-hidden />

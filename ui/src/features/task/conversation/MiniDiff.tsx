@@ -1,6 +1,7 @@
 import { ChevronRight } from "lucide-react";
 import { useMemo, type ReactNode } from "react";
 import { DiffCount } from "#ui/components/DiffCount.tsx";
+import { DiffLines } from "./DiffLines.tsx";
 import { LongText } from "./LongText.tsx";
 import type { EntryRow } from "./log.ts";
 import { useUnfolded } from "./RowContext.ts";
@@ -9,8 +10,6 @@ import styles from "./Rows.module.css";
 
 /** Short edits are open as they come; longer ones wait to be asked. */
 const openUpTo = 14;
-/** More than this is for the Diff tab. */
-const shownUpTo = 400;
 
 export interface MiniDiffProps {
   readonly row: EntryRow;
@@ -28,7 +27,7 @@ export function MiniDiff({ row, log, diff, icon, path, note, label }: MiniDiffPr
   const [open, toggle] = useUnfolded(row.key, lines.length > 0 && lines.length <= openUpTo);
   const folder = path.slice(0, path.lastIndexOf("/") + 1);
   return (
-    <div className={styles.fold} data-nested={row.nested || undefined}>
+    <div className={styles.fold}>
       <button
         type="button"
         className={styles.line}
@@ -51,15 +50,7 @@ export function MiniDiff({ row, log, diff, icon, path, note, label }: MiniDiffPr
       </button>
       {open && (
         <LongText body={row.body} log={log} seq={row.seq}>
-          {/* A scrolling region must be reachable by keyboard. */}
-          {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-          <pre className={styles.mini} aria-label={label} tabIndex={0}>
-            {lines.slice(0, shownUpTo).map((line, index) => (
-              <span key={index} className={styles.miniLine} data-kind={line.kind}>
-                {line.text || " "}
-              </span>
-            ))}
-          </pre>
+          <DiffLines lines={lines} label={label} />
         </LongText>
       )}
     </div>

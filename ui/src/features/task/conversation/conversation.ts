@@ -27,8 +27,16 @@ export interface HeadRow {
   readonly empty: boolean;
 }
 
+/** Where the agent was spoken to again within one run. */
+export interface TurnRow {
+  readonly type: "turn";
+  readonly key: string;
+  readonly turn: number;
+}
+
 export type ConversationRow =
   | HeadRow
+  | TurnRow
   | {
       readonly type: "log";
       readonly key: string;
@@ -73,6 +81,8 @@ export function inOrder(executions: readonly Execution[]): readonly Execution[] 
 export function rowsOf(
   executions: readonly Execution[],
   stretches: Stretches,
+  /** Keys of the rows whose parts are put away. */
+  closed: ReadonlySet<string> = new Set(),
 ): readonly ConversationRow[] {
   const rows: ConversationRow[] = [];
   for (const execution of executions) {
@@ -83,7 +93,21 @@ export function rowsOf(
       const empty = shown.length === 0;
       rows.push({ type: "head", key: `head:${execution.id}`, execution, empty });
     }
-    for (const row of shown) rows.push({ type: "log", key: row.key, row, execution });
+    let turn: number | null = stretch.complete ? 1 : null;
+    for (const row of shown) {
+      if (row.type === "entry") {
+        if (row.within.some((above) => closed.has(above))) continue;
+        // What belongs to another entry may tell of another turn where it stands.
+        if (row.depth === 0) {
+          if (turn !== null && row.turn > turn) {
+            const key = `turn:${execution.id}:${row.turn}`;
+            rows.push({ type: "turn", key, turn: row.turn });
+          }
+          turn = Math.max(turn ?? 0, row.turn);
+        }
+      }
+      rows.push({ type: "log", key: row.key, row, execution });
+    }
   }
   return rows;
 }

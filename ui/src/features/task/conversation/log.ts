@@ -7,6 +7,7 @@
  * reading earlier or later pages moves no edge but the outermost.
  */
 import type { EntryKind, EntryStatus, LogEntry } from "#ui/api/generated.ts";
+import { arrange } from "./arrange.ts";
 
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -20,8 +21,16 @@ export interface EntryRow {
   readonly kind: EntryKind;
   readonly status: EntryStatus | null;
   readonly body: Body;
-  /** Belongs to another entry: a sub-agent's work, a tool's parts. */
-  readonly nested: boolean;
+  /** Its name within the execution; empty when it has none. */
+  readonly id: string;
+  /** The entry it belongs to: a sub-agent's work, a tool's parts. */
+  readonly parent: string | null;
+  /** How deep it stands below others. */
+  readonly depth: number;
+  /** How many entries belong to it. */
+  readonly parts: number;
+  /** The keys of the rows it stands below, outermost first. */
+  readonly within: readonly string[];
 }
 
 /** Neighbouring lines of one stream. */
@@ -79,7 +88,11 @@ function asRow(entry: LogEntry): EntryRow {
     kind: entry.kind,
     status: entry.status,
     body: bodyOf(entry),
-    nested: entry.parent_id !== null,
+    id: entry.id,
+    parent: entry.parent_id,
+    depth: 0,
+    parts: 0,
+    within: [],
   };
 }
 
@@ -145,7 +158,7 @@ export function foldEntries(entries: readonly LogEntry[]): readonly LogRow[] {
     last = entry;
   }
   close();
-  return rows;
+  return arrange(rows);
 }
 
 /** Kinds that say nothing a person reads: the section's head already tells them. */

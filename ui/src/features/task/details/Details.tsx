@@ -2,35 +2,16 @@
 import { ChevronRight, FileText } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useOp } from "#ui/api/client.ts";
 import type { Task, WorkflowView } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
-import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
-import { ErrorState } from "#ui/components/ErrorState.tsx";
-import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Checks } from "./Checks.tsx";
 import { Dependencies } from "./Dependencies.tsx";
 import { Description } from "./Description.tsx";
 import { canHaveParts } from "./Parts.tsx";
+import { PromptLayers } from "./PromptLayers.tsx";
 import { AddButton, SubtaskList } from "./Subtasks.tsx";
 import styles from "./Details.module.css";
-
-function PromptText({ taskId }: { taskId: string }) {
-  const { t } = useTranslation();
-  const prompt = useOp("task_prompt_preview", { task_id: taskId });
-  if (prompt.error) {
-    return (
-      <ErrorState
-        title={t("task.promptFailed")}
-        error={prompt.error}
-        onRetry={() => void prompt.refetch()}
-      />
-    );
-  }
-  if (!prompt.data) return <SkeletonText lines={8} />;
-  return <CodeBlock code={prompt.data.text} wrap maxHeight={560} />;
-}
 
 function PromptPreview({ taskId }: { taskId: string }) {
   const { t } = useTranslation();
@@ -47,7 +28,7 @@ function PromptPreview({ taskId }: { taskId: string }) {
         title={t("task.promptPreview")}
         description={t("task.promptText")}
       >
-        {open && <PromptText taskId={taskId} />}
+        {open && <PromptLayers taskId={taskId} />}
       </Dialog>
     </>
   );

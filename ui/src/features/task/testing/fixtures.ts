@@ -239,6 +239,7 @@ export function answersFor({
         entries.filter((entry) => entry.execution_id === input.execution_id),
         input,
       ),
+    approval_list: () => page([]),
     task_reviews: () => page(reviews),
     task_merges: () => page([]),
     task_pull_request: () => ({ pull_request: null }),

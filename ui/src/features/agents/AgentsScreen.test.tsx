@@ -1,0 +1,140 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it } from "vitest";
+// Loaded before the tests: as a chunk it may take longer than a test has.
+import "./AgentsScreen.tsx";
+import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { createSampleHost } from "#ui/test/sampleHost.ts";
+
+const open = (sample: string | null = "agents") => {
+  const host = createSampleHost(sample, 20);
+  return { host, ...openApp(host, "#/agents") };
+};
+const machine = () => screen.findByRole("list", { name: "On this machine" });
+
+describe("programs of this machine", () => {
+  it("are told with version, place, sign-in and profiles; the missing with a way to get them", async () => {
+    const { container } = open();
+    const rows = within(await machine()).getAllByRole("listitem");
+    const [codex, claude, opencode, gemini] = rows.map(({ textContent }) => textContent);
+    expect(codex).toMatch(/Codexused by Codex0\.63\.0 \/usr\/local\/bin\/codexsigned in/);
+    expect(claude).toContain("sign-in unknown");
+    expect(opencode).toContain("not signed in");
+    expect(opencode).toContain("Sign in with `opencode auth login`.");
+    expect(gemini).toContain("gemini is not on the PATH");
+    expect(gemini).toContain("npm install -g @google/gemini-cli");
+    expect(screen.queryByRole("button", { name: "Add Gemini CLI" })).toBeNull();
+    expect(await violationsIn(container)).toEqual([]);
+  });
+
+  it("become a profile by one press, under a free name, and are looked for again", async () => {
+    const { host } = open();
+    const list = await machine();
+    await userEvent.click(within(list).getByRole("button", { name: "Add Codex" }));
+    await screen.findByRole("heading", { name: /^Codex 2/ });
+    expect(inputsOf(host, "agent_create")).toEqual([
+      { name: "Codex 2", adapter: "codex", config: {}, max_concurrent: 1 },
+    ]);
+    const looks = inputsOf(host, "agent_known").length;
+    const region = screen.getByRole("region", { name: "On this machine" });
+    await userEvent.click(within(region).getByRole("button", { name: "Look again" }));
+    await waitFor(() => expect(inputsOf(host, "agent_known").length).toBeGreaterThan(looks));
+  });
+});
+
+describe("a trial", () => {
+  it("is said to cost before it is made, and told with time and cost", async () => {
+    const { host } = open();
+    await userEvent.click(await screen.findByRole("button", { name: "Try Codex" }));
+    const dialog = await screen.findByRole("dialog", { name: "Try Codex" });
+    expect(dialog.textContent).toContain("This may cost a little");
+    expect(inputsOf(host, "agent_try")).toEqual([]);
+    await userEvent.click(within(dialog).getByRole("button", { name: "Try it" }));
+    const status = await within(dialog).findByText("It answered");
+    expect(status.closest("[role=status]")?.textContent).toBe("It answered2s · $0.0019Ready.");
+  });
+
+  it("says why it failed and what to do", async () => {
+    open();
+    await userEvent.click(await screen.findByRole("button", { name: "Try Night shift" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Try it" }));
+    const dialog = screen.getByRole("dialog");
+    await within(dialog).findByText("night-shift is not on the PATH");
+    expect(dialog.textContent).toContain("give its whole path in the profile");
+  });
+});
+
+describe("the dialog", () => {
+  it("makes a profile of any adapter; models are asked for when somebody looks", async () => {
+    const { host, container } = open();
+    await machine();
+    await userEvent.keyboard("n");
+    const dialog = await screen.findByRole("dialog", { name: "Add an agent" });
+    const box = (name: string) => within(dialog).getByRole("textbox", { name });
+    await userEvent.type(box("Name"), "Careful");
+    expect(inputsOf(host, "agent_models")).toEqual([]);
+    await userEvent.click(within(dialog).getByRole("combobox", { name: "Model" }));
+    await userEvent.click(await screen.findByRole("option", { name: /^gpt-5.1-codex-mini/ }));
+    expect(inputsOf(host, "agent_models")).toEqual([{ adapter: "codex", config: {} }]);
+    await userEvent.click(within(dialog).getByRole("combobox", { name: "What it may do" }));
+    await userEvent.click(await screen.findByRole("option", { name: /^Ask first/ }));
+    await userEvent.type(box("Cost of a run"), "1.5");
+    await userEvent.type(box("Model calls a run"), "40");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Look for the program" }));
+    await within(dialog).findByText("/usr/local/bin/codex");
+    expect(await violationsIn(container)).toEqual([]);
+    await userEvent.click(within(dialog).getByRole("button", { name: "Add agent" }));
+    await waitFor(() =>
+      expect(inputsOf(host, "agent_create")).toEqual([
+        {
+          name: "Careful",
+          adapter: "codex",
+          config: { permissions: "ask", cost_micro_usd: 1_500_000, turns: 40 },
+          model: "gpt-5.1-codex-mini",
+          max_concurrent: 1,
+        },
+      ]),
+    );
+  });
+
+  it("says a refusal at its field, and why models are not known", async () => {
+    open();
+    await machine();
+    await userEvent.keyboard("n");
+    const dialog = await screen.findByRole("dialog");
+    await userEvent.click(within(dialog).getByRole("radio", { name: "Command" }));
+    await userEvent.type(within(dialog).getByRole("textbox", { name: "Name" }), "x");
+    expect(within(dialog).getByRole("button", { name: "Add agent" }).hasAttribute("disabled")).toBe(
+      true,
+    );
+    await userEvent.click(within(dialog).getByRole("radio", { name: "ACP" }));
+    await userEvent.type(within(dialog).getByRole("textbox", { name: "Program" }), "nowhere");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Look for the program" }));
+    await within(dialog).findByText(/nowhere is not on the PATH/);
+    await userEvent.click(within(dialog).getByRole("combobox", { name: "Model" }));
+    await within(dialog).findByText(/does not tell its models before it is signed in/);
+  });
+
+  it("shows what the engine found wrong with a field of the configuration", async () => {
+    const host = createSampleHost("agents");
+    const call = host.call.bind(host);
+    host.call = async (op, input) => {
+      if (op !== "agent_create") return call(op, input);
+      throw {
+        code: "invalid",
+        message: "failed to add the agent",
+        hints: [],
+        details: { findings: [{ path: "config.effort", message: "is not an effort it knows" }] },
+      };
+    };
+    openApp(host, "#/agents");
+    await machine();
+    await userEvent.keyboard("n");
+    const dialog = await screen.findByRole("dialog");
+    await userEvent.type(within(dialog).getByRole("textbox", { name: "Name" }), "x");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Add agent" }));
+    await within(dialog).findByText("is not an effort it knows");
+    const effort = within(dialog).getByRole("textbox", { name: "Effort" });
+    expect(effort.getAttribute("aria-invalid")).toBe("true");
+  });
+});

@@ -1,0 +1,46 @@
+import { CircleCheck, CircleHelp, CircleX, KeyRound } from "lucide-react";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import type { AgentCheck } from "#ui/api/generated.ts";
+import styles from "./AgentsScreen.module.css";
+
+/** Whether a program is there, which one, and whether it is signed in. */
+export function Standing({ check, children }: { check: AgentCheck; children?: ReactNode }) {
+  const { t } = useTranslation();
+  const { found, program, version, signed_in: signedIn, problem, remedy } = check;
+  return (
+    <div className={styles.standing}>
+      <p className={styles.program} data-found={found}>
+        {found ? <CircleCheck aria-hidden /> : <CircleX aria-hidden />}
+        <span data-selectable>
+          {found ? (
+            <>
+              {version && <span className={styles.version}>{version}</span>} <code>{program}</code>
+            </>
+          ) : (
+            (problem ?? t("agents.notFound"))
+          )}
+        </span>
+        {found && signedIn !== null && (
+          <span className={styles.signed} data-signed={signedIn}>
+            {signedIn ? <KeyRound aria-hidden /> : <CircleX aria-hidden />}
+            {t(signedIn ? "agents.signedIn" : "agents.notSignedIn")}
+          </span>
+        )}
+        {found && signedIn === null && (
+          <span className={styles.signed}>
+            <CircleHelp aria-hidden />
+            {t("agents.signedUnknown")}
+          </span>
+        )}
+        {children}
+      </p>
+      {found && problem && <p className={styles.problem}>{problem}</p>}
+      {remedy && (
+        <p className={styles.remedy} data-selectable>
+          {remedy}
+        </p>
+      )}
+    </div>
+  );
+}

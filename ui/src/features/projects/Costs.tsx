@@ -1,0 +1,196 @@
+/** What runs may cost, and what models cost where Forge's own prices are not right. */
+import { Plus, X } from "lucide-react";
+import { useId, useState, type FormEvent } from "react";
+import { useTranslation } from "react-i18next";
+import { findingAt } from "#ui/api/findings.ts";
+import type { ModelPrice } from "#ui/api/generated.ts";
+import { Button } from "#ui/components/Button.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { TextField } from "#ui/components/TextField.tsx";
+import { Frame, useSettings } from "./Setting.tsx";
+import {
+  emptyRow,
+  inDollars,
+  inMicro,
+  priceFields,
+  pricesPatch,
+  rowsOf,
+  typedDollars,
+  wrongIn,
+  type PriceField,
+  type PriceRow,
+} from "./prices.ts";
+import { patchAt, valueAt } from "./settingsPath.ts";
+import styles from "./settings.module.css";
+
+const limits = ["execution", "task", "day"] as const;
+type Limit = (typeof limits)[number];
+
+function LimitField({ limit, saved }: { limit: Limit; saved: string }) {
+  const { t } = useTranslation();
+  const { error, busy, patch } = useSettings();
+  const [text, setText] = useState(saved);
+  const path = `cost_limits.${limit}_micro_usd`;
+  const label = t(`costs.limit.${limit}`);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    patch(patchAt(path, inMicro(text)));
+  };
+  return (
+    <Frame path={path} label={label}>
+      <form className={styles.inline} onSubmit={submit}>
+        <TextField
+          label={label}
+          hint={t(`costs.limitHint.${limit}`)}
+          inputMode="decimal"
+          placeholder={t("projectSettings.noLimit")}
+          suffix="$"
+          value={text}
+          error={findingAt(error, path)}
+          onChange={(next) => setText(typedDollars(next))}
+        />
+        {text !== saved && (
+          <Button type="submit" variant="primary" busy={busy}>
+            {t("projectSettings.save")}
+          </Button>
+        )}
+      </form>
+    </Frame>
+  );
+}
+
+const path = "model_prices";
+
+function Prices({ saved }: { saved: Readonly<Record<string, ModelPrice>> }) {
+  const { t } = useTranslation();
+  const { error, busy, patch } = useSettings();
+  const id = useId();
+  const start = rowsOf(saved);
+  const [rows, setRows] = useState<readonly PriceRow[]>(start);
+  const wrong = wrongIn(rows);
+  const changed = JSON.stringify(rows) !== JSON.stringify(start);
+  const label = t("costs.prices");
+  const set = (index: number, change: (row: PriceRow) => PriceRow) =>
+    setRows(rows.map((row, at) => (at === index ? change(row) : row)));
+  const cell = (row: PriceRow, index: number, field: PriceField) => (
+    <td key={field}>
+      <TextField
+        label={t("costs.priceOf", {
+          model: row.model || t("costs.rowNumber", { number: index + 1 }),
+          what: t(`costs.price.${field}`),
+        })}
+        hideLabel
+        inputMode="decimal"
+        placeholder={field.startsWith("cache") ? t("costs.asInput") : ""}
+        value={row.prices[field]}
+        error={findingAt(error, `${path}.${row.model.trim()}.${field}`)}
+        onChange={(text) =>
+          set(index, (before) => ({
+            ...before,
+            prices: { ...before.prices, [field]: typedDollars(text) },
+          }))
+        }
+      />
+    </td>
+  );
+  const inRows = rows.some(({ model }) => findingAt(error, `${path}.${model.trim()}`));
+  return (
+    <Frame path={path} label={label}>
+      <div className={styles.lines} role="group" aria-labelledby={id}>
+        <span id={id} className={styles.label}>
+          {label}
+        </span>
+        <span className={styles.hint}>{t("costs.pricesHint")}</span>
+        {rows.length > 0 && (
+          <table className={styles.prices}>
+            <thead>
+              <tr>
+                <th scope="col">{t("costs.model")}</th>
+                {priceFields.map((field) => (
+                  <th key={field} scope="col">
+                    {t(`costs.price.${field}`)}
+                  </th>
+                ))}
+                <th scope="col">
+                  <span className="visually-hidden">{t("costs.actions")}</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row, index) => (
+                <tr key={index}>
+                  <td>
+                    <TextField
+                      label={t("costs.modelOf", { number: index + 1 })}
+                      hideLabel
+                      mono
+                      value={row.model}
+                      onChange={(model) => set(index, (before) => ({ ...before, model }))}
+                    />
+                  </td>
+                  {priceFields.map((field) => cell(row, index, field))}
+                  <td>
+                    <IconButton
+                      size="sm"
+                      label={t("costs.removePrice", { number: index + 1 })}
+                      icon={<X />}
+                      onClick={() => setRows(rows.filter((_, at) => at !== index))}
+                    />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+        {changed && wrong && <span className={styles.error}>{t(`costs.wrong.${wrong}`)}</span>}
+        {!inRows && findingAt(error, path) && (
+          <span className={styles.error}>{findingAt(error, path)}</span>
+        )}
+        <div className={styles.buttons}>
+          <Button
+            size="sm"
+            variant="ghost"
+            flush
+            icon={<Plus />}
+            onClick={() => setRows([...rows, emptyRow])}
+          >
+            {t("costs.addPrice")}
+          </Button>
+          {changed && (
+            <Button
+              size="sm"
+              variant="primary"
+              busy={busy}
+              disabled={wrong !== null}
+              onClick={() => patch(patchAt(path, pricesPatch(saved, rows)))}
+            >
+              {t("projectSettings.save")}
+            </Button>
+          )}
+        </div>
+      </div>
+    </Frame>
+  );
+}
+
+export function Costs() {
+  const { view } = useSettings();
+  const prices = view.settings.model_prices ?? {};
+  const saved = (limit: Limit): string => {
+    const value = valueAt(view.settings, `cost_limits.${limit}_micro_usd`);
+    return inDollars(typeof value === "number" ? value : null);
+  };
+  return (
+    <>
+      <div className={styles.card}>
+        {limits.map((limit) => (
+          // A new value from elsewhere starts the field anew.
+          <LimitField key={`${limit} ${saved(limit)}`} limit={limit} saved={saved(limit)} />
+        ))}
+      </div>
+      <div className={styles.card}>
+        <Prices key={JSON.stringify(prices)} saved={prices} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,68 @@
+/** The questions of a task's agent that wait, at the live end of its conversation. */
+import { MessageCircleQuestion } from "lucide-react";
+import { useMemo } from "react";
+import { useTranslation } from "react-i18next";
+import { useCommands, type Command } from "#ui/app/keys.ts";
+import { useOp } from "#ui/api/client.ts";
+import type { Approval } from "#ui/api/generated.ts";
+import { showToast } from "#ui/components/Toast.tsx";
+import { showTab } from "../go.ts";
+import { Ask } from "./Ask.tsx";
+import styles from "./Ask.module.css";
+
+const none: readonly Approval[] = [];
+
+/** Everything that was asked for a task, answered or not. */
+export function useApprovals(task: string, enabled = true) {
+  const read = useOp("approval_list", { task_id: task, all: true }, { enabled });
+  const all = read.data?.items ?? none;
+  const pending = useMemo(() => all.filter(({ status }) => status === "pending"), [all]);
+  return { all, pending, refetch: read.refetch };
+}
+
+/** Puts the focus on the first question, where its keys work. */
+export function focusAsk(): void {
+  showTab("conversation");
+  requestAnimationFrame(() => document.querySelector<HTMLElement>("[data-ask]")?.focus());
+}
+
+export interface AsksProps {
+  readonly pending: readonly Approval[];
+  readonly names: ReadonlyMap<string, string>;
+  readonly onStale: () => void;
+}
+
+export function Asks({ pending, names, onStale }: AsksProps) {
+  const { t } = useTranslation();
+  const commands = useMemo(
+    (): Command[] => [
+      {
+        id: "task.answer",
+        label: t("approvals.go"),
+        group: t("nav.task"),
+        keys: ["q"],
+        icon: <MessageCircleQuestion />,
+        enabled: pending.length > 0,
+        run: focusAsk,
+      },
+    ],
+    [t, pending.length],
+  );
+  useCommands(commands);
+  if (pending.length === 0) return null;
+  return (
+    <div className={styles.asks} role="region" aria-label={t("approvals.waiting")}>
+      {pending.map((approval) => (
+        <Ask
+          key={approval.id}
+          approval={approval}
+          agent={names.get(approval.agent_id)}
+          onStale={(message) => {
+            showToast({ tone: "warning", title: t("approvals.stale"), detail: message });
+            onStale();
+          }}
+        />
+      ))}
+    </div>
+  );
+}
