@@ -75,6 +75,8 @@ export function sampleKnown(change: Partial<KnownAgent> = {}): KnownAgent {
   };
 }
 
+const began = new Date(Date.now() - 754_000).toISOString();
+
 export function sampleRun(change: Partial<RunInfo> = {}): RunInfo {
   return {
     id: "execution-e1",
@@ -86,7 +88,7 @@ export function sampleRun(change: Partial<RunInfo> = {}): RunInfo {
     execution_id: "e1",
     agent_id: "a1",
     activity: "cargo test --workspace",
-    started_at: new Date(Date.now() - 754_000).toISOString(),
+    started_at: began,
     processes: [
       sampleRunProcess(),
       sampleRunProcess({ pid: 4712, parent: 4711, command: "bash -lc cargo test", cpu_ms: 40 }),
@@ -109,7 +111,7 @@ export function sampleRunProcess(change: Partial<RunProcess> = {}): RunProcess {
     command: "codex app-server",
     cpu_ms: 9_400,
     rss_bytes: 188_000_000,
-    started_at: new Date(Date.now() - 754_000).toISOString(),
+    started_at: began,
     ...change,
   };
 }

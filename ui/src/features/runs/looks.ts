@@ -7,21 +7,23 @@ export interface Look {
   readonly runs: readonly RunInfo[];
 }
 
-/** A process number is given again; with its start it names one process. */
-const nameOf = (process: RunProcess): string => `${process.pid}@${process.started_at}`;
+/** A process number is given again; its start tells one process from a later one, to the second. */
+const sameMs = 2_000;
+const isSame = (one: RunProcess, other: RunProcess): boolean =>
+  Math.abs(Date.parse(one.started_at) - Date.parse(other.started_at)) < sameMs;
 
 /** Processor time spent between two looks, in percent of one processor, by process; null before a second look. */
 export function cpuOf(before: Look | null, now: Look): (process: RunProcess) => number | null {
   const elapsed = before ? now.at - before.at : 0;
   if (!before || elapsed <= 0) return () => null;
-  const spent = new Map<string, number>();
-  for (const process of before.runs.flatMap(({ processes }) => processes)) {
-    spent.set(nameOf(process), process.cpu_ms ?? 0);
-  }
+  const known = new Map(
+    before.runs.flatMap(({ processes }) => processes).map((each) => [each.pid, each] as const),
+  );
   return (process) => {
+    const earlier = known.get(process.pid);
     // One that began since spent all of its time since.
-    const used = (process.cpu_ms ?? 0) - (spent.get(nameOf(process)) ?? 0);
-    return (Math.max(0, used) / elapsed) * 100;
+    const spent = earlier && isSame(earlier, process) ? (earlier.cpu_ms ?? 0) : 0;
+    return (Math.max(0, (process.cpu_ms ?? 0) - spent) / elapsed) * 100;
   };
 }
 
