@@ -20,7 +20,7 @@ describe("programs of this machine", () => {
     expect(codex).toMatch(/Codexused by Codex0\.63\.0 \/usr\/local\/bin\/codexsigned in/);
     expect(claude).toContain("sign-in unknown");
     expect(opencode).toContain("not signed in");
-    expect(opencode).toContain("Sign in with `opencode auth login`.");
+    expect(opencode).toContain("Sign in with opencode auth login.");
     expect(gemini).toContain("gemini is not on the PATH");
     expect(gemini).toContain("npm install -g @google/gemini-cli");
     expect(screen.queryByRole("button", { name: "Add Gemini CLI" })).toBeNull();

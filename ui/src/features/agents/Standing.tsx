@@ -2,6 +2,7 @@ import { CircleCheck, CircleHelp, CircleX, KeyRound } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { AgentCheck } from "#ui/api/generated.ts";
+import { Said } from "#ui/components/Said.tsx";
 import styles from "./AgentsScreen.module.css";
 
 /** Whether a program is there, which one, and whether it is signed in. */
@@ -38,7 +39,7 @@ export function Standing({ check, children }: { check: AgentCheck; children?: Re
       {found && problem && <p className={styles.problem}>{problem}</p>}
       {remedy && (
         <p className={styles.remedy} data-selectable>
-          {remedy}
+          <Said text={remedy} />
         </p>
       )}
     </div>

@@ -7,6 +7,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { duration } from "#ui/components/time.ts";
+import { Said } from "#ui/components/Said.tsx";
 import styles from "./AgentsScreen.module.css";
 
 const money = (microUsd: number) =>
@@ -63,7 +64,11 @@ export function Trial({ agent, onClose }: { agent: Agent; onClose: () => void })
               </span>
             </p>
             {data.ok && data.problem && <p className={styles.problem}>{data.problem}</p>}
-            {data.remedy && <p className={styles.remedy}>{data.remedy}</p>}
+            {data.remedy && (
+              <p className={styles.remedy}>
+                <Said text={data.remedy} />
+              </p>
+            )}
             {data.text && (
               <pre className={styles.answer} data-selectable>
                 {data.text}

@@ -12,6 +12,7 @@ import {
   emptyRow,
   inDollars,
   inMicro,
+  isSaid,
   priceFields,
   pricesPatch,
   rowsOf,
@@ -68,7 +69,7 @@ function Prices({ saved }: { saved: Readonly<Record<string, ModelPrice>> }) {
   const start = rowsOf(saved);
   const [rows, setRows] = useState<readonly PriceRow[]>(start);
   const wrong = wrongIn(rows);
-  const changed = JSON.stringify(rows) !== JSON.stringify(start);
+  const changed = JSON.stringify(rows.filter(isSaid)) !== JSON.stringify(start);
   const label = t("costs.prices");
   const set = (index: number, change: (row: PriceRow) => PriceRow) =>
     setRows(rows.map((row, at) => (at === index ? change(row) : row)));

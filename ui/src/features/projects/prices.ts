@@ -56,7 +56,7 @@ export function wrongIn(rows: readonly PriceRow[]): "model" | "price" | "twice" 
   return priced ? null : "price";
 }
 
-const isSaid = ({ model, prices }: PriceRow): boolean =>
+export const isSaid = ({ model, prices }: PriceRow): boolean =>
   model.trim() !== "" || Object.values(prices).some((text) => text !== "");
 
 function priceOf({ prices }: PriceRow): ModelPrice {

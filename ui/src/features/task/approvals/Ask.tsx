@@ -10,7 +10,7 @@ import {
 import { useMemo, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { isTyping } from "#ui/app/keys.ts";
-import type { Approval, ApprovalChoice, ApprovalKind, ApprovalOption } from "#ui/api/generated.ts";
+import type { Approval, ApprovalKind, ApprovalOption } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
@@ -28,11 +28,6 @@ export const askIcons: Readonly<Record<ApprovalKind, LucideIcon>> = {
   tool: Wrench,
   permission: KeyRound,
   question: MessageCircleQuestion,
-};
-
-const variants: Partial<Readonly<Record<ApprovalChoice, "primary" | "danger">>> = {
-  allow_once: "primary",
-  stop: "danger",
 };
 
 function Subject({ approval }: { approval: Approval }) {
@@ -151,7 +146,7 @@ export function Ask({ approval, agent, onStale }: AskProps) {
           <Button
             key={option.id}
             size="sm"
-            variant={variants[option.choice] ?? "secondary"}
+            variant={option.choice === "allow_once" ? "primary" : "secondary"}
             keys={keyOf(option, options)}
             disabled={sending}
             onClick={() => answer(option)}
