@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Task, Waiting } from "#ui/api/generated.ts";
 import { statesOf } from "#ui/app/useStates.ts";
 import { sampleTask, sampleWorkflowView } from "#ui/test/sample.ts";
-import { agentOf, count, isBusy, kindOf, lineOf, money, type Line } from "./format.ts";
+import { agentOf, count, isBusy, kindOf, lineOf, lineTone, money, type Line } from "./format.ts";
 
 const states = statesOf(sampleWorkflowView);
 const live = {
@@ -85,4 +85,14 @@ it("knows what leaving a state would stop", () => {
   expect(isBusy(sampleTask())).toBe(false);
   expect(isBusy(sampleTask({ live }))).toBe(true);
   expect(isBusy(sampleTask({ review: { ...awaiting, status: "running" } }))).toBe(true);
+});
+
+it("says what an agent asks before what it does", () => {
+  const line = lineOf(
+    sampleTask({ status: "in_progress", live }),
+    states.get("in_progress"),
+    "rm?",
+  );
+  expect(line).toEqual({ kind: "asks", title: "rm?" });
+  expect(lineTone(line)).toBe("warning");
 });

@@ -57,7 +57,11 @@ function Subject({ approval }: { approval: Approval }) {
           ))}
         </ul>
       )}
-      {lines.length > 0 && <DiffLines lines={lines} label={t("approvals.change")} />}
+      {lines.length > 0 && (
+        <div className={styles.diff}>
+          <DiffLines lines={lines} label={t("approvals.change")} />
+        </div>
+      )}
       {input !== null && approval.kind !== "question" && (
         <CodeBlock caption={t("conversation.input")} code={pretty(input)} maxHeight={180} wrap />
       )}
