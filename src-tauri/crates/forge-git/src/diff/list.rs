@@ -102,7 +102,19 @@ impl Repo {
             changes.into_iter().map(|raw| (raw.change.path.clone(), raw)).collect()
         })
         .await?;
-        Ok(self.inner.lists.remember(scope, ends, changes, begun))
+        let changes = self.inner.lists.remember(scope, ends, changes, begun);
+        self.settle_later(scope, ends);
+        Ok(changes)
+    }
+
+    /// Works out what a list depends on while somebody reads it, so that showing it again is cheap at once.
+    fn settle_later(&self, scope: &DiffScope, ends: &Ends) {
+        let (repo, scope, ends) = (self.clone(), scope.clone(), ends.clone());
+        tokio::spawn(async move {
+            if let Err(error) = repo.unchanged(&scope, &ends).await {
+                tracing::debug!(%error, "a list of changes is not remembered");
+            }
+        });
     }
 
     /// Changed files, tracked or not.
