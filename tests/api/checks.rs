@@ -129,6 +129,63 @@ async fn what_a_check_may_change_is_merged_with_the_rest() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn passes_do_not_count_once_a_check_has_changed_files() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let seen = board.sandbox.dir.path().join("seen");
+    let checks = |steps: &[&str]| json!({ "ci_steps": steps, "allow_changes": true, "reuse_passes": true });
+    let lint = counting(&seen);
+    for steps in [&[lint.as_str()][..], &["echo formatted >>a", &lint]] {
+        let task = board.task(EDIT, json!({ "review_config": checks(steps) })).await?;
+        board.claim(&task).await?;
+        awaiting(&board, &task, 1).await?;
+    }
+    assert_eq!(count(&seen), 2, "it passed on other files");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn passes_beside_what_is_in_no_commit_do_not_count() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let dir = board.sandbox.dir.path();
+    let (seen, go) = (dir.join("seen"), dir.join("go"));
+    let steps = [format!("{}; echo x >left-behind", counting(&seen)), until_exists(&go)];
+    let checks = json!({ "ci_steps": steps, "reuse_passes": true });
+    let task = board.task(EDIT, json!({ "review_config": checks })).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, is("review")).await?;
+    until("the first check's end", async || {
+        let rows = reviews(&board, &task).await?;
+        Ok((rows[0]["steps"][0]["finished"] == true).then_some(()))
+    })
+    .await?;
+    board.server.post(&format!("/tasks/{}/review/cancel", text(&task, "id")), json!({})).await?;
+    std::fs::write(&go, "")?;
+    board.act(&task, "actions/retry?wait=none", json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    assert_eq!(count(&seen), 2, "it ran beside a file that is in no commit");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_ends_well_too_late_has_failed() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let checks = json!({ "ci_steps": ["trap 'exit 0' TERM; sleep 600 & wait"], "ci_timeout_seconds": 1 });
+    let budget = json!({ "retry_budgets": { "review": 0 } });
+    let task = board.task(EDIT, json!({ "review_config": checks, "task_state_config": budget })).await?;
+    board.claim(&task).await?;
+    let end = board.server.until(&task, |task| is("blocked")(task) || is("done")(task)).await?;
+    assert_eq!(end["status"], "blocked", "{end:#}");
+    let review = reviews(&board, &task).await?.remove(0);
+    assert_eq!(
+        (&review["steps"][0]["timed_out"], &review["verdict"]),
+        (&json!(true), &json!("fail")),
+        "{review:#}"
+    );
+    assert!(text(&review, "reason").contains("ran out of time"), "{review:#}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn checks_are_stopped_and_run_again_on_demand() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let go = board.sandbox.dir.path().join("go");

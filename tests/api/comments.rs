@@ -108,7 +108,9 @@ async fn lines_that_are_not_there_are_refused() -> Result<()> {
         (json!({ "path": "/etc/passwd", "text": "x" }), "path"),
         (json!({ "path": "a.txt", "line": 1, "text": "  " }), "text"),
     ];
-    for (body, field) in cases {
+    let long = json!({ "path": "a.txt", "text": "x".repeat(16 * 1024 + 1) });
+    let wide = json!({ "path": "a.txt", "line": 1, "last_line": 501, "text": "x" });
+    for (body, field) in cases.into_iter().chain([(long, "text"), (wide, "last_line")]) {
         let (status, refusal) = board.refuse(&path, body.clone()).await?;
         assert_eq!((status, named(&refusal).as_str()), (400, field), "{body}: {refusal:#}");
     }
@@ -131,5 +133,37 @@ async fn lines_that_are_not_there_are_refused() -> Result<()> {
     assert_eq!(board.refused(&task, "review/reject", json!({})).await?.0, 400);
     let kept = good(board.server.request(Method::GET, &path).send().await?).await?;
     assert_eq!(kept["items"], json!([]));
+    Ok(())
+}
+
+/// A draft that is settled and taken up again is still nobody's news; what is gone is told by its words.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_stays_one_and_lines_that_went_are_told_by_what_they_said() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    board.sandbox.repo.write("old.txt", "first\nsecond line of old\nthird\n")?;
+    board.sandbox.repo.commit("what was there")?;
+    let told =
+        "```forge-script\nedit old.txt <<< \"first\\nthird\\n\"\n```\n```forge-script attempt=2\nhang\n```";
+    let new = json!({ "title": "Do it", "description": told, "roles": { "coder": board.agent } });
+    let task = board.server.task(&board.project, new).await?;
+    board.claim(&task).await?;
+    awaits(&board, &task, 1).await?;
+    let draft =
+        comment(&board, &task, json!({ "path": "old.txt", "side": "old", "line": 2, "text": "keep it" }))
+            .await?;
+    assert_eq!((&draft["excerpt"], &draft["now_line"]), (&json!(["second line of old"]), &json!(2)));
+    let path = format!("/comments/{}", text(&draft, "id"));
+    assert_eq!(board.patch(&path, json!({ "resolved": true })).await?["status"], "resolved");
+    assert_eq!(board.patch(&path, json!({ "resolved": false })).await?["status"], "draft");
+    board.act(&task, "review/reject?wait=none", json!({ "reason": "no" })).await?;
+    let back = board.server.until(&task, |task| task["live"].is_object() && is("in_progress")(task)).await?;
+    let run = board.runs(&task).await?.pop().context("no run")?;
+    let tree = text(&back["workspace"], "path");
+    let folder = std::path::Path::new(&tree).parent().context("no folder")?;
+    let prompt = std::fs::read_to_string(folder.join(format!("prompt-{}.md", text(&run, "id"))))?;
+    for part in ["`old.txt`", "second line of old", "keep it"] {
+        assert!(prompt.contains(part), "{part}:\n{prompt}");
+    }
+    assert!(!prompt.contains("`old.txt` line 2"), "the agent's version has another second line:\n{prompt}");
     Ok(())
 }

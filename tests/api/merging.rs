@@ -299,6 +299,19 @@ async fn merge_and_squash_are_not_checked_again() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_checked_does_not_land() -> Result<()> {
+    let stale = Stale::new("late", "rebase", json!([CHECK])).await?;
+    let before = stale.tip("trunk")?;
+    let now = stale.board.get(&stale.task).await?;
+    std::fs::remove_dir_all(text(&now["workspace"], "path"))?;
+    stale.approve().await?;
+    let end = stale.board.server.until(&stale.task, |task| is("blocked")(task) || is("done")(task)).await?;
+    assert_eq!(end["status"], "blocked", "{end:#}");
+    assert_eq!(stale.tip("trunk")?, before, "the target is as it was");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_checks_of_a_rebase_can_be_stopped() -> Result<()> {
     let stale = Stale::new("late", "rebase", json!([])).await?;
     let board = &stale.board;
@@ -380,5 +393,30 @@ async fn who_waits_for_a_checkout_lets_others_pass() -> Result<()> {
     board.server.until(&free, is("done")).await?;
     repo.git(&["checkout", "README.md"])?;
     board.server.until(&stuck, is("done")).await?;
+    Ok(())
+}
+
+/// What lands is what was judged: a commit that came after the approval stays on its branch.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_after_the_approval_does_not_land() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let repo = &board.sandbox.repo;
+    repo.write("work", "in the way\n")?;
+    let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;
+    board.claim(&task).await?;
+    let waiting = board.server.until(&task, waits_for("target_checkout_dirty")).await?;
+    let tree = text(&waiting["workspace"], "path");
+    std::fs::write(Path::new(&tree).join("late"), "late\n")?;
+    for args in [&["add", "late"][..], &["commit", "-qm", "late"]] {
+        let ran = std::process::Command::new("git")
+            .args(args)
+            .current_dir(&tree)
+            .envs(forge_testkit::HERMETIC_GIT)
+            .output()?;
+        ensure!(ran.status.success(), "{ran:?}");
+    }
+    std::fs::remove_file(repo.path().join("work"))?;
+    board.server.until(&task, is("done")).await?;
+    assert_eq!((repo.show("main", "work").as_deref(), repo.show("main", "late")), (Some("work"), None));
     Ok(())
 }

@@ -35,6 +35,8 @@ impl Given {
 
     async fn with(kind: HostKind, pace: &str, token: &str, settings: Value) -> Result<Self> {
         let sandbox = Sandbox::new()?;
+        // Programs that a test puts there are found as those of a person are.
+        std::fs::write(sandbox.dir.path().join("home/.profile"), "PATH=\"$HOME/bin:$PATH\"\n")?;
         let bare = sandbox.dir.path().join("bare.git");
         let host = FakeHost::start(kind, &bare).await?;
         sandbox.repo.git(&["remote", "add", "origin", &bare.to_string_lossy()])?;

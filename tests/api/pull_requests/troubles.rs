@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use anyhow::{Result, ensure};
-use forge_model::pull_request::HostKind;
+use forge_model::{pull_request::HostKind, time::Timestamp};
 use forge_testkit::hosts::{TOKEN, Trouble};
 use serde_json::{Value, json};
 
@@ -199,5 +199,44 @@ async fn a_project_without_a_code_host_is_told_so() -> Result<()> {
     let given = Given::with(HostKind::Github, CALM, TOKEN, json!({ "code_host": null })).await?;
     let task = given.work().await?;
     given.fails(&task, "find a code host", "settings").await?;
+    Ok(())
+}
+
+/// A token that was wrong is looked for again, not remembered.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_token_is_used_at_once() -> Result<()> {
+    let given = Given::with(HostKind::Github, CALM, " ", json!({})).await?;
+    let (home, kept) = (given.marker("home"), given.marker("token"));
+    std::fs::write(&kept, "not-the-right-token")?;
+    let gh = home.join("bin/gh");
+    std::fs::create_dir(home.join("bin"))?;
+    std::fs::write(&gh, format!("#!/bin/sh\nexec cat '{}'\n", kept.display()))?;
+    std::fs::set_permissions(&gh, std::fs::Permissions::from_mode(0o755))?;
+    let path = format!("/projects/{}/code-host", given.board.project);
+    let standing = given.board.server.get(&path).await?;
+    ensure!(standing["token"] == "gh" && standing["reachable"] == false, "{standing:#}");
+    let task = given.work().await?;
+    given.fails(&task, "not signed in", "gh auth login").await?;
+    std::fs::write(&kept, TOKEN)?;
+    given.goes_on(&task).await?;
+    std::fs::write(&kept, "wrong again")?;
+    let standing = given.board.server.get(&path).await?;
+    ensure!(standing["reachable"] == false, "the settings tell what holds now: {standing:#}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_fails_again_is_asked_later_each_time() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let task = given.awaiting().await?;
+    given.host.set_trouble(Some(Trouble::Broken));
+    let mut due: Vec<i64> = Vec::new();
+    for _ in 0..3 {
+        let seen = given.refresh(&task).await?;
+        let at: Timestamp = serde_json::from_value(seen["next_check_at"].clone())?;
+        due.push(at.0);
+    }
+    // One, two, then four minutes, each a tenth more or less.
+    ensure!(due[1] - due[0] > 40_000 && due[2] - due[1] > 80_000, "{due:?}");
     Ok(())
 }

@@ -2,10 +2,14 @@
 
 use anyhow::{Context as _, Result, ensure};
 use forge_model::pull_request::{HostKind, PullRequestState};
+use forge_testkit::hosts::TOKEN;
 use serde_json::{Value, json};
 
-use super::{CALM, Given, HASTY};
-use crate::{board::is, forge::text};
+use super::{CALM, Given, HASTY, over, waits};
+use crate::{
+    board::is,
+    forge::{script, text},
+};
 
 fn verbs(task: &Value) -> Vec<String> {
     task["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect()
@@ -184,5 +188,17 @@ async fn a_lesson_is_not_put_on_the_local_branch() -> Result<()> {
     ensure!(board.sandbox.repo.git(&["rev-parse", "main"])? == main, "nothing moves");
     let waiting = board.items(&format!("{path}?status=proposed")).await?;
     ensure!(waiting.len() == 1 && waiting[0]["id"] == lesson["id"], "{waiting:#?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_without_changes_makes_no_pull_request() -> Result<()> {
+    let given =
+        Given::with(HostKind::Github, CALM, TOKEN, json!({ "review_config": { "ci_steps": [] } })).await?;
+    let task = given.started(&script(&["summary There is nothing to do."])).await?;
+    let end = given.board.server.until(&task, |task| over(task) || waits(task, "awaiting_merge")).await?;
+    ensure!(end["status"] == "done" && given.pulls().is_empty(), "{end:#}");
+    let merges = given.board.items(&format!("/tasks/{}/merges", text(&task, "id"))).await?;
+    ensure!(merges.iter().all(|merge| merge["status"] == "nothing"), "{merges:#?}");
     Ok(())
 }

@@ -81,6 +81,7 @@ mod tests {
         std::fs::write(path.join("beside"), "untracked\n").unwrap();
         let elsewhere = repo.move_branch(Some(&path), "task", &base, &new, KEPT).await;
         assert!(matches!(elsewhere, Err(GitError::RefMoved { .. })), "{elsewhere:?}");
+        assert!(repo.backups(KEPT).await.unwrap().is_empty(), "nothing is changed then");
         assert_eq!(std::fs::read_to_string(path.join("a")).unwrap(), "not committed\n");
         repo.move_branch(Some(&path), "task", &old, &new, KEPT).await.unwrap();
         assert_eq!(repo.resolve("refs/heads/task").await.unwrap(), Some(new.clone()));

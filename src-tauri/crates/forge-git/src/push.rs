@@ -311,6 +311,44 @@ mod tests {
         assert!(matches!(given.push(&head, &[]).await, Err(PushError::NoRemote { .. })));
     }
 
+    #[tokio::test]
+    async fn a_branch_that_was_deleted_is_made_anew_and_nothing_else_goes_along() {
+        let given = Given::new().await;
+        let first = given.sandbox.head();
+        given.push(&first, &[]).await.unwrap();
+        given.sandbox.git(&["push", "-q", "origin", ":refs/heads/forge/one"]);
+        given.sandbox.git(&["config", "push.followTags", "true"]);
+        let second = given.sandbox.commit("more", &[("b", "b")]);
+        given.sandbox.git(&["tag", "-a", "-m", "mine", "mine"]);
+        given.push(&second, &[&first]).await.unwrap();
+        assert_eq!(given.there(), second);
+        assert_eq!(given.sandbox.git_out(&["ls-remote", "--tags", "origin"]), "", "tags are the user's");
+    }
+
+    #[tokio::test]
+    async fn nobody_is_asked_for_a_password() {
+        let given = Given::new().await;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = std::io::Read::read(&mut stream, &mut [0; 4096]);
+                let answer = "HTTP/1.1 401 x\r\nWWW-Authenticate: Basic realm=\"x\"\r\n\
+                              Content-Length: 0\r\nConnection: close\r\n\r\n";
+                let _ = std::io::Write::write_all(&mut stream, answer.as_bytes());
+            }
+        });
+        let (asked, ask) = (given.sandbox.dir().join("asked"), given.sandbox.dir().join("ask"));
+        std::fs::write(&ask, format!("#!/bin/sh\ntouch '{}'\necho x\n", asked.display())).unwrap();
+        std::fs::set_permissions(&ask, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        given.sandbox.git(&["config", "core.askPass", ask.to_str().unwrap()]);
+        given.sandbox.git(&["remote", "set-url", "origin", &format!("http://{address}/a/b.git")]);
+        let refused = given.push(&given.sandbox.head(), &[]).await;
+        assert!(matches!(&refused, Err(PushError::Auth { .. })), "{refused:?}");
+        assert!(!asked.exists(), "a window would have been opened");
+    }
+
     #[test]
     fn passwords_are_not_repeated() {
         let said = "fatal: unable to access 'https://me:s@cret@x.org/a@b/': and http://y/z";

@@ -305,3 +305,35 @@ fn review(review: Review) -> Option<HostComment> {
 fn author(user: Option<User>) -> String {
     user.map_or_else(|| "ghost".to_owned(), |user| user.login)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_counts_once_it_is_over_and_well() {
+        for (status, conclusion, expected) in [
+            ("completed", Some("success"), HostCheckStatus::Passed),
+            ("in_progress", Some("success"), HostCheckStatus::Pending),
+            ("queued", None, HostCheckStatus::Pending),
+            ("completed", Some("stale"), HostCheckStatus::Failed),
+            ("completed", Some("startup_failure"), HostCheckStatus::Failed),
+            ("completed", Some("neutral"), HostCheckStatus::Skipped),
+        ] {
+            let run = json!({ "name": "a", "status": status, "conclusion": conclusion });
+            let run: CheckRun = serde_json::from_value(run).unwrap();
+            assert_eq!(check_run(run).status, expected, "{status} {conclusion:?}");
+        }
+    }
+
+    #[test]
+    fn a_review_that_is_still_written_is_nobodys_business() {
+        let said = |state: &str| {
+            let it = json!({ "id": 1, "user": null, "body": "not yet", "state": state,
+                "submitted_at": "2026-01-01T00:00:00Z" });
+            review(serde_json::from_value(it).unwrap())
+        };
+        assert!(said("PENDING").is_none());
+        assert!(said("COMMENTED").is_some_and(|comment| comment.author == "ghost"));
+    }
+}

@@ -316,6 +316,11 @@ mod tests {
             let headers = HeaderMap::from_iter([(LINK, HeaderValue::from_static(link))]);
             assert_eq!(has_next(&headers), expected, "{link}");
         }
+        for (next, expected) in [("2", true), ("", false)] {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-next-page", HeaderValue::from_static(next));
+            assert_eq!(has_next(&headers), expected, "GitLab names it alone when a list is long: {next}");
+        }
     }
 
     #[test]

@@ -236,6 +236,16 @@ mod tests {
     }
 
     #[test]
+    fn neighbours_tell_more_than_distance_and_distance_more_than_nothing() {
+        let mut above = vec!["x"; 8];
+        above[6] = "}";
+        let grown: Vec<&str> = above.into_iter().chain(FILE).collect();
+        assert_eq!(find(&grown, 7, 7), Some(15), "a brace of somebody else stands nearer");
+        let equal = ["tick();"; 9];
+        assert_eq!(Anchor::of(&equal, 5, 5).unwrap().find(&equal, 5), Some(5));
+    }
+
+    #[test]
     fn only_lines_that_are_there_can_be_commented() {
         for (first, last) in [(0, 1), (3, 2), (8, 9), (9, 9)] {
             assert_eq!(Anchor::of(&FILE, first, last), None, "{first}..{last}");

@@ -264,6 +264,14 @@ mod tests {
     }
 
     #[test]
+    fn neighbours_are_shown_once() {
+        let place = "<<<<<<< main\n=======\nz\n>>>>>>> task\n";
+        let hunks = conflict_hunks(&format!("{place}between\n{place}"), 1000);
+        let place = place.trim_end();
+        assert_eq!(hunks, [format!("{place}\nbetween\n<<<<<<< main\n======="), format!("between\n{place}")]);
+    }
+
+    #[test]
     fn only_whole_places_are_shown() {
         assert_eq!(conflict_hunks(TEXT, 60).len(), 1);
         assert_eq!(conflict_hunks(TEXT, 10), Vec::<String>::new());

@@ -191,4 +191,29 @@ mod tests {
         assert_eq!((both.ci_steps, both.ci_timeout_seconds), (Some(vec![]), Some(60)));
         assert_eq!(project.overridden_by(None), project);
     }
+
+    #[test]
+    fn each_key_of_a_task_goes_before_its_projects() {
+        let config = |on: bool, text: &str| ReviewConfig {
+            ci_steps: Some(vec![text.into()]),
+            ci_timeout_seconds: Some(if on { 1 } else { 2 }),
+            allow_changes: Some(on),
+            reuse_passes: Some(on),
+            review_prompt: Some(text.into()),
+        };
+        let (project, task) = (config(false, "project"), config(true, "task"));
+        assert_eq!(project.overridden_by(Some(&task)), task);
+        assert_eq!(project.overridden_by(Some(&ReviewConfig::default())), project);
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused_by_its_place() {
+        let config = ReviewConfig {
+            ci_steps: Some(vec!["fine".into(), " ".into(), "a\0b".into()]),
+            ci_timeout_seconds: Some(0),
+            ..ReviewConfig::default()
+        };
+        let paths: Vec<_> = config.findings("review").into_iter().map(|finding| finding.path).collect();
+        assert_eq!(paths, ["review.ci_steps[1]", "review.ci_steps[2]", "review.ci_timeout_seconds"]);
+    }
 }

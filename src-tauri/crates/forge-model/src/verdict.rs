@@ -462,6 +462,18 @@ mod tests {
     }
 
     #[test]
+    fn what_makes_no_sense_in_an_answer_is_left_out() {
+        let read = audit(
+            r#"{"verdict": "fail", "score": 250, "summary": " ", "reason": "because",
+            "findings": [{"file": "a", "line": 0, "text": "x"}, {"line": -4, "text": "y"}]}"#,
+        );
+        assert_eq!((read.score, read.reason.as_deref()), (None, Some("because")));
+        let places: Vec<_> = read.findings.iter().map(|found| (found.file.as_str(), found.line)).collect();
+        assert_eq!(places, [("a", None), ("", None)], "lines are counted from one");
+        assert_eq!(audit("===REVIEW: FAIL:  ===").reason, None, "blank is no reason");
+    }
+
+    #[test]
     fn a_score_follows_the_same_rule() {
         assert_eq!(audit("===SCORE: 80===\n===SCORE: 95===\n===REVIEW: PASS===").score, Some(95));
         assert_eq!(audit("===SCORE: 101===\n===REVIEW: PASS===").score, None);

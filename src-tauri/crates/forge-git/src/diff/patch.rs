@@ -80,3 +80,44 @@ impl Repo {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Sandbox;
+
+    fn shown(patch: &Patch) -> Vec<&str> {
+        patch.text.lines().filter_map(|line| line.strip_prefix("diff --git ")).collect()
+    }
+
+    #[tokio::test]
+    async fn each_file_is_there_once_whatever_its_name() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        let long: String = (0..40).map(|n| format!("line {n}\n")).collect();
+        let base = sandbox.commit("base", &[("b.txt", "one\n"), ("old.txt", &long)]);
+        sandbox.git(&["mv", "old.txt", "new.txt"]);
+        let head = sandbox.commit("all of it", &[("*.txt", "star\n"), ("b.txt", "two\n")]);
+        let patch = repo.patch(&base, &head, 64 * 1024).await.unwrap();
+        assert_eq!(shown(&patch), ["a/*.txt b/*.txt", "a/b.txt b/b.txt", "a/old.txt b/new.txt"]);
+        assert!(patch.text.contains("rename from old.txt\nrename to new.txt\n"), "{}", patch.text);
+        assert_eq!((patch.files.len(), patch.left_out.len()), (3, 0));
+    }
+
+    #[tokio::test]
+    async fn what_does_not_fit_is_left_out_whole_and_programs_come_last() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        let lines = |count: usize| "a line of some length\n".repeat(count);
+        let base = sandbox.commit("base", &[(".gitattributes", "*.gen linguist-generated\n")]);
+        let files =
+            [("a.gen", lines(20)), ("long", lines(60)), ("short", lines(20)), ("wide", "x".repeat(900))];
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let head = sandbox.commit("work", &files);
+        let patch = repo.patch(&base, &head, 800).await.unwrap();
+        assert!(patch.text.len() <= 800, "{}", patch.text.len());
+        assert_eq!(shown(&patch), ["a/short b/short"], "what a person wrote comes first");
+        assert_eq!(patch.left_out, ["a.gen", "long", "wide"]);
+        assert_eq!(patch.files.len(), 4, "all of them are named");
+    }
+}
