@@ -87,9 +87,42 @@ async fn a_verdict_can_be_read_again_from_its_log() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rejection_goes_back_with_its_findings_until_it_passes() -> Result<()> {
-    let board = Board::new(json!({})).await?;
-    let answer = r#"print {"verdict": "fail", "score": 20, "summary": "line two is wrong", "findings": [{"file": "a.txt", "line": 2, "severity": "error", "text": "say zwei"}]}"#;
-    let task = judged(&board, WORK, &[&[answer], &["verdict pass now it is right"]], json!({})).await?;
+    let board = Board::new(
+        json!({ "review_config": { "ci_steps": ["true"], "review_prompt": "Mind the numerals." } }),
+    )
+    .await?;
+    let many: Vec<Value> = (0..220)
+        .map(|n| json!({ "file": "many.txt", "severity": "info", "text": format!("no. {n}") }))
+        .collect();
+    let findings = [
+        json!({ "file": "a.txt", "line": 2, "severity": "error", "text": "say zwei" }),
+        json!({ "file": "a.txt", "line": 99, "text": "beyond the end" }),
+        json!({ "file": "", "text": "of nothing in particular" }),
+    ];
+    let findings: Vec<Value> = findings.into_iter().chain(many).collect();
+    let answer =
+        json!({ "verdict": "fail", "score": 20, "summary": "line two is wrong", "findings": findings });
+    let answer = format!("print {answer}");
+    let told = board.sandbox.dir.path().join("told");
+    std::fs::create_dir(&told)?;
+    let keep = format!("run cp ../prompt-*.md '{}'", told.display());
+    let again: &[&str] = &[&keep, "verdict pass now it is right"];
+    // What was judged first is gone by the time of the second look.
+    let work = &[WORK, &["commit by the agent"]].concat();
+    let rewritten = block(
+        " attempt=2",
+        &[
+            "edit a.txt <<< \"one\\nzwei\\nthree\\n\"",
+            "run git add -A && git commit -q --amend -m again && git reflog expire --expire=now --all && git gc -q --prune=now",
+        ],
+    );
+    let mut description = block("", work) + &rewritten;
+    for (index, lines) in [&[answer.as_str()][..], again].iter().enumerate() {
+        description.push_str(&block(&format!(" role=reviewer attempt={}", index + 1), lines));
+    }
+    let roles = json!({ "coder": board.agent, "reviewer": board.agent });
+    let new = json!({ "title": "Do it", "description": description, "roles": roles });
+    let task = board.server.task(&board.project, new).await?;
     board.claim(&task).await?;
     let done = board.server.until(&task, is("done")).await?;
     assert_eq!(done["budgets"]["review"]["used"], 0, "a pass is a boundary");
@@ -105,6 +138,53 @@ async fn a_rejection_goes_back_with_its_findings_until_it_passes() -> Result<()>
     let comment = &comments[0];
     assert_eq!((&comment["source"], &comment["line"]), (&json!("auditor"), &json!(2)), "{comment:#}");
     assert_eq!(comment["excerpt"], json!(["two"]));
+    let beyond = &comments[1];
+    assert_eq!(
+        (&beyond["path"], &beyond["line"]),
+        (&json!("a.txt"), &Value::Null),
+        "about the file: {beyond:#}"
+    );
+    assert!(comments.iter().all(|comment| comment["path"] != ""), "what is about no file is no comment");
+    assert_eq!(comments.len(), 199, "200 findings are looked at, one of which has no file");
+    // What the coder and the auditor were told the second time.
+    let mut prompts = Vec::new();
+    for entry in std::fs::read_dir(&told)? {
+        prompts.push(std::fs::read_to_string(entry?.path())?);
+    }
+    let prompt = |part: &str| prompts.iter().find(|prompt| prompt.contains(part)).context(part.to_owned());
+    prompt("Review attempt 1 of 3: the auditor does not pass the work.")?;
+    let auditor = prompt("# Earlier attempts")?;
+    for part in ["You judge the work", "Mind the numerals.", "- `true` passed", "+zwei", "`a.txt:2` say zwei"]
+    {
+        assert!(auditor.contains(part), "{part}:\n{auditor}");
+    }
+    Ok(())
+}
+
+/// Who cannot judge is not asked for ever, and what it said before it broke off decides nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_auditor_that_breaks_off_has_decided_nothing() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let unusable = |task: &Value| task["error_annotation"]["type"] == "reviewer_unusable";
+    let roles = async |task: &Value| -> Result<Vec<String>> {
+        Ok(board.runs(task).await?.iter().map(|run| text(run, "role")).collect())
+    };
+    let crashing = judged(&board, WORK, &[&["verdict pass fine", "fail 3"]], json!({})).await?;
+    board.claim(&crashing).await?;
+    let now = board.server.until(&crashing, |task| unusable(task) || task["status"] == "done").await?;
+    assert_eq!(now["status"], "review", "{now:#}");
+    assert_eq!(roles(&crashing).await?, ["coder", "reviewer", "reviewer"]);
+    let told = board.items("/notifications").await?;
+    assert!(told.iter().any(|it| it["task_id"] == crashing["id"] && it["kind"] == "blocked"), "{told:#?}");
+    // Nobody is there: asking once more would change nothing.
+    let config = json!({ "command": "/nowhere/auditor", "args": [] });
+    let new = json!({ "name": "Away", "adapter": "shell", "config": config });
+    let away = text(&board.server.post("/agents", new).await?, "id");
+    let who = json!({ "roles": { "coder": board.agent, "reviewer": away } });
+    let task = judged(&board, WORK, &[], who).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, unusable).await?;
+    assert_eq!(roles(&task).await?, ["coder", "reviewer"]);
     Ok(())
 }
 

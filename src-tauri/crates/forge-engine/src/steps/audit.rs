@@ -170,11 +170,18 @@ impl Engine {
             patch.files.iter().map(|file| (file.path.clone(), file.added, file.removed)).collect();
         let last_seen = earlier.iter().rev().find_map(|review| review.reviewed_commit.clone());
         let since = match last_seen {
-            // After a rebase the earlier commit may be gone.
             Some(seen) if repo.resolve(&seen).await?.is_some() => {
                 let scope = DiffScope::Commits { base: seen, head: commit.clone() };
-                repo.diff_files(&scope).await?.files.into_iter().map(|file| file.path).collect()
+                match repo.diff_files(&scope).await {
+                    Ok(changed) => changed.files.into_iter().map(|file| file.path).collect(),
+                    // git may have collected it after it was last looked at; the whole diff is told all the same.
+                    Err(error) => {
+                        tracing::warn!(task = %task.id, %error, "what changed since the last review is not told");
+                        Vec::new()
+                    }
+                }
             }
+            // After a rebase the earlier commit may be gone.
             Some(_) | None => Vec::new(),
         };
         let checks = current.last().map(|review| review.steps.clone()).unwrap_or_default();
