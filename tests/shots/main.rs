@@ -3,6 +3,7 @@
 //! `forge-shots FOLDER [NAME,..]` writes one PNG a scene, theme and size; only those whose name has a part in the list. They are for eyes: nothing is compared.
 
 mod plans;
+mod reviews;
 mod scenes;
 mod spaces;
 mod stage;
@@ -59,6 +60,10 @@ async fn run() -> Result<usize> {
     }
     let plans = plans::stage(&window).await?;
     for scene in plans::scenes(&plans).iter().filter(|scene| wanted(scene)) {
+        taken.note(scene, take(&window, &folder, scene).await);
+    }
+    let reviews = reviews::stage(&window).await?;
+    for scene in reviews::scenes(&reviews).iter().filter(|scene| wanted(scene)) {
         taken.note(scene, take(&window, &folder, scene).await);
     }
     let extreme = stage::extreme(&window).await?;

@@ -91,11 +91,12 @@ pub async fn claim(window: &Window, task: &Value) -> Result<()> {
 
 /// Waits until a task is as wanted.
 pub async fn reach(window: &Window, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<()> {
-    until(&format!("task {}", task["title"]), async || {
-        let now = window.call("task_get", json!({ "task_id": task["id"] })).await?;
-        Ok(wanted(&now).then_some(()))
-    })
-    .await
+    let now = async || window.call("task_get", json!({ "task_id": task["id"] })).await;
+    let what = format!("task {}", task["title"]);
+    match until(&what, async || Ok(wanted(&now().await?).then_some(()))).await {
+        Ok(()) => Ok(()),
+        Err(error) => Err(error.context(format!("it is {:#}", now().await?))),
+    }
 }
 
 /// A field that holds text.
