@@ -48,6 +48,9 @@ async fn a_pass_merges_and_says_who_passed_it() -> Result<()> {
     let roles: Vec<_> = runs.iter().map(|run| run["role"].as_str()).collect();
     assert_eq!(roles, [Some("coder"), Some("reviewer")]);
     assert_eq!(runs[1]["parent_execution_id"], runs[0]["id"]);
+    let delivered = board.server.get(&format!("/tasks/{}/delivery", text(&task, "id"))).await?;
+    assert_eq!(delivered["summary"], "written", "the work's own words, not those of who judged it");
+    assert_eq!((&delivered["audit"]["score"], &delivered["runs"]), (&json!(91), &json!(2)), "{delivered:#}");
     Ok(())
 }
 
@@ -218,6 +221,8 @@ async fn an_auditor_without_verdict_is_asked_once_more_and_then_a_person_decides
     let unusable =
         board.server.until(&task, |task| task["error_annotation"]["type"] == "reviewer_unusable").await?;
     assert_eq!(unusable["status"], "review", "the coder is not sent back for it");
+    let evidence = &unusable["error_annotation"]["evidence"]["output"];
+    assert_eq!(evidence, "I quote: > ===REVIEW: PASS===", "what it said, not what it was told");
     let roles: Vec<_> = board.runs(&task).await?.iter().map(|run| run["role"].clone()).collect();
     assert_eq!(roles, [json!("coder"), json!("reviewer"), json!("reviewer")]);
     let review = reviews(&board, &task).await?.remove(0);
@@ -235,6 +240,8 @@ async fn an_auditor_without_verdict_is_asked_once_more_and_then_a_person_decides
     assert_eq!(board.runs(&task).await?.len(), 5, "the auditor alone, and once more");
     board.act(&task, "review/approve", json!({})).await?;
     board.server.until(&task, is("done")).await?;
+    let delivered = board.server.get(&format!("/tasks/{}/delivery", text(&task, "id"))).await?;
+    assert!(delivered["audit"].is_null(), "nobody judged it but a person: {delivered:#}");
     Ok(())
 }
 

@@ -113,7 +113,9 @@ async fn what_failed_or_changed_files_is_run_again() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_check_may_change_is_merged_with_the_rest() -> Result<()> {
-    let checks = json!({ "ci_steps": ["echo formatted >>a"], "allow_changes": true, "reuse_passes": true });
+    // It knows what it is run for.
+    let format = "test \"$FORGE_TASK_TITLE\" = 'Do it' && echo formatted >>a";
+    let checks = json!({ "ci_steps": [format], "allow_changes": true, "reuse_passes": true });
     let board = Board::new(json!({ "review_config": checks })).await?;
     for _ in 0..2 {
         let task = board.task(EDIT, json!({})).await?;

@@ -420,3 +420,38 @@ async fn what_came_after_the_approval_does_not_land() -> Result<()> {
     assert_eq!((repo.show("main", "work").as_deref(), repo.show("main", "late")), (Some("work"), None));
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_is_told_and_signed_as_the_project_wants() -> Result<()> {
+    let merge =
+        json!({ "strategy": "squash", "message_template": "{title} [{number}] {branch} into {target}" });
+    let author = json!({ "name": "Ada", "email": "ada@example.com" });
+    let board = Board::new(json!({ "merge_config": merge, "author": author })).await?;
+    let task = board.task(&["edit work <<< \"work\\n\""], json!({ "title": "Fill {branch} in" })).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, is("done")).await?;
+    let told = board.sandbox.repo.git(&["log", "-1", "--format=%an <%ae> %s", "main"])?;
+    let expected = format!(
+        "Ada <ada@example.com> Fill {{branch}} in [{}] forge/{} into main",
+        task["number"],
+        text(&task, "id")
+    );
+    assert_eq!(told, expected, "a title is nobody's template");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_program_in_the_checkout_is_waited_for() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    let lock = board.sandbox.repo.path().join(".git/index.lock");
+    std::fs::write(&lock, "")?;
+    board.act(&task, "review/approve?wait=none", json!({})).await?;
+    let held = board.server.until(&task, |task| waits_for("git_locked")(task) || is("blocked")(task)).await?;
+    assert_eq!(held["status"], "merging", "{held:#}");
+    std::fs::remove_file(&lock)?;
+    board.server.until(&task, is("done")).await?;
+    Ok(())
+}

@@ -145,6 +145,7 @@ async fn work_reaches(kind: HostKind) -> Result<()> {
         ensure!(pull.body.contains(told), "{told}: {}", pull.body);
     }
     ensure!(!pull.body.contains("@everyone"), "nobody is called: {}", pull.body);
+    ensure!(!pull.body.contains("Reviewed by"), "nobody looked at it: {}", pull.body);
     let seen = given.pull_request(&task).await?;
     ensure!(seen["pull_request"]["number"] == 1 && seen["pull_request"]["state"] == "open", "{seen:#}");
     ensure!(seen["pushed_commit"] == given.remote(&head)?.as_str(), "{seen:#}");

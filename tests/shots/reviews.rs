@@ -138,14 +138,9 @@ async fn judged(
     let told = [
         block("", &write("Celery")),
         block(" attempt=2", &write("Celery (allergen)")),
-        block(
-            " attempt=3",
-            &format!("{}\nsummary Allergens are marked.", write("Celeriac (contains celery)")),
-        ),
         block(" role=reviewer", &format!("say I read every line.\nprint {rejects}")),
-        block(" role=reviewer attempt=2", "print ===SCORE: 88===\nverdict pass Allergens can be told now."),
+        block(" role=reviewer attempt=2", "say I cannot make up my mind about the onions."),
     ];
-    // The auditor looks first, then a person.
     let more = json!({ "roles": { "coder": agent, "reviewer": agent } });
     let made = task("List the soups with their allergens", &told.concat(), more).await?;
     // Without a verdict it is a person's to decide.
@@ -182,7 +177,7 @@ fn slowly(repository: &Repository, folder: &Path) -> Result<String> {
     repository.git(&["config", "merge.slow.driver", &driver])?;
     let path = repository.path().display().to_string();
     Ok(format!(
-        "run cd '{path}' && echo main >>bill.md && git commit -qam main -- bill.md\nappend bill.md <<< \"task\\n\""
+        "run cd '{path}' && echo main >>bill.md && git commit -qm main bill.md\nappend bill.md <<< \"task\\n\""
     ))
 }
 

@@ -202,3 +202,35 @@ async fn work_without_changes_makes_no_pull_request() -> Result<()> {
     ensure!(merges.iter().all(|merge| merge["status"] == "nothing"), "{merges:#?}");
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_added_before_the_merge_is_told() -> Result<()> {
+    let given = Given::new(HostKind::Gitea, CALM).await?;
+    let task = given.awaiting().await?;
+    let repo = &given.board.sandbox.repo;
+    let branch = format!("forge/{}", text(&task, "id"));
+    let tip = given.remote(&branch)?;
+    let more = repo.git(&["commit-tree", "-p", &tip, "-m", "theirs", &format!("{tip}^{{tree}}")])?;
+    repo.git(&["push", "--quiet", "origin", &format!("{more}:refs/heads/{branch}")])?;
+    given.refresh(&task).await?;
+    given.host.merge(1)?;
+    given.refresh(&task).await?;
+    given.board.server.until(&task, is("done")).await?;
+    let history = given.board.history(&task).await?;
+    let last = history.last().context("no move")?;
+    ensure!(text(last, "reason").contains("others had added to it"), "{last:#}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_comment_on_a_line_is_kept_once_however_often_the_host_is_asked() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let task = given.awaiting().await?;
+    let comments = format!("/tasks/{}/comments", text(&task, "id"));
+    for number in 1..=2 {
+        given.host.comment_on_line(1, "octo", "work.txt", 1, &format!("no. {number}"))?;
+        given.refresh(&task).await?;
+        ensure!(given.board.items(&comments).await?.len() == number, "each is there once");
+    }
+    Ok(())
+}

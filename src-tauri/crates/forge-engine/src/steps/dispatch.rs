@@ -327,6 +327,8 @@ impl Engine {
         let lines: Vec<String> = page
             .entries
             .iter()
+            // What it was told says nothing about what it did.
+            .filter(|entry| entry.kind != EntryKind::UserMessage)
             .filter_map(|entry| {
                 entry.body.get("text").or_else(|| entry.body.get("output")).and_then(|text| text.as_str())
             })
