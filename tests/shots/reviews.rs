@@ -45,6 +45,8 @@ fn awaiting(task: &Value) -> bool {
     task["review"]["status"] == "awaiting_human"
 }
 
+/// There once the long merge has begun.
+const BEGUN: &str = "merge-begun";
 const BOARD: &str = "# Menu\n\nBread\nSoup of the day\nCheese\n";
 
 /// Makes the projects and lets their agents work.
@@ -101,7 +103,7 @@ pub async fn stage(window: &Window) -> Result<Reviews> {
     reach(window, &queued, awaiting).await?;
     // Its merge does not end while the pictures are taken, so nobody waits for the answer.
     window.call("review_approve", json!({ "task_id": merging["id"], "wait": "none" })).await?;
-    reach(window, &merging, |task| task["status"] == "merging").await?;
+    until("the long merge", async || Ok(folder.join(BEGUN).exists().then_some(()))).await?;
     window.call("review_approve", json!({ "task_id": queued["id"], "wait": "none" })).await?;
     reach(window, &queued, |task| task["waiting"]["reason"] == "merge_queue").await?;
     lessons(window, &project).await?;
@@ -173,7 +175,9 @@ fn slowly(repository: &Repository, folder: &Path) -> Result<String> {
     repository.write("bill.md", "first\n")?;
     repository.commit("a file with a driver of its own")?;
     let never = folder.join("never");
-    let driver = format!("while ! test -e '{}'; do sleep 1; done", never.display());
+    let begun = folder.join(BEGUN);
+    let driver =
+        format!("touch '{}'; while ! test -e '{}'; do sleep 1; done", begun.display(), never.display());
     repository.git(&["config", "merge.slow.driver", &driver])?;
     let path = repository.path().display().to_string();
     Ok(format!(

@@ -6,6 +6,7 @@ use forge_model::budget::BudgetKind;
 use forge_model::event::EventType;
 use forge_model::execution::{CostSource, Execution, ExecutionRole, ExecutionStatus, Usage};
 use forge_model::ids::ExecutionId;
+use forge_model::log::EntryKind;
 use forge_model::prompt::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::workflow::StateKind;
