@@ -54,6 +54,7 @@ pub async fn stage(window: &Window) -> Result<Reviews> {
     let folder = window.display.folder().to_owned();
     let path = folder.join("kitchen");
     let repository = Repository::create(&path, &[("README.md", "# Kitchen\n"), ("menu.md", BOARD)])?;
+    merge_slowly(&repository, &folder)?;
     let agent = json!({ "name": "Sous-chef", "adapter": "shell", "max_concurrent": 8, "config": {
         "command": program("forge-scripted-agent")?.to_string_lossy(), "args": ["--prompt-file", "{prompt_file}"] } });
     let agent = text(&window.call("agent_create", agent).await?, "id")?;
@@ -96,11 +97,12 @@ pub async fn stage(window: &Window) -> Result<Reviews> {
     approve(&held).await?;
     reach(window, &held, |task| task["waiting"]["reason"] == "target_checkout_dirty").await?;
 
-    let slow = slowly(&repository, &folder)?;
-    let merging = task("Sum up the bill", &block("", &slow), json!({})).await?;
+    let merging = task("Sum up the bill", &block("", "append bill.md <<< \"task\\n\""), json!({})).await?;
     reach(window, &merging, awaiting).await?;
     let queued = task("Print the bill", &block("", "edit print.md <<< \"x\\n\""), json!({})).await?;
     reach(window, &queued, awaiting).await?;
+    repository.write("bill.md", "first\nmain\n")?;
+    repository.git(&["commit", "-qm", "main", "bill.md"])?;
     // Its merge does not end while the pictures are taken, so nobody waits for the answer.
     window.call("review_approve", json!({ "task_id": merging["id"], "wait": "none" })).await?;
     until("the long merge", async || Ok(folder.join(BEGUN).exists().then_some(()))).await?;
@@ -169,20 +171,15 @@ async fn conflict(
     Ok(made)
 }
 
-/// Lines of work whose merge takes as long as the pictures: a driver of the repository's own waits.
-fn slowly(repository: &Repository, folder: &Path) -> Result<String> {
+/// A file whose merge takes as long as the pictures: a driver of the repository's own waits.
+fn merge_slowly(repository: &Repository, folder: &Path) -> Result<()> {
     repository.write(".gitattributes", "bill.md merge=slow\n")?;
     repository.write("bill.md", "first\n")?;
     repository.commit("a file with a driver of its own")?;
-    let never = folder.join("never");
-    let begun = folder.join(BEGUN);
+    let (begun, never) = (folder.join(BEGUN), folder.join("never"));
     let driver =
         format!("touch '{}'; while ! test -e '{}'; do sleep 1; done", begun.display(), never.display());
-    repository.git(&["config", "merge.slow.driver", &driver])?;
-    let path = repository.path().display().to_string();
-    Ok(format!(
-        "run cd '{path}' && echo main >>bill.md && git commit -qm main bill.md\nappend bill.md <<< \"task\\n\""
-    ))
+    repository.git(&["config", "merge.slow.driver", &driver]).map(drop)
 }
 
 async fn lessons(window: &Window, project: &str) -> Result<()> {
