@@ -21,8 +21,8 @@ pub struct Reviews {
     judged: u32,
     /// Its conflict is a person's, since no attempt is left.
     conflict: u32,
-    /// Local changes are in the way of its merge.
-    held: u32,
+    /// The project whose first task waits for a checkout: local changes are in the way of its merge.
+    held: String,
     /// It merges, however long that takes.
     merging: u32,
     /// It stands behind that one.
@@ -90,13 +90,6 @@ pub async fn stage(window: &Window) -> Result<Reviews> {
     approve(&conflict).await?;
     reach(window, &conflict, |task| task["error_annotation"]["type"] == "merge_conflict").await?;
 
-    repository.write("guests.md", "written by hand, not committed\n")?;
-    let held =
-        task("Write a guest list", &block("", "edit guests.md <<< \"# Guests\\n\""), json!({})).await?;
-    reach(window, &held, awaiting).await?;
-    approve(&held).await?;
-    reach(window, &held, |task| task["waiting"]["reason"] == "target_checkout_dirty").await?;
-
     let merging = task("Sum up the bill", &block("", "append bill.md <<< \"task\\n\""), json!({})).await?;
     reach(window, &merging, awaiting).await?;
     let queued = task("Print the bill", &block("", "edit print.md <<< \"x\\n\""), json!({})).await?;
@@ -109,11 +102,12 @@ pub async fn stage(window: &Window) -> Result<Reviews> {
     window.call("review_approve", json!({ "task_id": queued["id"], "wait": "none" })).await?;
     reach(window, &queued, |task| task["waiting"]["reason"] == "merge_queue").await?;
     lessons(window, &project).await?;
+    let held = held(window, &folder, &agent).await?;
     let (by_host, host) = by_host(window, &folder, &agent).await?;
     Ok(Reviews {
         judged: number(&judged)?,
         conflict: number(&conflict)?,
-        held: number(&held)?,
+        held,
         merging: number(&merging)?,
         queued: number(&queued)?,
         delivered: number(&delivered)?,
@@ -193,6 +187,22 @@ async fn lessons(window: &Window, project: &str) -> Result<()> {
     Ok(())
 }
 
+/// A project whose checkout has a file in the way of its task's merge.
+async fn held(window: &Window, folder: &Path, agent: &str) -> Result<String> {
+    let path = folder.join("guests");
+    let repository = Repository::create(&path, &[("README.md", "# Guests\n")])?;
+    repository.write("guests.md", "written by hand, not committed\n")?;
+    let settings = json!({ "shell": ["sh", "-c"], "auto_approve": true });
+    let new = json!({ "name": "Guests", "repo_path": path, "settings": settings });
+    let project = text(&window.call("project_create", new).await?, "id")?;
+    let told = block("", "edit guests.md <<< \"# Guests\\n\"");
+    let new = json!({ "project_id": project, "title": "Write a guest list", "description": told, "roles": { "coder": agent } });
+    let task = window.call("task_create", new).await?;
+    claim(window, &task).await?;
+    reach(window, &task, |task| task["waiting"]["reason"] == "target_checkout_dirty").await?;
+    Ok(project)
+}
+
 /// A project that works by pull requests at a host for which there is no token.
 async fn by_host(window: &Window, folder: &Path, agent: &str) -> Result<(String, FakeHost)> {
     let path: PathBuf = folder.join("delivery-service");
@@ -230,8 +240,8 @@ pub fn scenes(reviews: &Reviews) -> Vec<Scene> {
         Scene::at("review-panel", panel(reviews.judged)),
         Scene::at("review-conflict", page(reviews.conflict, "review")),
         Scene::at("review-conflict-panel", panel(reviews.conflict)),
-        Scene::at("review-held", page(reviews.held, "review")),
-        Scene::at("review-held-panel", panel(reviews.held)),
+        Scene::at("review-held", format!("#/task/{}/1?tab=review", reviews.held)),
+        Scene::at("review-held-panel", format!("#/board/{}?task=1", reviews.held)),
         Scene::at("review-merging", page(reviews.merging, "review")),
         Scene::at("review-queued", page(reviews.queued, "review")),
         Scene::at("review-queued-panel", panel(reviews.queued)),

@@ -123,6 +123,20 @@ describe("a pull request", () => {
     );
   });
 
+  it("that could not be made says so once", async () => {
+    const remedy = "no token was found; set FORGE_GITEA_TOKEN";
+    await open(
+      sampleTaskPullRequest({
+        pull_request: null,
+        trouble: `not signed in to git.example: ${remedy}`,
+        remedy,
+      }),
+    );
+    const pull = await region();
+    expect(pull.textContent?.split("FORGE_GITEA_TOKEN")).toHaveLength(2);
+    expect(within(pull).queryByText("The pull request is being made.")).toBeNull();
+  });
+
   it("that was closed offers nothing as new", async () => {
     await open(sampleTaskPullRequest({ pull_request: samplePullRequest({ state: "closed" }) }));
     const pull = await region();

@@ -75,7 +75,8 @@ function Trouble({
       }
     >
       <p>{trouble}</p>
-      {remedy !== null && (
+      {/* Some errors say themselves what to do. */}
+      {remedy !== null && !trouble.includes(remedy) && (
         <p className={styles.remedy}>
           <strong>{t("pullRequest.remedy")}</strong> {remedy}
         </p>
@@ -202,7 +203,7 @@ export function PullRequestPart({ task }: { task: Task }) {
           onSent={() => setSent(sent + 1)}
         />
       ) : (
-        <p className={styles.quiet}>{t("pullRequest.beingMade")}</p>
+        !found.trouble && <p className={styles.quiet}>{t("pullRequest.beingMade")}</p>
       )}
     </section>
   );

@@ -168,6 +168,13 @@ describe("an attempt", () => {
     expect(screen.getByText("the auditor gave no verdict")).toBeTruthy();
   });
 
+  it("counts no more than there was to spend", async () => {
+    const spent = { used: 1, limit: 0 };
+    const budgets = { ...inReview().budgets, merge_fix: spent };
+    await open(inReview({ budgets }), []);
+    expect(await screen.findByText("0 of 0")).toBeTruthy();
+  });
+
   it("streams what a check prints while it runs", async () => {
     await open(
       inReview(),

@@ -23,7 +23,8 @@ function BudgetLine({ task }: { task: Task }) {
         return (
           <div key={kind} data-spent={used >= limit || undefined}>
             <dt>{t(`review.budget.${kind}`)}</dt>
-            <dd>{t("progress.of", { done: used, total: limit })}</dd>
+            {/* What was asked for after the last one counts, too, and was not granted. */}
+            <dd>{t("progress.of", { done: Math.min(used, limit), total: limit })}</dd>
           </div>
         );
       })}
