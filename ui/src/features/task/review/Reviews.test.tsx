@@ -171,7 +171,7 @@ describe("an attempt", () => {
   it("counts no more than there was to spend", async () => {
     const spent = { used: 1, limit: 0 };
     const budgets = { ...inReview().budgets, merge_fix: spent };
-    await open(inReview({ budgets }), []);
+    await open(inReview({ budgets }), [sampleReview()]);
     expect(await screen.findByText("0 of 0")).toBeTruthy();
   });
 
