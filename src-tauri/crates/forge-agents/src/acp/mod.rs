@@ -1,10 +1,43 @@
 //! The adapter of any program that speaks the Agent Client Protocol, version 1.
+//!
+//! One process is one run: it is greeted, a session is opened, loaded or forked, chosen for and prompted; its input
+//! is closed behind the last answer. The program gets no files and no terminals of ours. Invariants: what a session
+//! that is loaded says again is neither logged nor counted; only the answer to the prompt says how it ended; what a
+//! permission mode does not allow is asked or refused.
+
+mod asks;
+mod dialogue;
+mod entries;
+mod outcome;
+mod probe;
+mod spending;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use forge_model::agent::{AdapterKind, AgentModel};
+use forge_exec::Command;
+use forge_model::{
+    agent::{AdapterKind, AgentModel, PermissionMode, ProgramConfig},
+    execution::ExecutionRole,
+    log::EntryKind,
+};
 use serde_json::Value;
 
-use crate::{Adapter, AgentError, Capabilities, Control, Detected, Launch, RunOutcome, program};
+use crate::{
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, NewEntry, RunCommand, RunEvent, RunOutcome,
+    SessionRequest,
+    dialogue::{Dialogue as _, converse},
+    end::{flush, note_end},
+    program,
+    rehearsal::Rehearsal,
+};
+use dialogue::{AcpDialogue, Brief};
 
 /// Drives any program that speaks the Agent Client Protocol, version 1.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,23 +49,94 @@ impl Adapter for AcpAdapter {
         AdapterKind::Acp
     }
 
+    /// What a program may be able to do. One that cannot load or fork goes on as well as it can, and says so.
     fn capabilities(&self) -> Capabilities {
-        Capabilities::default()
+        Capabilities {
+            resume: true,
+            fork: true,
+            review: false,
+            steer: false,
+            interrupt: true,
+            approvals: true,
+            usage: true,
+            models: true,
+        }
     }
 
-    async fn detect(&self, config: &Value, _path: &str) -> Result<Detected, AgentError> {
-        program::parse(config).and(Err(unserved()))
+    async fn detect(&self, config: &Value, path: &str) -> Result<Detected, AgentError> {
+        let config = program::parse(config)?;
+        let program = program::find(&config, None, path)?;
+        probe::detect(&config, program, path).await
     }
 
-    async fn models(&self, _config: &Value, _path: &str) -> Result<Vec<AgentModel>, AgentError> {
-        Err(unserved())
+    async fn models(&self, config: &Value, path: &str) -> Result<Vec<AgentModel>, AgentError> {
+        let config = program::parse(config)?;
+        let program = program::find(&config, None, path)?;
+        probe::models(&config, program, path).await
     }
 
-    async fn run(&self, _launch: Launch, _control: &Control) -> RunOutcome {
-        RunOutcome::failed(unserved())
+    async fn run(&self, mut launch: Launch, control: &Control) -> RunOutcome {
+        let (command, config) = match prepare(&mut launch) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                launch.log.append_entry(NewEntry::text(EntryKind::UserMessage, &launch.prompt));
+                note_end(&launch.log, None, &Err(error.clone()), Duration::ZERO);
+                flush(launch.log).await;
+                return RunOutcome::failed(error);
+            }
+        };
+        let mut dialogue = AcpDialogue::new(Brief::of(&launch, &config));
+        converse(launch, command, &mut dialogue, control).await
     }
 }
 
-fn unserved() -> AgentError {
-    AgentError::Unavailable { program: "acp".to_owned(), detail: "not served yet".to_owned() }
+fn prepare(launch: &mut Launch) -> Result<(Command, ProgramConfig), AgentError> {
+    let config = program::parse(&launch.config)?;
+    let program = program::find(&config, None, &program::path_of(launch))?;
+    let given = asking(&program).map(|(name, value)| (name.to_owned(), value.to_owned()));
+    launch.env.splice(0..0, given);
+    let command = program::command(launch, &config, program, &[]);
+    Ok((command, config))
+}
+
+/// What makes a program ask before it changes anything, for those that do not by themselves. A profile's own
+/// environment counts more.
+fn asking(program: &Path) -> Option<(&'static str, &'static str)> {
+    let name = program.file_stem().and_then(|name| name.to_str())?;
+    (name == "opencode")
+        .then_some(("OPENCODE_PERMISSION", r#"{"edit":"ask","bash":"ask","external_directory":"ask"}"#))
+}
+
+/// Lets dialogues read arbitrary bytes as the program's lines, answering whatever they ask. For fuzzing.
+#[doc(hidden)]
+pub fn fuzz_lines(bytes: &[u8]) {
+    let sessions =
+        [SessionRequest::New, SessionRequest::Resume("s".to_owned()), SessionRequest::Fork("s".to_owned())];
+    for (permissions, session) in PermissionMode::ALL.iter().zip(sessions.into_iter().cycle()) {
+        let mut dialogue = AcpDialogue::new(Brief {
+            prompt: "Work.".to_owned(),
+            role: ExecutionRole::Reviewer,
+            permissions: *permissions,
+            worktree: PathBuf::from("/work"),
+            model: Some("m".to_owned()),
+            effort: Some("high".to_owned()),
+            turns: None,
+            session,
+            carry: serde_json::from_slice(bytes).ok(),
+        });
+        let mut rehearsal = Rehearsal::default();
+        rehearsal.scene(|scene| dialogue.begin(scene));
+        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            rehearsal.scene(|scene| dialogue.hear(line, at as u64, scene));
+            for event in rehearsal.told() {
+                let RunEvent::Asked(ask) = event else { continue };
+                let option = ask.options.get(at % ask.options.len().max(1));
+                let option = option.map(|option| option.id.clone()).unwrap_or_default();
+                let command = RunCommand::Answer { ask: ask.id, option, note: None };
+                rehearsal.scene(|scene| dialogue.command(command, scene));
+            }
+        }
+        rehearsal.scene(|scene| dialogue.interrupt(scene));
+        dialogue.said();
+    }
 }
