@@ -1,1 +1,567 @@
+//! What agents were seen to print, read again: `recorded/` holds sessions of opencode 1.18.33, gemini 0.61.0,
+//! claude-agent-acp 0.100.0 and codex-acp 2.6.0 with a scripted model, several turns of one run together.
 
+use std::path::PathBuf;
+
+use forge_model::{
+    agent::PermissionMode,
+    approval::{ApprovalChoice, ApprovalKind},
+    execution::ExecutionRole,
+    log::{EntryKind, EntryStatus},
+    usage::{UsageSample, by_model},
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::{
+    AgentError, Ask, Dialogue as _, LimitKind, NewEntry, RunCommand, RunEvent, Said, SessionRequest,
+    rehearsal::Rehearsal,
+};
+
+use super::{
+    asking,
+    dialogue::{AcpDialogue, Brief},
+    fuzz_lines,
+};
+
+const NOW: i64 = 1_800_000_000_000;
+
+const TOUR: &str = include_str!("recorded/opencode_tour.jsonl");
+const ASKED: &str = include_str!("recorded/opencode_asked.jsonl");
+const LOADED: &str = include_str!("recorded/opencode_load.jsonl");
+const CANCELLED: &str = include_str!("recorded/opencode_cancel.jsonl");
+const E400: &str = include_str!("recorded/opencode_e400.jsonl");
+const GEMINI: &str = include_str!("recorded/gemini.jsonl");
+const CLAUDE: &str = include_str!("recorded/claude_acp.jsonl");
+const CODEX: &str = include_str!("recorded/codex_acp.jsonl");
+const ALL: &[&str] = &[TOUR, ASKED, LOADED, CANCELLED, E400, GEMINI, CLAUDE, CODEX];
+
+/// A conversation with what an agent printed once.
+struct Play {
+    dialogue: AcpDialogue,
+    rehearsal: Rehearsal,
+    sent: Vec<Value>,
+    entries: Vec<(u32, NewEntry)>,
+    told: Vec<RunEvent>,
+    at: u64,
+}
+
+fn brief() -> Brief {
+    Brief {
+        prompt: "Do the work.".to_owned(),
+        role: ExecutionRole::Coder,
+        permissions: PermissionMode::Edit,
+        worktree: PathBuf::from("/w"),
+        model: None,
+        effort: None,
+        turns: Some(7),
+        session: SessionRequest::New,
+        carry: None,
+    }
+}
+
+fn resumed() -> Brief {
+    Brief { session: SessionRequest::Resume("s".to_owned()), ..brief() }
+}
+
+impl Play {
+    fn new(brief: Brief) -> Self {
+        let mut play = Self {
+            dialogue: AcpDialogue::new(brief).at(|| NOW),
+            rehearsal: Rehearsal::default(),
+            sent: Vec::new(),
+            entries: Vec::new(),
+            told: Vec::new(),
+            at: 0,
+        };
+        play.rehearsal.scene(|scene| play.dialogue.begin(scene));
+        play.collect();
+        play
+    }
+
+    fn collect(&mut self) -> Vec<RunEvent> {
+        self.sent.extend(self.rehearsal.sent());
+        self.entries.extend(self.rehearsal.entries());
+        let told = self.rehearsal.told();
+        self.told.extend(told.iter().cloned());
+        told
+    }
+
+    fn hear(&mut self, line: &str) -> Vec<RunEvent> {
+        let offset = self.at;
+        self.at += line.len() as u64 + 1;
+        self.rehearsal.scene(|scene| self.dialogue.hear(line.as_bytes(), offset, scene));
+        self.collect()
+    }
+
+    fn hear_all(mut self, lines: &[Value]) -> Self {
+        for line in lines {
+            self.hear(&line.to_string());
+        }
+        self
+    }
+
+    fn answer(&mut self, ask: &str, option: &str) {
+        let (ask, option) = (ask.to_owned(), option.to_owned());
+        let command = RunCommand::Answer { ask, option, note: None };
+        self.rehearsal.scene(|scene| self.dialogue.command(command, scene));
+        self.collect();
+    }
+
+    fn interrupt(&mut self) {
+        self.rehearsal.scene(|scene| self.dialogue.interrupt(scene));
+        self.collect();
+    }
+
+    /// Hears all of it; `choose` answers what is asked.
+    fn play(mut self, lines: &str, choose: impl Fn(&Ask) -> &'static str) -> Self {
+        for line in lines.lines() {
+            for event in self.hear(line) {
+                if let RunEvent::Asked(ask) = event {
+                    self.answer(&ask.id, choose(&ask));
+                }
+            }
+        }
+        self
+    }
+
+    fn said(&mut self) -> Said {
+        self.dialogue.said()
+    }
+
+    fn error(&mut self) -> Option<AgentError> {
+        self.said().result.and_then(Result::err)
+    }
+
+    /// Entries as they are compared.
+    fn shown(&self) -> Value {
+        let show = |(turn, entry): &(u32, NewEntry)| {
+            let NewEntry { kind, id, status, body, .. } = entry;
+            json!({ "turn": turn, "kind": kind, "id": id, "status": status, "body": body })
+        };
+        self.entries.iter().map(show).collect()
+    }
+
+    fn of(&self, kind: EntryKind) -> Vec<&NewEntry> {
+        self.entries.iter().map(|(_, entry)| entry).filter(|entry| entry.kind == kind).collect()
+    }
+
+    fn notices(&self) -> Vec<&str> {
+        self.of(EntryKind::Notice).iter().filter_map(|entry| entry.body["code"].as_str()).collect()
+    }
+
+    /// The methods that were asked for, and the answers that were given.
+    fn methods(&self) -> Vec<String> {
+        let name = |line: &Value| match (line["method"].as_str(), line["result"]["outcome"].as_object()) {
+            (Some(method), _) => method.to_owned(),
+            (None, Some(outcome)) => outcome
+                .get("optionId")
+                .and_then(Value::as_str)
+                .map_or_else(|| "unanswered".to_owned(), |option| format!("-> {option}")),
+            (None, None) => format!("error {}", line["error"]["code"]),
+        };
+        self.sent.iter().map(name).collect()
+    }
+
+    fn used(&self) -> Vec<UsageSample> {
+        let sample = |event: &RunEvent| match event {
+            RunEvent::Used { sample, .. } => Some(sample.clone()),
+            _ => None,
+        };
+        by_model(&self.told.iter().filter_map(sample).collect::<Vec<_>>())
+    }
+}
+
+fn nobody(ask: &Ask) -> &'static str {
+    panic!("asked {ask:?}")
+}
+
+fn greeting(capabilities: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "result": { "protocolVersion": 1, "agentCapabilities": capabilities } })
+}
+
+fn answer(id: u64, result: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+fn failed(id: u64, code: i64, data: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": "No.", "data": data } })
+}
+
+fn update(update: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "sessionId": "s", "update": update } })
+}
+
+fn says(text: &str) -> Value {
+    update(&json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } }))
+}
+
+fn costs(amount: f64) -> Value {
+    let cost = json!({ "amount": amount, "currency": "USD" });
+    update(&json!({ "sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": cost }))
+}
+
+fn opened() -> Vec<Value> {
+    vec![greeting(&json!({})), answer(2, &json!({ "sessionId": "s" }))]
+}
+
+#[test]
+fn a_whole_run_becomes_entries() {
+    let mut play = Play::new(brief()).play(TOUR, nobody);
+    assert!(play.rehearsal.is_over());
+    insta::assert_json_snapshot!(play.shown());
+    let said = play.said();
+    assert_eq!(said.result, Some(Ok(())));
+    assert_eq!(said.summary.as_deref(), Some("The command ran. Done."));
+    assert_eq!(said.carry, Some(json!({ "cost_micro_usd": 2740 })));
+    assert_eq!(play.methods(), ["initialize", "session/new", "session/prompt"]);
+    assert_eq!(play.sent[2]["params"]["prompt"][0]["text"], "Do the work.");
+    let capabilities = &play.sent[0]["params"]["clientCapabilities"];
+    assert_ne!(capabilities["terminal"], true);
+    assert_ne!(capabilities["fs"]["writeTextFile"], true, "{capabilities}");
+    let used = play.used();
+    let expected = UsageSample {
+        model: "fake/fake-model".to_owned(),
+        input_uncached: 400,
+        cache_read: 800,
+        cache_write: 0,
+        output: 34,
+        reasoning: 10,
+        cost_micro_usd: Some(2740),
+    };
+    assert_eq!(used, [expected]);
+}
+
+#[test]
+fn a_person_is_asked_and_the_answer_passed_on() {
+    let asks = std::cell::RefCell::new(Vec::new());
+    let play = Play::new(Brief { permissions: PermissionMode::Ask, ..brief() }).play(ASKED, |ask| {
+        asks.borrow_mut().push(json!({
+            "kind": ask.kind, "title": ask.title, "detail": ask.detail, "options": ask.options,
+        }));
+        "once"
+    });
+    insta::assert_json_snapshot!(asks.into_inner());
+    assert_eq!(
+        play.methods(),
+        ["initialize", "session/new", "session/prompt", "-> once", "-> once", "error -32601"],
+        "it has no files of ours"
+    );
+    let changes = play.of(EntryKind::FileChange);
+    let last = changes.last().map(|it| (it.status, it.body["change"].clone(), it.body["diff"].clone()));
+    let diff = "--- /dev/null\n+++ b/NOTES.md\n@@ -0,0 +1,2 @@\n+line one\n+line two\n";
+    assert_eq!(last, Some((Some(EntryStatus::Completed), json!("add"), json!(diff))));
+    assert_eq!(play.of(EntryKind::ApprovalResolved).len(), 2);
+}
+
+#[test]
+fn calls_are_first_heard_of_by_a_question() {
+    let wanted = Brief { model: Some("gemini-2.5-flash".to_owned()), ..brief() };
+    let mut play = Play::new(wanted).play(GEMINI, |_| "proceed_once");
+    insta::assert_json_snapshot!(play.shown());
+    assert_eq!(play.said().result, Some(Ok(())));
+    assert_eq!(play.methods()[..4], ["initialize", "session/new", "session/set_model", "session/prompt"]);
+    let used = play.used();
+    assert_eq!((used[0].model.as_str(), used[0].input_uncached), ("gemini-2.5-flash", 2400));
+    assert_eq!(used[0].cost_micro_usd, None);
+}
+
+#[test]
+fn other_agents_are_understood_as_well() {
+    let claude = Play::new(brief()).play(CLAUDE, |_| "allow-once");
+    let codex = Play::new(brief()).play(CODEX, nobody);
+    insta::assert_json_snapshot!(json!({ "claude": claude.shown(), "codex": codex.shown() }));
+    let used = claude.used();
+    assert_eq!((used[0].model.as_str(), used[0].cost_micro_usd), ("claude-opus-5-5", Some(4880)));
+    let used = codex.used();
+    assert_eq!((used[0].model.as_str(), used[0].output, used[0].cost_micro_usd), ("gpt-5.5", 68, None));
+}
+
+#[test]
+fn what_a_loaded_session_says_again_is_neither_logged_nor_counted() {
+    let carry = Some(json!({ "cost_micro_usd": 3288 }));
+    let mut play = Play::new(Brief { carry, ..resumed() }).play(LOADED, |_| "once");
+    assert_eq!(play.methods(), ["initialize", "session/load", "session/prompt", "-> once"]);
+    assert_eq!(play.sent[1]["params"]["sessionId"], "s");
+    let words: Vec<_> = play.of(EntryKind::AssistantText).iter().map(|it| it.body["text"].clone()).collect();
+    assert_eq!(words, ["I will run a command.", "The command ran. Done."]);
+    assert!(play.of(EntryKind::FileChange).is_empty(), "{:?}", play.of(EntryKind::FileChange));
+    assert_eq!(play.used()[0].cost_micro_usd, Some(4384 - 3288));
+    let said = play.said();
+    assert_eq!(
+        (said.session_id.as_deref(), said.carry),
+        (Some("s"), Some(json!({ "cost_micro_usd": 4384 })))
+    );
+    let carried = play.told.iter().find_map(|event| match event {
+        RunEvent::Used { carry, .. } => carry.clone(),
+        _ => None,
+    });
+    assert_eq!(carried, Some(json!({ "cost_micro_usd": 4384 })), "it is written down with what it counts");
+}
+
+#[test]
+fn a_session_that_is_gone_is_begun_anew() {
+    let load = json!({ "loadSession": true });
+    let lines = [greeting(&load), failed(2, -32603, &json!({})), answer(3, &json!({ "sessionId": "n" }))];
+    let mut play = Play::new(resumed()).hear_all(&lines);
+    assert_eq!(play.methods(), ["initialize", "session/load", "session/new", "session/prompt"]);
+    assert_eq!(play.notices(), ["session_lost"]);
+    assert_eq!(play.said().session_id.as_deref(), Some("n"));
+
+    let lines = [greeting(&json!({})), answer(2, &json!({ "sessionId": "n" }))];
+    let play = Play::new(resumed()).hear_all(&lines);
+    assert_eq!(play.methods(), ["initialize", "session/new", "session/prompt"], "it cannot load at all");
+    assert_eq!(play.notices(), ["session_lost"]);
+}
+
+#[test]
+fn a_fork_is_a_fork_where_there_is_one() {
+    let fork = || Brief { session: SessionRequest::Fork("s".to_owned()), ..brief() };
+    let can = json!({ "loadSession": true, "sessionCapabilities": { "fork": {} } });
+    let mut play = Play::new(fork()).hear_all(&[greeting(&can), answer(2, &json!({ "sessionId": "f" }))]);
+    assert_eq!(play.methods(), ["initialize", "session/fork", "session/prompt"]);
+    assert_eq!(play.said().session_id.as_deref(), Some("f"));
+
+    let play =
+        Play::new(fork()).hear_all(&[greeting(&json!({ "loadSession": true })), answer(2, &Value::Null)]);
+    assert_eq!(play.methods(), ["initialize", "session/load", "session/prompt"]);
+    assert_eq!(play.notices(), ["fork_unavailable"]);
+
+    let lines = [greeting(&can), failed(2, -32603, &json!({})), failed(3, -32002, &json!({}))];
+    let play = Play::new(fork()).hear_all(&lines);
+    assert_eq!(play.methods(), ["initialize", "session/fork", "session/load", "session/new"]);
+    assert_eq!(play.notices(), ["fork_unavailable", "session_lost"]);
+
+    let resume = json!({ "sessionCapabilities": { "resume": {} } });
+    let play = Play::new(resumed()).hear_all(&[greeting(&resume), answer(2, &json!({}))]);
+    assert_eq!(play.methods(), ["initialize", "session/resume", "session/prompt"]);
+}
+
+#[test]
+fn choices_are_made_where_they_are_offered() {
+    let select = |id: &str, category: &str, current: &str, other: &str| {
+        json!({ "id": id, "name": id, "category": category, "type": "select", "currentValue": current,
+            "options": [{ "value": current, "name": current }, { "value": other, "name": other }] })
+    };
+    let session = json!({ "sessionId": "s", "configOptions": [
+        select("m", "model", "a", "b"), select("t", "thought_level", "low", "high"),
+        select("mode", "mode", "auto", "read-only"),
+    ] });
+    let wanted = |permissions| Brief {
+        model: Some("b".to_owned()),
+        effort: Some("high".to_owned()),
+        permissions,
+        ..brief()
+    };
+    let lines = [greeting(&json!({})), answer(2, &session)];
+    let done: Vec<_> = (3..6).map(|id| answer(id, &json!({ "configOptions": [] }))).collect();
+    let play = Play::new(wanted(PermissionMode::ReadOnly)).hear_all(&lines).hear_all(&done);
+    let chosen: Vec<_> = play
+        .sent
+        .iter()
+        .filter_map(|it| Some((it["params"]["configId"].as_str()?, &it["params"]["value"])))
+        .collect();
+    assert_eq!(chosen, [("mode", &json!("read-only")), ("m", &json!("b")), ("t", &json!("high"))]);
+    let session = play.told.iter().find(|event| matches!(event, RunEvent::Session { .. }));
+    assert_eq!(session, Some(&RunEvent::Session { id: "s".to_owned(), model: Some("b".to_owned()) }));
+
+    let mut play =
+        Play::new(wanted(PermissionMode::Edit)).hear_all(&lines).hear_all(&[failed(3, -32602, &json!({}))]);
+    assert_eq!(play.error().map(|error| error.code()), Some("model_error"), "no other model is taken");
+    let play = Play::new(wanted(PermissionMode::Edit)).hear_all(&opened());
+    assert_eq!(play.notices(), ["choice_unavailable", "choice_unavailable"]);
+}
+
+fn permission(kind: &str, path: &str, options: &[(&str, &str)]) -> Value {
+    let options: Vec<_> =
+        options.iter().map(|(id, kind)| json!({ "optionId": id, "name": id, "kind": kind })).collect();
+    let call = json!({ "toolCallId": "c", "title": "the title", "kind": kind, "status": "pending",
+        "locations": [{ "path": path }], "rawInput": { "command": "make" } });
+    json!({ "jsonrpc": "2.0", "id": "q", "method": "session/request_permission",
+        "params": { "sessionId": "s", "toolCall": call, "options": options } })
+}
+
+const OPTIONS: &[(&str, &str)] =
+    &[("always", "allow_always"), ("yes", "allow_once"), ("never", "reject_always"), ("no", "reject_once")];
+
+#[test]
+fn permissions_follow_the_mode() {
+    let ruled = |permissions, kind: &str, path: &str, options: &[(&str, &str)]| {
+        let mut lines = opened();
+        lines.push(permission(kind, path, options));
+        let play = Play::new(Brief { permissions, ..brief() }).hear_all(&lines);
+        play.methods().get(3).cloned().unwrap_or_else(|| "asked".to_owned())
+    };
+    use PermissionMode::{Ask, Edit, ReadOnly, Unattended};
+    for (kind, path, expected) in [
+        ("read", "/w/a", ["-> yes", "asked", "-> yes", "-> yes"]),
+        ("search", "/w/a", ["-> yes", "asked", "-> yes", "-> yes"]),
+        ("fetch", "/w/a", ["-> yes", "asked", "-> yes", "-> yes"]),
+        ("think", "/w/a", ["-> yes", "asked", "-> yes", "-> yes"]),
+        ("edit", "/w/a", ["-> no", "asked", "-> yes", "-> yes"]),
+        ("delete", "/w/a", ["-> no", "asked", "-> yes", "-> yes"]),
+        ("move", "/w/a", ["-> no", "asked", "-> yes", "-> yes"]),
+        ("edit", "/w/../etc/a", ["-> no", "asked", "asked", "-> no"]),
+        ("edit", "/etc/a", ["-> no", "asked", "asked", "-> no"]),
+        ("edit", "/w/.git/config", ["-> no", "asked", "asked", "-> no"]),
+        ("execute", "/w", ["-> no", "asked", "asked", "-> yes"]),
+        ("other", "/w/a", ["-> no", "asked", "asked", "-> no"]),
+        ("of tomorrow", "/w/a", ["-> no", "asked", "asked", "-> no"]),
+    ] {
+        let given = [ReadOnly, Ask, Edit, Unattended].map(|mode| ruled(mode, kind, path, OPTIONS));
+        assert_eq!(given, expected, "{kind} {path}");
+    }
+    let few = &[("always", "allow_always"), ("never", "reject_always")];
+    assert_eq!(ruled(Edit, "edit", "/w/a", few), "asked", "nothing is allowed for longer without a person");
+    assert_eq!(ruled(Unattended, "edit", "/w/a", few), "-> never");
+    assert_eq!(ruled(Ask, "edit", "/w/a", &[]), "unanswered");
+}
+
+#[test]
+fn an_answer_may_refuse_and_stop() {
+    let mut lines = opened();
+    lines.push(permission("execute", "/w", OPTIONS));
+    let mut play = Play::new(brief()).hear_all(&lines);
+    let ask = play.told.iter().find_map(|event| match event {
+        RunEvent::Asked(ask) => Some(ask.clone()),
+        _ => None,
+    });
+    let Some(ask) = ask else { panic!("nobody was asked: {:?}", play.told) };
+    assert_eq!((ask.kind, ask.title.as_str()), (ApprovalKind::Command, "make"));
+    let stop = ask.options.iter().find(|option| option.choice == ApprovalChoice::Stop);
+    let stop = stop.map(|option| option.id.clone()).unwrap_or_default();
+    play.answer(&ask.id, "no such option");
+    play.answer("no such question", &stop);
+    assert_eq!(play.sent.len(), 3, "it still waits");
+    play.answer(&ask.id, &stop);
+    assert_eq!(play.methods()[3..], ["unanswered", "session/cancel"]);
+    // opencode ends a turn that it was told to stop while it waited for the model as if it had come to its end.
+    play.hear(&answer(3, &json!({ "stopReason": "end_turn" })).to_string());
+    assert_eq!(play.error(), Some(AgentError::Cancelled));
+    let commands = play.of(EntryKind::Command);
+    assert_eq!(commands.last().and_then(|entry| entry.status), Some(EntryStatus::Declined));
+}
+
+#[test]
+fn an_interrupt_answers_what_waits_and_waits_for_the_end() {
+    let mut lines = opened();
+    lines.push(permission("execute", "/w", OPTIONS));
+    let mut play = Play::new(brief()).hear_all(&lines);
+    play.interrupt();
+    assert_eq!(play.methods()[3..], ["unanswered", "session/cancel"]);
+    assert!(!play.rehearsal.is_over());
+    play.hear(&permission("edit", "/w/a", OPTIONS).to_string());
+    assert_eq!(play.methods().last().map(String::as_str), Some("unanswered"), "what is asked meanwhile");
+    play.hear(&answer(3, &json!({ "stopReason": "cancelled" })).to_string());
+    assert!(play.rehearsal.is_over());
+    assert_eq!(play.error(), Some(AgentError::Cancelled));
+
+    let mut early = Play::new(brief());
+    early.interrupt();
+    assert!(early.rehearsal.is_over(), "there is no turn to wait for");
+
+    let mut play = Play::new(brief()).play(CANCELLED, nobody);
+    assert_eq!(play.error(), Some(AgentError::Cancelled));
+}
+
+#[test]
+fn ends_are_typed() {
+    let ended = |reason: &str| {
+        let mut lines = opened();
+        lines.push(answer(3, &json!({ "stopReason": reason })));
+        Play::new(brief()).hear_all(&lines).said().result
+    };
+    assert_eq!(ended("end_turn"), Some(Ok(())));
+    assert_eq!(ended("max_turn_requests"), Some(Err(AgentError::Limit(LimitKind::Turns(7)))));
+    let code = |reason| ended(reason).and_then(Result::err).map(|error| error.code());
+    assert_eq!(
+        ["max_tokens", "refusal", "cancelled", "of tomorrow"].map(code),
+        [Some("model_error"), Some("refused"), Some("cancelled"), Some("protocol")]
+    );
+    let mut play = Play::new(brief()).play(E400, nobody);
+    assert!(matches!(play.error(), Some(AgentError::ModelError { detail }) if detail.contains("fake 400")));
+
+    let mut play = Play::new(resumed())
+        .hear_all(&[greeting(&json!({ "loadSession": true })), failed(2, -32000, &json!({}))]);
+    assert_eq!(play.error().map(|error| error.code()), Some("auth"), "no other session is tried");
+    let old = json!({ "jsonrpc": "2.0", "id": 1, "result": { "protocolVersion": 2 } });
+    assert_eq!(Play::new(brief()).hear_all(&[old]).error().map(|error| error.code()), Some("protocol"));
+    let limited = [opened(), vec![failed(3, 429, &json!({ "retryAfter": 7 }))]].concat();
+    assert_eq!(
+        Play::new(brief()).hear_all(&limited).error(),
+        Some(AgentError::RateLimited { until_ms: NOW + 7000 })
+    );
+}
+
+#[test]
+fn a_reviewer_is_asked_for_its_verdict_once() {
+    let reviewer =
+        || Brief { role: ExecutionRole::Reviewer, permissions: PermissionMode::ReadOnly, ..brief() };
+    let done = |id| answer(id, &json!({ "stopReason": "end_turn" }));
+    let lines = [opened(), vec![says("Looks good."), done(3), says("===REVIEW: PASS==="), done(4)]].concat();
+    let mut play = Play::new(reviewer()).hear_all(&lines);
+    assert_eq!(play.notices(), ["verdict_missing"]);
+    assert_eq!(play.methods()[2..], ["session/prompt", "session/prompt"]);
+    assert_eq!(play.said().result, Some(Ok(())));
+    assert_eq!(play.entries.last().map(|(turn, _)| *turn), Some(2));
+
+    let lines = [opened(), vec![says("===REVIEW: "), says("PASS==="), done(3)]].concat();
+    let play = Play::new(reviewer()).hear_all(&lines);
+    assert!(play.rehearsal.is_over() && play.notices().is_empty(), "a verdict in pieces is one");
+}
+
+#[test]
+fn a_cost_that_nobody_can_tell_is_not_made_up() {
+    let load = greeting(&json!({ "loadSession": true }));
+    let lines = [load, answer(2, &json!({})), costs(0.5), costs(0.75)];
+    let play = Play::new(resumed()).hear_all(&lines);
+    assert_eq!(play.notices(), ["usage_unread"]);
+    assert_eq!(play.used()[0].cost_micro_usd, Some(250_000));
+}
+
+#[test]
+fn what_is_not_understood_is_kept_raw() {
+    let strange = update(&json!({ "sessionUpdate": "of_tomorrow", "x": 1 }));
+    let notification = json!({ "jsonrpc": "2.0", "method": "_vendor/thing", "params": {} });
+    let request = json!({ "jsonrpc": "2.0", "id": 9, "method": "_vendor/ask", "params": {} });
+    let mut play = Play::new(brief()).hear_all(&[opened(), vec![strange, notification, request]].concat());
+    play.hear("not json");
+    assert_eq!(play.of(EntryKind::Raw).len(), 4);
+    assert_eq!(play.methods().last().map(String::as_str), Some("error -32601"));
+}
+
+#[test]
+fn opencode_is_told_to_ask() {
+    let of = |program: &str| asking(&PathBuf::from(program)).map(|(name, _)| name);
+    assert_eq!(of("/usr/bin/opencode"), Some("OPENCODE_PERMISSION"));
+    assert_eq!(of("/usr/bin/gemini"), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Lines that were recorded, damaged and mixed.
+    #[test]
+    fn damaged_lines_never_panic(
+        picks in prop::collection::vec((0..400_usize, 0..4_u8, any::<u16>()), 1..40),
+        garbage in prop::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let lines: Vec<&str> = ALL.iter().flat_map(|it| it.lines()).collect();
+        let mut bytes = TOUR.lines().take(2).collect::<Vec<_>>().join("\n").into_bytes();
+        bytes.push(b'\n');
+        for (pick, damage, at) in picks {
+            let mut line = lines[pick % lines.len()].as_bytes().to_vec();
+            let at = usize::from(at) % line.len();
+            match damage {
+                0 => line.truncate(at),
+                1 => line[at] ^= 0x15,
+                2 => { line.splice(at..at, garbage.iter().copied()); }
+                _ => {}
+            }
+            bytes.extend(line);
+            bytes.push(b'\n');
+        }
+        fuzz_lines(&bytes);
+        fuzz_lines(&garbage);
+    }
+}
