@@ -7,5 +7,6 @@ mod claude_adapter;
 mod codex;
 mod codex_adapter;
 mod opencode;
+mod opencode_acp;
 mod running;
 mod support;
