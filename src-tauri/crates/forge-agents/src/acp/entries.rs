@@ -386,7 +386,10 @@ fn diff(path: &str, change: &Change) -> Option<String> {
     }
     let before = if is_new(change) { "/dev/null".to_owned() } else { format!("a/{path}") };
     let lines = TextDiff::configure().timeout(COMPARE_FOR).diff_lines(old, &change.new);
-    Some(lines.unified_diff().context_radius(3).header(&before, &format!("b/{path}")).to_string())
+    let mut unified = lines.unified_diff();
+    // Some agents show the piece that they replace alone: how the file ends is not known.
+    unified.missing_newline_hint(false).context_radius(3).header(&before, &format!("b/{path}"));
+    Some(unified.to_string())
 }
 
 #[cfg(test)]
@@ -406,7 +409,7 @@ mod tests {
         );
         assert_eq!(
             tools.diff(&change(Some("one\ntwo\n"), "one\n2")).as_deref(),
-            Some("--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n\\ No newline at end of file\n")
+            Some("--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n")
         );
         assert_eq!(tools.diff(&change(None, &"x".repeat(MAX_COMPARED + 1))), None);
     }
