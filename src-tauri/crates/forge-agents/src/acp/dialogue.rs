@@ -443,21 +443,21 @@ impl AcpDialogue {
         }
     }
 
-    fn asked(&mut self, id: Value, method: &str, params: Value, line: (&[u8], u64), scene: &mut Scene<'_>) {
+    fn asked(&mut self, id: &Value, method: &str, params: Value, line: (&[u8], u64), scene: &mut Scene<'_>) {
         if method != "session/request_permission" {
             if !(method.starts_with("fs/") || method.starts_with("terminal/")) {
                 scene.log_raw(line.0, line.1);
             }
-            scene.send(&wire::not_served(&id, method));
+            scene.send(&wire::not_served(id, method));
             return;
         }
         let Some(permission) = Permission::read(params) else {
             scene.log_raw(line.0, line.1);
-            scene.send(&wire::not_understood(&id));
+            scene.send(&wire::not_understood(id));
             return;
         };
         if self.interrupting || !self.is_prompting() {
-            scene.send(&wire::permission(&id, None));
+            scene.send(&wire::permission(id, None));
             return;
         }
         self.hush(line.1, scene);
@@ -470,7 +470,7 @@ impl AcpDialogue {
                 if let Some(why) = declined {
                     self.tools.declined(&call, why);
                 }
-                scene.send(&wire::permission(&id, option.as_deref()));
+                scene.send(&wire::permission(id, option.as_deref()));
             }
         }
     }
@@ -586,7 +586,7 @@ impl Dialogue for AcpDialogue {
                 }
             },
             Line::Request { id, method, params } => {
-                self.asked(id, &method, params, (line, raw_offset), scene);
+                self.asked(&id, &method, params, (line, raw_offset), scene);
             }
             Line::Notification { method, params } if method == "session/update" => {
                 self.update(Update::read(params), (line, raw_offset), scene);

@@ -274,7 +274,7 @@ impl Tools {
             let (status, body) = self.command(tool, status);
             return vec![(id.to_owned(), EntryKind::Command, status, body)];
         }
-        if !(writes && !targets.is_empty()) {
+        if !writes || targets.is_empty() {
             if writes && !tool.is_over {
                 // Which file it is comes later.
                 return Vec::new();

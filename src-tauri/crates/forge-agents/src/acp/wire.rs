@@ -323,7 +323,7 @@ impl ToolPatch {
                     }
                 }
                 acp::ToolCallContent::Diff(diff) => {
-                    changes.push(Change { path: shown(&diff.path), old: diff.old_text, new: diff.new_text })
+                    changes.push(Change { path: shown(&diff.path), old: diff.old_text, new: diff.new_text });
                 }
                 _ => {}
             }
