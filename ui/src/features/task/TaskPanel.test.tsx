@@ -372,7 +372,7 @@ describe("other tabs", () => {
       { task: someTask(worked) },
       {
         task_diff: () =>
-          someSummary([someFile("src/a.ts"), someFile("src/logo.png", { binary: true })]),
+          someSummary([someFile("src/a.ts"), someFile("src/data.bin", { binary: true })]),
         task_diff_file: () => ({
           change: someFile("src/a.ts"),
           hunks: [
