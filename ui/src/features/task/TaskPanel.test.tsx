@@ -373,6 +373,15 @@ describe("other tabs", () => {
       {
         task_diff: () =>
           someSummary([someFile("src/a.ts"), someFile("src/data.bin", { binary: true })]),
+        task_diff_preview: () => ({
+          kind: "other",
+          size: 37,
+          max_size: 10_485_760,
+          media_type: null,
+          width: null,
+          height: null,
+          data: null,
+        }),
         task_diff_file: () => ({
           change: someFile("src/a.ts"),
           hunks: [
