@@ -6,6 +6,7 @@ mod claude;
 mod claude_adapter;
 mod codex;
 mod codex_adapter;
+mod engine;
 mod opencode;
 mod opencode_acp;
 mod running;

@@ -21,7 +21,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{AgentError, LimitKind, LogWriter};
+use crate::{AgentError, CostScope, LimitKind, LogWriter};
 
 /// How often the live activity changes at most.
 const ACTIVITY_EVERY: Duration = Duration::from_millis(250);
@@ -81,6 +81,20 @@ pub struct Limits {
     pub silence: Option<Duration>,
     /// Calls of the model.
     pub turns: Option<u32>,
+    /// What it may cost. Whoever starts a run watches that by itself; programs that can are told, so that they stop
+    /// in time although they tell of it late.
+    pub cost: Option<CostLimit>,
+}
+
+/// What a run may still cost, and the limit that leaves so much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CostLimit {
+    /// What is left of it, in micro-dollars.
+    pub left_micro_usd: u64,
+    /// The limit in micro-dollars.
+    pub limit_micro_usd: u64,
+    /// What the limit is for.
+    pub of: CostScope,
 }
 
 impl Default for Limits {
@@ -89,6 +103,7 @@ impl Default for Limits {
             wall_clock: Some(Duration::from_secs(3600)),
             silence: Some(Duration::from_secs(600)),
             turns: None,
+            cost: None,
         }
     }
 }

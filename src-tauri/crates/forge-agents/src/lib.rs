@@ -22,8 +22,8 @@ mod summary;
 
 pub use acp::AcpAdapter;
 pub use adapter::{
-    Activity, Adapter, Ask, Capabilities, Control, Detected, Handle, Launch, Limits, RunCommand, RunEvent,
-    RunOutcome, SessionRequest, Started, marker_of,
+    Activity, Adapter, Ask, Capabilities, Control, CostLimit, Detected, Handle, Launch, Limits, RunCommand,
+    RunEvent, RunOutcome, SessionRequest, Started, marker_of,
 };
 pub use claude::ClaudeAdapter;
 pub use codex::CodexAdapter;

@@ -9,8 +9,8 @@ use std::{
 };
 
 use forge_agents::{
-    Adapter, AgentError, Control, Handle, Launch, Limits, LogWriter, RunCommand, RunOutcome, SessionRequest,
-    adapter, marker_of,
+    Adapter, AgentError, Control, CostLimit, Handle, Launch, Limits, LogWriter, RunCommand, RunOutcome,
+    SessionRequest, adapter, marker_of,
 };
 use forge_exec::{Command, ExecError, Finished, Marker, OutputSink, ProcessIdentity};
 use forge_git::REPOSITORY_VARIABLES;
@@ -40,6 +40,7 @@ use crate::{
     context::{ProjectContext, task_branch},
     engine::{LogGrowth, locked},
     error::Result,
+    meter::Metered,
     plan::plan_file,
     prices::{Cost, Ledger},
     run_events::Listening,
@@ -191,7 +192,7 @@ impl Engine {
             env: self.run_env(p, &prompt_file, identity).await,
             env_remove: &REPOSITORY_VARIABLES,
             shell: p.context.settings.shell.clone(),
-            limits: limits_of(&p.agent),
+            limits: Limits { cost: self.left_to_spend(p).await?, ..limits_of(&p.agent) },
             grace: GRACE,
             session: session_of(&p.row.execution, adapter),
             carry: p.row.carry.clone(),
@@ -215,6 +216,18 @@ impl Engine {
         drop(lock);
         self.measure_later(&p.task.id);
         self.end_run(&p.row.execution, &p.task.id, (outcome, cost), &cancel).await
+    }
+
+    /// What the run may cost by the limit that leaves the least.
+    async fn left_to_spend(&self, p: &Prepared) -> Result<Option<CostLimit>> {
+        let (context, task, agent, execution) = (&*p.context, &p.task, &p.agent, &p.row.execution.id);
+        let of = Metered { context, task, agent, execution };
+        let limits = self.limits_of_cost(&mut *self.store().read().await?, context, task, Some(&of)).await?;
+        let left = limits.into_iter().map(|(of, limit_micro_usd, spent)| {
+            let left_micro_usd = limit_micro_usd.saturating_sub(spent);
+            CostLimit { left_micro_usd, limit_micro_usd, of }
+        });
+        Ok(left.min_by_key(|limit| limit.left_micro_usd))
     }
 
     async fn record_running(
@@ -529,6 +542,7 @@ fn limits_of(agent: &Agent) -> Limits {
         wall_clock: seconds(profile.wall_clock_seconds).or(default.wall_clock),
         silence: seconds(profile.silence_seconds).or(default.silence),
         turns: profile.turns,
+        cost: None,
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Meter {
     carry: Option<Value>,
     warned: Vec<CostScope>,
     written: Option<Instant>,
+    /// Whether something was counted since.
+    owes: bool,
 }
 
 /// Whose spending a meter watches.
@@ -48,6 +50,11 @@ impl Meter {
     pub(crate) fn cost(&self) -> Cost {
         self.ledger.cost()
     }
+
+    /// When what was counted last is to be written down; none when it is.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.owes.then(|| self.written.map_or_else(Instant::now, |at| at + WRITE_EVERY))
+    }
 }
 
 impl Engine {
@@ -61,15 +68,9 @@ impl Engine {
     ) -> Result<()> {
         meter.ledger.add(sample, &of.context.settings.model_prices);
         meter.carry = carry.or_else(|| meter.carry.take());
-        if meter.written.is_none_or(|at| at.elapsed() >= WRITE_EVERY) {
-            meter.written = Some(Instant::now());
-            let mut tx = self.store().write().await?;
-            if let Some(row) = executions::get(&mut tx, of.execution).await? {
-                let mut execution = row.execution;
-                meter.ledger.cost().write_into(&mut execution);
-                executions::set_used(&mut tx, &execution, meter.carry.as_ref()).await?;
-            }
-            tx.commit().await?;
+        meter.owes = true;
+        if meter.due().is_some_and(|due| due <= Instant::now()) {
+            self.write_used(meter, of.execution).await?;
         }
         let known = meter.ledger.known_micro_usd();
         let limits = {
@@ -89,8 +90,22 @@ impl Engine {
         Ok(())
     }
 
+    /// Writes down what was counted, with what the next run of the conversation must know of it.
+    pub(crate) async fn write_used(&self, meter: &mut Meter, execution: &ExecutionId) -> Result<()> {
+        meter.written = Some(Instant::now());
+        let mut tx = self.store().write().await?;
+        if let Some(row) = executions::get(&mut tx, execution).await? {
+            let mut execution = row.execution;
+            meter.ledger.cost().write_into(&mut execution);
+            executions::set_used(&mut tx, &execution, meter.carry.as_ref()).await?;
+        }
+        tx.commit().await?;
+        meter.owes = false;
+        Ok(())
+    }
+
     /// The limits of cost that count for a task's run, each with what was spent of it before, in micro-dollars.
-    async fn limits_of_cost(
+    pub(crate) async fn limits_of_cost(
         &self,
         conn: &mut SqliteConnection,
         context: &ProjectContext,

@@ -11,7 +11,10 @@ use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_store::table::approvals::ApprovalRow;
 use forge_store::table::{agents, approvals, executions, steps, tasks};
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
 
 use crate::{
     Engine, EngineError,
@@ -42,11 +45,28 @@ impl Engine {
         let engine = self.clone();
         Listening(self.inner.tracker.spawn(async move {
             let mut meter = Meter::default();
-            while let Some(event) = told.recv().await {
+            loop {
+                let due = meter.due();
+                let event = tokio::select! {
+                    event = told.recv() => event,
+                    () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                        if let Err(error) = engine.write_used(&mut meter, &execution).await {
+                            tracing::error!(%execution, %error, "failed to write down what a run used");
+                        }
+                        continue;
+                    }
+                };
+                let Some(event) = event else { break };
                 let heard = engine.heard(&task, &execution, (&handle, &mut meter), event).await;
                 if let Err(error) = heard {
                     tracing::error!(%execution, %error, "failed to write down what a run told");
                 }
+            }
+            // Whatever becomes of the run's own end: what it used is known.
+            if meter.due().is_some()
+                && let Err(error) = engine.write_used(&mut meter, &execution).await
+            {
+                tracing::error!(%execution, %error, "failed to write down what a run used");
             }
             meter
         }))

@@ -588,6 +588,7 @@ pub(crate) fn waits_for_place(task: &TaskRow) -> bool {
                 | WaitReason::Paused
                 | WaitReason::Held
                 | WaitReason::RateLimited
+                | WaitReason::CostLimit
                 | WaitReason::DependencyOpen
         )
     })

@@ -67,7 +67,9 @@ pub(super) fn of(
     if let Some(turns) = launch.limits.turns {
         option("max-turns", &turns.to_string());
     }
-    if let Some(micro) = config.cost_micro_usd {
+    if let Some(limit) = launch.limits.cost {
+        // It counts what this process spends, whatever the conversation cost before. Nothing left is no budget for it.
+        let micro = limit.left_micro_usd.max(1);
         option("max-budget-usd", &format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000));
     }
     let (mode, denied) = match launch.permissions {

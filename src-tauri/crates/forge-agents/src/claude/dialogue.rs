@@ -11,7 +11,7 @@ use std::{
 };
 
 use forge_model::{
-    agent::{PermissionMode, ProgramConfig},
+    agent::PermissionMode,
     execution::ExecutionRole,
     log::{EntryKind, EntryStatus},
     verdict::AuditReader,
@@ -80,13 +80,13 @@ pub(super) struct Brief {
 }
 
 impl Brief {
-    pub(super) fn of(launch: &Launch, config: &ProgramConfig) -> Self {
+    pub(super) fn of(launch: &Launch) -> Self {
         Self {
             prompt: launch.prompt.clone(),
             role: launch.role,
             permissions: launch.permissions,
             worktree: launch.worktree.clone(),
-            limits: Given { turns: launch.limits.turns, cost_micro_usd: config.cost_micro_usd },
+            limits: Given { turns: launch.limits.turns, cost: launch.limits.cost },
             goes_on: launch.session != SessionRequest::New,
             carry: launch.carry.clone(),
         }

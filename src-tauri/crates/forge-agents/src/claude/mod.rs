@@ -25,7 +25,7 @@ use std::{
 use async_trait::async_trait;
 use forge_exec::Command;
 use forge_model::{
-    agent::{AdapterKind, AgentModel, PermissionMode, ProgramConfig},
+    agent::{AdapterKind, AgentModel, PermissionMode},
     execution::ExecutionRole,
     log::EntryKind,
 };
@@ -99,7 +99,7 @@ impl Adapter for ClaudeAdapter {
 
 /// One process, and whether it did not know the session that it was to go on with.
 async fn converse_once(launch: Launch, control: &Control) -> (RunOutcome, bool) {
-    let (command, config) = match prepare(&launch) {
+    let command = match prepare(&launch) {
         Ok(prepared) => prepared,
         Err(error) => {
             launch.log.append_entry(NewEntry::text(EntryKind::UserMessage, &launch.prompt));
@@ -108,18 +108,17 @@ async fn converse_once(launch: Launch, control: &Control) -> (RunOutcome, bool) 
             return (RunOutcome::failed(error), false);
         }
     };
-    let mut dialogue = ClaudeDialogue::new(Brief::of(&launch, &config));
+    let mut dialogue = ClaudeDialogue::new(Brief::of(&launch));
     let outcome = converse(launch, command, &mut dialogue, control).await;
     (outcome, dialogue.is_lost())
 }
 
-fn prepare(launch: &Launch) -> Result<(Command, ProgramConfig), AgentError> {
+fn prepare(launch: &Launch) -> Result<Command, AgentError> {
     let config = program::parse(&launch.config)?;
     let args = arguments::of(launch, &config, &Uuid::new_v4().to_string())?;
     let program = program::find(&config, Some(PROGRAM), &program::path_of(launch))?;
     let command = program::command(launch, &config, program, &args);
-    let command = arguments::OF_ANOTHER.iter().fold(command, |command, name| command.env_remove(name));
-    Ok((command, config))
+    Ok(arguments::OF_ANOTHER.iter().fold(command, |command, name| command.env_remove(name)))
 }
 
 /// The same run in a session of its own, for the case that the session it goes on with is gone.

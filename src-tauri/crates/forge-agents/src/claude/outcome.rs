@@ -1,6 +1,6 @@
 //! What a turn's end means. `is_error` decides, never `subtype`: a failed call of the model is a "success".
 
-use crate::{AgentError, CostScope, LimitKind};
+use crate::{AgentError, CostLimit, CostScope, LimitKind};
 
 use super::wire::{RateLimit, Retry, TurnResult};
 
@@ -18,8 +18,8 @@ pub(super) struct Trouble {
     error: Option<String>,
     /// When the account's limit is over, in Unix milliseconds.
     resets_ms: Option<i64>,
-    /// When the model's owner wants to be asked again, in Unix milliseconds.
-    retry_ms: Option<i64>,
+    /// How long the model's owner wants to be left alone, and until when that is, in milliseconds.
+    retry_ms: Option<(i64, i64)>,
 }
 
 impl Trouble {
@@ -29,7 +29,8 @@ impl Trouble {
         let own = FIRST_BACKOFF_MS << doublings;
         let is_told = retry.delay_ms > own + own / 2;
         if retry.status == Some(429) && is_told {
-            self.retry_ms = Some(now_ms.saturating_add(milliseconds(retry.delay_ms)));
+            let delay = milliseconds(retry.delay_ms);
+            self.retry_ms = Some((delay, now_ms.saturating_add(delay)));
         }
     }
 
@@ -44,7 +45,10 @@ impl Trouble {
     }
 
     fn until(&self, now_ms: i64) -> i64 {
-        let told = self.resets_ms.into_iter().chain(self.retry_ms).filter(|at| *at > now_ms).max();
+        // The program's last try comes when the wait before it is over, and says nothing of the next: it is as long.
+        let asked =
+            self.retry_ms.map(|(delay, at)| if at > now_ms { at } else { now_ms.saturating_add(delay) });
+        let told = self.resets_ms.filter(|at| *at > now_ms).into_iter().chain(asked).max();
         told.unwrap_or_else(|| now_ms.saturating_add(DEFAULT_WAIT_MS))
     }
 }
@@ -53,7 +57,7 @@ impl Trouble {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Given {
     pub turns: Option<u32>,
-    pub cost_micro_usd: Option<u64>,
+    pub cost: Option<CostLimit>,
 }
 
 /// Whether the agent finished.
@@ -110,8 +114,11 @@ fn limit(result: &TurnResult, reason: &str, given: Given) -> Option<LimitKind> {
         return Some(LimitKind::Turns(given.turns.unwrap_or(taken)));
     }
     let is_spent = reason == "budget_exhausted" || result.subtype == "error_max_budget_usd";
-    is_spent
-        .then(|| LimitKind::Cost { micro_usd: given.cost_micro_usd.unwrap_or_default(), of: CostScope::Run })
+    is_spent.then(|| match given.cost {
+        Some(limit) => LimitKind::Cost { micro_usd: limit.limit_micro_usd, of: limit.of },
+        // One of the user's own, in the profile's arguments.
+        None => LimitKind::Cost { micro_usd: 0, of: CostScope::Run },
+    })
 }
 
 /// Reasons that lie in what the model answered or could not take.
@@ -207,6 +214,12 @@ mod tests {
         assert_eq!(until(&trouble), NOW + DEFAULT_WAIT_MS, "the program's own waits say nothing");
         trouble.retried(&retry(1, 7_300), NOW);
         assert_eq!(until(&trouble), NOW + 7_300);
+        let later = judge(&limited, &trouble, Given::default(), NOW + 9_000);
+        assert_eq!(
+            later,
+            Err(AgentError::RateLimited { until_ms: NOW + 16_300 }),
+            "the next wait is as long"
+        );
         trouble.limited(&RateLimit { is_rejected: true, resets_at: Some(5_000) });
         assert_eq!(until(&trouble), 5_000_000);
         trouble.limited(&RateLimit { is_rejected: false, resets_at: Some(9_000) });

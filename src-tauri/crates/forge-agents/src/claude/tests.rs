@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    AgentError, Ask, Dialogue as _, Launch, Limits, LogWriter, NewEntry, RunCommand, RunEvent, Said,
-    SessionRequest, rehearsal::Rehearsal,
+    AgentError, Ask, CostLimit, CostScope, Dialogue as _, Launch, Limits, LogWriter, NewEntry, RunCommand,
+    RunEvent, Said, SessionRequest, rehearsal::Rehearsal,
 };
 
 use super::{
@@ -85,7 +85,7 @@ fn brief() -> Brief {
         role: ExecutionRole::Coder,
         permissions: PermissionMode::Edit,
         worktree: PathBuf::from("/w"),
-        limits: Given { turns: Some(7), cost_micro_usd: None },
+        limits: Given { turns: Some(7), cost: None },
         goes_on: false,
         carry: None,
     }
@@ -482,6 +482,7 @@ fn what_nobody_knows_is_kept_as_it_is() {
 }
 
 fn launch(log: LogWriter, permissions: PermissionMode, session: SessionRequest) -> Launch {
+    let limit = CostLimit { left_micro_usd: 1_500_000, limit_micro_usd: 2_000_000, of: CostScope::Task };
     Launch {
         execution_id: "e".to_owned(),
         log,
@@ -493,7 +494,7 @@ fn launch(log: LogWriter, permissions: PermissionMode, session: SessionRequest) 
         env: Vec::new(),
         env_remove: &[],
         shell: Vec::new(),
-        limits: Limits { turns: Some(9), ..Limits::default() },
+        limits: Limits { turns: Some(9), cost: Some(limit), ..Limits::default() },
         grace: std::time::Duration::ZERO,
         session,
         carry: None,
@@ -507,11 +508,7 @@ fn launch(log: LogWriter, permissions: PermissionMode, session: SessionRequest) 
 fn arguments_follow_the_profile() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let log = LogWriter::open(folder.path(), "log", "e", 1024 * 1024)?;
-    let config = ProgramConfig {
-        effort: Some("high".to_owned()),
-        cost_micro_usd: Some(1_500_000),
-        ..ProgramConfig::default()
-    };
+    let config = ProgramConfig { effort: Some("high".to_owned()), ..ProgramConfig::default() };
     let all: Vec<_> = PermissionMode::ALL
         .iter()
         .zip([

@@ -221,7 +221,8 @@ async fn stops_a_silent_one_a_slow_one_and_a_cancelled_one() {
     assert_eq!(error, AgentError::Silent { after: Duration::from_millis(100) });
 
     let mut slow = Run::line("trap '' TERM; while :; do echo x; sleep 0.01; done");
-    slow.limits = Limits { wall_clock: Some(Duration::from_millis(150)), silence: None, turns: None };
+    slow.limits =
+        Limits { wall_clock: Some(Duration::from_millis(150)), silence: None, turns: None, cost: None };
     let outcome = slow.go().await;
     assert_eq!(outcome.exit, Some(Exit::Signal(9)));
     assert_eq!(outcome.result.expect_err("stopped").code(), "limit");

@@ -1,6 +1,10 @@
 //! A request from its arrival to the end of its answer.
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use axum::{
     body::{Body, Bytes, to_bytes},
@@ -130,6 +134,7 @@ async fn play(
             reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
             return reply;
         }
+        Some(Failure::UsedUp { seconds }) => return used_up(dialect, seconds),
         Some(Failure::Status(status)) => return refused(status),
         Some(Failure::Cut | Failure::Dropped) | None => {}
     }
@@ -201,6 +206,34 @@ async fn wait(state: &State, hold: &Hold, pieces: &Pieces) -> Result<(), HungUp>
         _ = open.wait_for(|open| open.contains(&hold.gate)) => Ok(()),
         () = pieces.closed() => Err(HungUp),
     }
+}
+
+/// What an account is told whose allowance is used up, in the words of both services: each program reads its own.
+fn used_up(dialect: Dialect, seconds: u32) -> Response<Body> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let resets = now + u64::from(seconds);
+    let mut body = dialect.refusal(429, "the allowance is used up");
+    if dialect == Dialect::Responses {
+        body["error"]["type"] = json!("usage_limit_reached");
+        body["error"]["resets_at"] = json!(resets);
+    }
+    let mut reply = reply(429, &body);
+    for (name, value) in [
+        ("x-codex-primary-used-percent", 100),
+        ("x-codex-primary-window-minutes", 300),
+        ("x-codex-primary-reset-at", resets),
+        ("anthropic-ratelimit-unified-reset", resets),
+        ("retry-after", u64::from(seconds)),
+    ] {
+        reply.headers_mut().insert(name, HeaderValue::from(value));
+    }
+    for (name, value) in [
+        ("anthropic-ratelimit-unified-status", "rejected"),
+        ("anthropic-ratelimit-unified-representative-claim", "five_hour"),
+    ] {
+        reply.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    reply
 }
 
 fn reply(status: u16, body: &Value) -> Response<Body> {

@@ -268,6 +268,12 @@ pub enum Failure {
         /// What `retry-after` says.
         seconds: u32,
     },
+    /// 429 because the account's allowance is used up, which comes back after that many seconds; said as the services
+    /// of codex and claude say it.
+    UsedUp {
+        /// Until then.
+        seconds: u32,
+    },
     /// This status, with the body that the service has for it: 401, 400, 500, 529 and so on.
     Status(u16),
     /// The connection ends in the middle of what is first in the answer.

@@ -1,0 +1,169 @@
+//! What runs cost: as the program reports it or as prices say, once each, and never more than is allowed.
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::models::{AgentProgram, Scenario, Tokens, Turn};
+use serde_json::{Value, json};
+
+use super::floor::{Floor, text};
+
+super::both!(
+    costs_are_counted_once_over_a_fork_and_a_resumed_run,
+    what_nobody_knows_the_price_of_is_unknown,
+    a_run_is_stopped_at_its_limit,
+    a_task_and_a_day_are_not_begun_beyond_their_limits,
+);
+
+const EACH: Tokens =
+    Tokens { input_uncached: 1000, cache_read: 2000, cache_write: 0, output: 300, reasoning: 100 };
+/// By the list prices of `gpt-5.5` in dollars for a million: 5 for input, 0.5 for what a cache knew, 30 for output.
+const EACH_OF_CODEX: u64 = 1000 * 5 + 2000 / 2 + 300 * 30;
+
+/// Two calls of the model: one that works, one that says so.
+fn two_calls(name: &str, when: Option<&str>, edit: (&str, &str)) -> Scenario {
+    let scenario = Scenario::new(name);
+    let scenario = match when {
+        Some(words) => scenario.when(words),
+        None => scenario,
+    };
+    scenario
+        .turn(Turn::new().edit("README.md", edit.0, edit.1).tokens(EACH))
+        .turn(Turn::new().say("So it is.").tokens(EACH))
+}
+
+fn cost(run: &Value) -> Result<u64> {
+    run["cost_micro_usd"].as_u64().with_context(|| format!("its cost is unknown: {run:#}"))
+}
+
+async fn awaits(floor: &Floor, task: &Value) -> Result<Value> {
+    floor.task_is(task, |task| task["review"]["status"] == "awaiting_human").await
+}
+
+async fn costs_are_counted_once_over_a_fork_and_a_resumed_run(program: AgentProgram) -> Result<()> {
+    let settings = json!({
+        "auto_approve": false,
+        "review_config": { "ci_steps": ["if grep -q hello README.md; then echo 'README is rude'; exit 1; fi"] },
+    });
+    let floor = Floor::with(program, json!({}), settings).await?;
+    let tag = floor.server.script(two_calls("work", Some("once more"), ("goodbye", "farewell")));
+    floor.server.script(two_calls("work", Some("Review attempt 1"), ("hello you", "goodbye")));
+    floor.server.script(two_calls("work", None, ("hello", "hello you")));
+    let task = floor.started(&tag, json!({})).await?;
+    awaits(&floor, &task).await?;
+    let last = floor.runs(&task).await?.pop().context("no run")?;
+    floor.follow_up(&last, "once more", json!({})).await?;
+    floor.run_is(&task, |run| run["attempt"] == 3 && run["status"] == "finished").await?;
+    let now = awaits(&floor, &task).await?;
+    let runs = floor.runs(&task).await?;
+    let modes: Vec<_> = runs.iter().map(|run| text(run, "session_mode")).collect();
+    assert_eq!(modes, ["new", "fork", "resume"], "{runs:#?}");
+    for run in &runs {
+        let usage = &run["usage"];
+        let told = ["input_uncached", "cache_read", "cache_write", "output", "reasoning"]
+            .map(|key| usage[key].as_u64());
+        assert_eq!(told, [2000, 4000, 0, 600, 200].map(Some), "{run:#}");
+    }
+    let costs = runs.iter().map(cost).collect::<Result<Vec<_>>>()?;
+    let all: u64 = costs.iter().sum();
+    assert_eq!(now["usage"]["cost_micro_usd"], all, "{now:#}");
+    match program {
+        AgentProgram::Codex => {
+            assert_eq!(costs, [2 * EACH_OF_CODEX; 3]);
+            ensure!(runs.iter().all(|run| run["cost_source"] == "computed"), "{runs:#?}");
+            ensure!(
+                runs.iter().all(|run| text(run, "price_version").starts_with("genai-prices ")),
+                "{runs:#?}"
+            );
+        }
+        _ => {
+            // The program's own total goes on over resumed and forked sessions.
+            let total = floor.reported_dollars(&task, &runs[2])?;
+            let reported: u64 = format!("{:.0}", total * 1_000_000.0).parse()?;
+            ensure!(all.abs_diff(reported) <= 3 && all > 0, "counted {all}, reported {reported}");
+            ensure!(
+                costs.iter().all(|cost| cost.abs_diff(all / 3) <= 1),
+                "the same work, the same cost: {costs:?}"
+            );
+            ensure!(runs.iter().all(|run| run["cost_source"] == "reported"), "{runs:#?}");
+        }
+    }
+    Ok(())
+}
+
+async fn what_nobody_knows_the_price_of_is_unknown(program: AgentProgram) -> Result<()> {
+    let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
+    floor.change_agent(json!({ "model": "nobodys-model-1" })).await?;
+    let tag = floor.server.script(two_calls("work", None, ("hello", "goodbye")));
+    let task = floor.started(&tag, json!({})).await?;
+    let now = awaits(&floor, &task).await?;
+    let run = &floor.runs(&task).await?[0];
+    assert_eq!((&run["cost_source"], &run["cost_micro_usd"]), (&json!("unknown"), &Value::Null), "{run:#}");
+    assert_eq!((&run["usage"]["output"], &run["price_version"]), (&json!(600), &Value::Null));
+    assert_eq!(now["usage"]["runs_of_unknown_cost"], 1);
+    // The project's own price is one.
+    let price = json!({ "input": 1_000_000, "cache_read": 0, "output": 2_000_000 });
+    floor.set(json!({ "model_prices": { "nobodys-model-1": price } })).await?;
+    floor.server.script(two_calls("more", None, ("goodbye", "farewell")));
+    floor.follow_up(run, &Scenario::tag("more"), json!({})).await?;
+    let run = floor.run_is(&task, |run| run["attempt"] == 2 && run["status"] == "finished").await?;
+    assert_eq!((cost(&run)?, &run["price_version"]), (2000 + 600 * 2, &json!("project settings")), "{run:#}");
+    Ok(())
+}
+
+async fn a_run_is_stopped_at_its_limit(program: AgentProgram) -> Result<()> {
+    let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
+    // What one run of two calls costs tells where to stop one of more.
+    let tag = floor.server.script(two_calls("work", None, ("hello", "goodbye")));
+    let task = floor.started(&tag, json!({})).await?;
+    awaits(&floor, &task).await?;
+    let first = floor.runs(&task).await?.pop().context("no run")?;
+    let each = cost(&first)? / 2;
+    floor.set(json!({ "cost_limits": { "execution_micro_usd": each * 5 / 2 } })).await?;
+    let long = (0..8).fold(Scenario::new("long"), |it, n| {
+        it.turn(Turn::new().run(format!("echo {n} >>long.txt")).tokens(EACH))
+    });
+    let tag = floor.server.script(long);
+    // It goes on in the same conversation: what was spent there before is not this run's.
+    floor.follow_up(&first, &tag, json!({})).await?;
+    let task = floor.task_is(&task, |task| task["status"] == "blocked").await?;
+    let run = floor.runs(&task).await?.pop().context("no run")?;
+    assert_eq!((&run["session_mode"], &run["error"]["code"]), (&json!("resume"), &json!("limit")), "{run:#}");
+    ensure!(text(&run["error"], "message").contains("one run may cost"), "{run:#}");
+    ensure!(text(&run["error"], "remedy").contains("Raise the limit"), "{run:#}");
+    ensure!(cost(&run)? >= each * 5 / 2 && cost(&run)? <= each * 5, "{each} each: {run:#}");
+    assert_eq!(text(&task["error_annotation"], "type"), "executor_failed");
+    ensure!(floor.server.requests().of("long").len() < 7, "it was not stopped");
+    let told = floor.items("/notifications").await?;
+    ensure!(told.iter().any(|it| it["kind"] == "cost"), "nobody was warned: {told:#?}");
+    floor.nothing_left().await
+}
+
+async fn a_task_and_a_day_are_not_begun_beyond_their_limits(program: AgentProgram) -> Result<()> {
+    let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
+    let tag = floor.server.script(two_calls("work", None, ("hello", "goodbye")));
+    let task = floor.started(&tag, json!({})).await?;
+    awaits(&floor, &task).await?;
+    let first = floor.runs(&task).await?.pop().context("no run")?;
+    let spent = cost(&first)?;
+    floor.set(json!({ "cost_limits": { "task_micro_usd": spent } })).await?;
+    floor.follow_up(&first, "More.", json!({})).await?;
+    let refused = floor.task_is(&task, |task| task["status"] == "blocked").await?;
+    ensure!(refused["error_annotation"].to_string().contains("this task may cost"), "{refused:#}");
+    assert_eq!(floor.runs(&task).await?.len(), 1, "it was begun");
+
+    // The second task comes to more than 80 % of what the day may cost, the third is not begun.
+    floor.set(json!({ "cost_limits": { "task_micro_usd": null, "day_micro_usd": spent * 23 / 10 } })).await?;
+    let second = floor.started(&tag, json!({})).await?;
+    awaits(&floor, &second).await?;
+    let told = floor.items("/notifications").await?;
+    let warned: Vec<_> =
+        told.iter().filter(|it| it["kind"] == "cost" && it["task_id"] == second["id"]).collect();
+    ensure!(warned.len() == 1 && text(warned[0], "body").contains("Today's work"), "{told:#?}");
+    floor.set(json!({ "cost_limits": { "day_micro_usd": spent * 2 } })).await?;
+    let third = floor.started(&tag, json!({})).await?;
+    let waits = floor.task_is(&third, |task| task["waiting"]["reason"] == "cost_limit").await?;
+    ensure!(waits["waiting"]["until"].is_string(), "{waits:#}");
+    // It goes on by itself when more may be spent.
+    floor.set(json!({ "cost_limits": { "day_micro_usd": null } })).await?;
+    awaits(&floor, &third).await?;
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! Runs that are cut short: by a person, by a signal, by the end of the engine. Nothing stays behind, and the
+//! conversation goes on where it was.
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::models::{AgentProgram, Request, Scenario, Tokens, Turn};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use serde_json::{Value, json};
+
+use super::floor::{Floor, is, of_kind, text};
+
+super::both!(
+    a_stopped_run_leaves_nothing_and_is_gone_on_with,
+    words_are_heard_in_the_same_turn,
+    a_killed_agent_is_restarted_in_its_conversation,
+    a_killed_engine_leaves_no_orphan_and_goes_on,
+);
+
+const ENDLESS: &str = "touch begun && tail -f /dev/null";
+const EACH: Tokens = Tokens { input_uncached: 100, cache_read: 20, cache_write: 0, output: 40, reasoning: 5 };
+
+async fn a_stopped_run_leaves_nothing_and_is_gone_on_with(program: AgentProgram) -> Result<()> {
+    let floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
+    let tag =
+        floor.server.script(Scenario::new("work").turn(Turn::new().say("The word is heron.").run(ENDLESS)));
+    let next = floor.server.script(
+        Scenario::new("next")
+            .turn(Turn::new().edit("README.md", "hello", "goodbye"))
+            .turn(Turn::new().say("That was short.")),
+    );
+    let task = floor.started(&tag, json!({})).await?;
+    let begun = floor.worktree_file(&task, "begun").await?;
+    forge_tests::patience::until_there(&begun).await?;
+    let run = floor.run_is(&task, |run| run["status"] == "running").await?;
+    ensure!(floor.processes()?.iter().any(|it| it.contains("tail -f")), "{:?}", floor.processes()?);
+    floor.post(&format!("/executions/{}/stop", text(&run, "id")), json!({})).await?;
+    let stopped = floor.run_is(&task, |run| run["status"] == "cancelled").await?;
+    floor.nothing_left().await?;
+    let log = floor.log(&stopped).await?;
+    let command = of_kind(&log, "command").into_iter().next_back().context("no command")?.clone();
+    ensure!(command["status"] != "running" && command["status"] != "completed", "{command:#}");
+
+    floor.follow_up(&run, &next, json!({})).await?;
+    floor.task_is(&task, is("done")).await?;
+    let runs = floor.runs(&task).await?;
+    assert_eq!(runs.len(), 2, "{runs:#?}");
+    assert_eq!((&runs[1]["session_mode"], &runs[1]["from_session"]), (&json!("resume"), &run["session_id"]));
+    assert_eq!(runs[1]["session_id"], run["session_id"]);
+    ensure!(floor.server.requests().of("next")[0].remembers("The word is heron."), "it forgot");
+    Ok(())
+}
+
+async fn words_are_heard_in_the_same_turn(program: AgentProgram) -> Result<()> {
+    let floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
+    let tag = floor.server.script(
+        Scenario::new("work")
+            .turn(
+                Turn::new()
+                    .run("touch begun && until [ -e go ]; do cat README.md >/dev/null; done; rm begun go"),
+            )
+            .turn(Turn::new().edit("README.md", "hello", "goodbye"))
+            .turn(Turn::new().say("As you wish.")),
+    );
+    let task = floor.started(&tag, json!({})).await?;
+    let begun = floor.worktree_file(&task, "begun").await?;
+    forge_tests::patience::until_there(&begun).await?;
+    let run = floor.run_is(&task, |run| run["session_id"].is_string()).await?;
+    floor.follow_up(&run, "Please say heron.", json!({ "at_once": true })).await?;
+    std::fs::write(begun.with_file_name("go"), "")?;
+    floor.task_is(&task, is("done")).await?;
+    let runs = floor.runs(&task).await?;
+    assert_eq!(runs.len(), 1, "no run of its own: {runs:#?}");
+    let requests = floor.server.requests().of("work");
+    ensure!(!requests[0].was_told("Please say heron."), "before it was said");
+    // Whichever way the program has to pass it on.
+    let was_told =
+        |it: &Request| it.messages.iter().any(|message| message.text.contains("Please say heron."));
+    ensure!(requests[1..].iter().any(|it| was_told(it)), "it never heard: {requests:#?}");
+    let said = floor.log(&runs[0]).await?;
+    let words: Vec<String> =
+        of_kind(&said, "user_message").iter().map(|it| text(&it["body"], "text")).collect();
+    assert_eq!(words.iter().filter(|it| it.contains("Please say heron.")).count(), 1, "{words:#?}");
+    Ok(())
+}
+
+/// What a task's runs used, all told: input that no cache knew, input that one knew, output.
+fn used(runs: &[Value]) -> (u64, u64, u64) {
+    let sum = |key: &str| runs.iter().filter_map(|run| run["usage"][key].as_u64()).sum();
+    (sum("input_uncached"), sum("cache_read"), sum("output"))
+}
+
+/// A run that has answered once, works on something that does not end, and knows a word.
+async fn at_work(floor: &Floor) -> Result<(Value, Value)> {
+    let tag = floor.server.script(
+        Scenario::new("work")
+            .when("An earlier run did not end well")
+            .turn(Turn::new().edit("README.md", "hello", "goodbye").tokens(EACH))
+            .turn(Turn::new().say("Back again.").tokens(EACH)),
+    );
+    floor.server.script(
+        Scenario::new("work")
+            .turn(Turn::new().say("The word is heron.").run("echo once >once.txt").tokens(EACH))
+            .turn(Turn::new().run("echo twice >>once.txt").tokens(EACH))
+            .turn(Turn::new().run(ENDLESS).tokens(EACH)),
+    );
+    let task = floor.started(&tag, json!({})).await?;
+    let begun = floor.worktree_file(&task, "begun").await?;
+    forge_tests::patience::until_there(&begun).await?;
+    // Codex tells of each call when what it asked for is done, Claude when the turn is over: that is written down
+    // while the run goes on.
+    let told = if floor.program == AgentProgram::Codex { 2 * EACH.output } else { 0 };
+    let run =
+        floor.run_is(&task, |run| run["session_id"].is_string() && run["usage"]["output"] == told).await?;
+    Ok((task, run))
+}
+
+/// It went on in its conversation and was told why; nothing was counted twice.
+async fn went_on(floor: &Floor, task: &Value, first: &Value) -> Result<Vec<Value>> {
+    floor.task_is(task, is("done")).await?;
+    let runs = floor.runs(task).await?;
+    assert_eq!(runs.len(), 2, "{runs:#?}");
+    assert_eq!(
+        (&runs[1]["session_mode"], &runs[1]["from_session"]),
+        (&json!("resume"), &first["session_id"])
+    );
+    assert_eq!(runs[1]["session_id"], first["session_id"]);
+    let requests = floor.server.requests().of("work");
+    let last = requests.last().context("no requests")?;
+    ensure!(last.remembers("The word is heron."), "it forgot: {:?}", last.messages);
+    ensure!(last.was_told("An earlier run did not end well"), "it does not know: {:?}", last.messages);
+    // What died with the program before it told of it nobody knows: one call of Codex, the whole turn of Claude.
+    let calls = if floor.program == AgentProgram::Codex { 4 } else { 2 };
+    let expected = (calls * EACH.input_uncached, calls * EACH.cache_read, calls * EACH.output);
+    assert_eq!(used(&runs), expected, "{runs:#?}");
+    if floor.program == AgentProgram::Claude {
+        assert_eq!(runs[0]["cost_source"], "unknown");
+    }
+    Ok(runs)
+}
+
+async fn a_killed_agent_is_restarted_in_its_conversation(program: AgentProgram) -> Result<()> {
+    let floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
+    let (task, first) = at_work(&floor).await?;
+    let running = floor.items("/runs").await?;
+    assert_eq!(running[0]["execution_id"], first["id"], "{running:#?}");
+    let agent = &running[0]["processes"][0];
+    ensure!(text(agent, "command").contains(floor.adapter()), "{running:#?}");
+    let pid = i32::try_from(agent["pid"].as_u64().context("no pid")?)?;
+    kill(Pid::from_raw(pid), Signal::SIGKILL)?;
+    let runs = went_on(&floor, &task, &first).await?;
+    let error = &runs[0]["error"];
+    assert_eq!((&runs[0]["status"], &error["code"]), (&json!("failed"), &json!("crashed")), "{error:#}");
+    ensure!(text(error, "message").contains("signal 9") && !text(error, "remedy").is_empty(), "{error:#}");
+    assert_eq!(runs[1]["cause"], "automatic restart");
+    floor.nothing_left().await
+}
+
+async fn a_killed_engine_leaves_no_orphan_and_goes_on(program: AgentProgram) -> Result<()> {
+    let mut floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
+    let (task, first) = at_work(&floor).await?;
+    floor.kill_engine()?;
+    floor.serve_again()?;
+    let runs = went_on(&floor, &task, &first).await?;
+    assert_eq!(runs[0]["status"], "lost");
+    assert_eq!(runs[1]["cause"], "Forge was restarted");
+    let now = floor.get(&format!("/tasks/{}", text(&task, "id"))).await?;
+    assert_eq!(now["budgets"]["execution"]["used"], 0, "{now:#}");
+    ensure!(!floor.processes()?.iter().any(|it| it.contains("tail -f")), "an orphan");
+    floor.nothing_left().await
+}

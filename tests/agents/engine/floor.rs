@@ -1,0 +1,324 @@
+//! A project on a running `forge serve`, whose agent is a real program with a scripted model.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail};
+use forge_testkit::{
+    Repository,
+    models::{AgentProgram, ModelServer, Seat},
+};
+use forge_tests::serve::{Serve, Served, marked_processes};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
+
+/// Far more than anything here takes on a busy machine; reached only when something is broken.
+const LIMIT: Duration = Duration::from_secs(75);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+pub struct Floor {
+    pub server: ModelServer,
+    pub repo: Repository,
+    pub project: String,
+    pub agent: String,
+    pub program: AgentProgram,
+    seat: Seat,
+    served: Option<Served>,
+    dir: TempDir,
+}
+
+/// One object on top of another.
+pub fn with(mut base: Value, more: &Value) -> Value {
+    if let (Some(base), Some(more)) = (base.as_object_mut(), more.as_object()) {
+        base.extend(more.clone());
+    }
+    base
+}
+
+pub fn text(value: &Value, key: &str) -> String {
+    value[key].as_str().unwrap_or_default().to_owned()
+}
+
+pub fn is(state: &'static str) -> impl Fn(&Value) -> bool {
+    move |task| task["status"] == state
+}
+
+impl Drop for Floor {
+    fn drop(&mut self) {
+        // In good order, so that a test that fails leaves no agent behind.
+        if let Some(served) = &mut self.served
+            && let Ok(pid) = i32::try_from(served.pid())
+            && kill(Pid::from_raw(pid), Signal::SIGTERM).is_ok()
+        {
+            let end = std::time::Instant::now() + Duration::from_secs(20);
+            while matches!(served.is_gone(), Ok(false)) && std::time::Instant::now() < end {
+                std::thread::sleep(LOOK_EVERY);
+            }
+        }
+    }
+}
+
+impl Floor {
+    /// A project that merges what passes, and an agent of the program with its profile's defaults.
+    pub async fn new(program: AgentProgram) -> Result<Self> {
+        Self::with(program, json!({}), json!({})).await
+    }
+
+    /// The same with more in the agent's configuration and the project's settings.
+    pub async fn with(program: AgentProgram, config: Value, settings: Value) -> Result<Self> {
+        Self::in_folder(TempDir::new()?, program, config, settings).await
+    }
+
+    /// The same, with the program on the path of the login shell.
+    pub async fn on_the_path(program: AgentProgram) -> Result<Self> {
+        let dir = TempDir::new()?;
+        let bin = dir.path().join("bin");
+        std::fs::create_dir(&bin)?;
+        std::os::unix::fs::symlink(program.path()?, bin.join(adapter(program)))?;
+        // The folder is the login shell's home.
+        std::fs::write(dir.path().join(".profile"), format!("export PATH=\"{}:$PATH\"\n", bin.display()))?;
+        Self::in_folder(dir, program, json!({}), json!({})).await
+    }
+
+    async fn in_folder(dir: TempDir, program: AgentProgram, config: Value, settings: Value) -> Result<Self> {
+        let server = ModelServer::start().await?;
+        let seat = program.settle(&dir.path().join("a"), &server)?;
+        let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "hello\n")])?;
+        let served = serve(dir.path())?;
+        let none = String::new();
+        let mut floor = Self {
+            server,
+            repo,
+            project: none.clone(),
+            agent: none,
+            program,
+            seat,
+            served: Some(served),
+            dir,
+        };
+        let all = with(json!({ "auto_approve": true, "shell": ["sh", "-c"] }), &settings);
+        let new = json!({ "repo_path": floor.repo.path(), "settings": all });
+        floor.project = text(&floor.served()?.post("/projects", new).await?, "id");
+        floor.agent = floor.another_agent("Robot", config).await?;
+        Ok(floor)
+    }
+
+    pub fn served(&self) -> Result<&Served> {
+        self.served.as_ref().context("it is not served now")
+    }
+
+    /// The profile's configuration: the program where it is, and its whole environment.
+    pub fn config(&self, more: &Value) -> Value {
+        with(json!({ "program": self.seat.program, "env": self.seat.environment }), more)
+    }
+
+    pub fn adapter(&self) -> &'static str {
+        adapter(self.program)
+    }
+
+    pub async fn another_agent(&self, name: &str, config: Value) -> Result<String> {
+        let new = json!({ "name": name, "adapter": self.adapter(), "config": self.config(&config) });
+        Ok(text(&self.post("/agents", new).await?, "id"))
+    }
+
+    /// Ends the engine as a power cut would.
+    pub fn kill_engine(&mut self) -> Result<()> {
+        let mut served = self.served.take().context("it is not served now")?;
+        served.kill()
+    }
+
+    /// Serves it again.
+    pub fn serve_again(&mut self) -> Result<()> {
+        self.served = Some(serve(self.dir.path())?);
+        Ok(())
+    }
+
+    pub async fn get(&self, path: &str) -> Result<Value> {
+        self.served()?.get(path).await
+    }
+
+    pub async fn post(&self, path: &str, body: Value) -> Result<Value> {
+        self.served()?.post(path, body).await
+    }
+
+    pub async fn items(&self, path: &str) -> Result<Vec<Value>> {
+        Ok(self.get(path).await?["items"].as_array().context("no items")?.clone())
+    }
+
+    /// A task for the agent that is told `words`.
+    pub async fn task(&self, words: &str, more: Value) -> Result<Value> {
+        let new = json!({ "title": "Do it", "description": words, "roles": { "coder": self.agent } });
+        self.post(&format!("/projects/{}/tasks", self.project), with(new, &more)).await
+    }
+
+    /// The same, started.
+    pub async fn started(&self, words: &str, more: Value) -> Result<Value> {
+        let task = self.task(words, more).await?;
+        self.act(&task, "claim", json!({ "agent_id": self.agent })).await?;
+        Ok(task)
+    }
+
+    /// A post about a task at its present version.
+    pub async fn act(&self, task: &Value, path: &str, body: Value) -> Result<Value> {
+        let id = text(task, "id");
+        for _ in 0..20 {
+            let now = self.get(&format!("/tasks/{id}")).await?;
+            let body = with(body.clone(), &json!({ "version": now["version"] }));
+            match self.post(&format!("/tasks/{id}/{path}"), body).await {
+                Err(error) if error.to_string().contains("version_conflict") => {}
+                answer => return answer,
+            }
+        }
+        bail!("its version never stood still")
+    }
+
+    /// Changes the project's settings.
+    pub async fn set(&self, patch: Value) -> Result<Value> {
+        let path = format!("/projects/{}/settings", self.project);
+        self.served()?.call(Method::PATCH, &path, Some(patch)).await
+    }
+
+    /// Looks until there is what is wanted.
+    pub async fn until<T>(
+        &self,
+        what: &str,
+        path: &str,
+        mut wanted: impl FnMut(&Value) -> Option<T>,
+    ) -> Result<T> {
+        let end = Instant::now() + LIMIT;
+        loop {
+            let now = self.get(path).await?;
+            if let Some(found) = wanted(&now) {
+                return Ok(found);
+            }
+            if Instant::now() > end {
+                bail!(
+                    "waited in vain for {what} at {path}: {now:#}\nthe model refused {:?}",
+                    self.server.refused()
+                );
+            }
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Waits until a task is as wanted.
+    pub async fn task_is(&self, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+        let id = text(task, "id");
+        let found =
+            self.until("the task", &format!("/tasks/{id}"), |now| wanted(now).then(|| now.clone())).await;
+        match found {
+            Ok(found) => Ok(found),
+            Err(error) => {
+                let runs = self.runs(task).await?;
+                let mut logs = String::new();
+                for run in &runs {
+                    for entry in self.log(run).await? {
+                        logs.push_str(&format!("{} {}\n", entry["kind"], entry["body"]));
+                    }
+                }
+                bail!("{error:#}\nruns: {runs:#?}\nlogs:\n{logs}")
+            }
+        }
+    }
+
+    pub async fn runs(&self, task: &Value) -> Result<Vec<Value>> {
+        self.items(&format!("/tasks/{}/executions", text(task, "id"))).await
+    }
+
+    /// Waits until the last run of a task is as wanted.
+    pub async fn run_is(&self, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+        let path = format!("/tasks/{}/executions", text(task, "id"));
+        let last = |now: &Value| now["items"].as_array().and_then(|items| items.last().cloned());
+        self.until("the run", &path, |now| last(now).filter(|run| wanted(run))).await
+    }
+
+    /// A run's log.
+    pub async fn log(&self, run: &Value) -> Result<Vec<Value>> {
+        let page = self.get(&format!("/executions/{}/logs?after=0&limit=200", text(run, "id"))).await?;
+        Ok(page["entries"].as_array().context("no entries")?.clone())
+    }
+
+    /// A task's worktree.
+    pub async fn worktree(&self, task: &Value) -> Result<PathBuf> {
+        Ok(PathBuf::from(text(&self.get(&format!("/tasks/{}/workspace", text(task, "id"))).await?, "path")))
+    }
+
+    /// A file of a task's worktree, which may not be there yet; the worktree is.
+    pub async fn worktree_file(&self, task: &Value, name: &str) -> Result<PathBuf> {
+        let path = format!("/tasks/{}", text(task, "id"));
+        self.until("a worktree", &path, |now| now["workspace"].is_object().then_some(())).await?;
+        Ok(self.worktree(task).await?.join(name))
+    }
+
+    /// Says something to a task's agent.
+    pub async fn follow_up(&self, run: &Value, words: &str, more: Value) -> Result<Value> {
+        let path = format!("/executions/{}/follow-up", text(run, "id"));
+        self.post(&path, with(json!({ "message": words }), &more)).await
+    }
+
+    /// Changes the agent's profile.
+    pub async fn change_agent(&self, change: Value) -> Result<Value> {
+        self.served()?.call(Method::PATCH, &format!("/agents/{}", self.agent), Some(change)).await
+    }
+
+    /// Every process that was started for a task here and lives, by its command line.
+    pub fn processes(&self) -> Result<Vec<String>> {
+        marked_processes(self.dir.path())
+    }
+
+    /// Waits until nothing lives that was started for a task here.
+    pub async fn nothing_left(&self) -> Result<()> {
+        let end = Instant::now() + LIMIT;
+        loop {
+            let left = self.processes()?;
+            if left.is_empty() {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                bail!("left behind: {left:#?}");
+            }
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// What the program itself says that a run's session cost, from its last words in the raw log.
+    pub fn reported_dollars(&self, task: &Value, run: &Value) -> Result<f64> {
+        let folder = self.path("data/logs").join(&self.project).join(text(task, "id"));
+        let raw = std::fs::File::open(folder.join(format!("{}.raw.zst", text(run, "log_id"))))?;
+        let raw = String::from_utf8(zstd::decode_all(raw)?)?;
+        let results = raw.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let last = results.filter(|it| it["type"] == "result").last().context("no result")?;
+        last["total_cost_usd"].as_f64().context("no cost")
+    }
+
+    /// A path below the test's folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+}
+
+/// The adapter of a program, whose name is the program's, too.
+const fn adapter(program: AgentProgram) -> &'static str {
+    match program {
+        AgentProgram::Codex => "codex",
+        AgentProgram::Claude => "claude",
+        AgentProgram::OpenCode => "opencode",
+    }
+}
+
+fn serve(dir: &Path) -> Result<Served> {
+    Serve { program: "forge", data: dir.join("data"), env: Vec::new() }.start()
+}
+
+/// Entries of a kind.
+pub fn of_kind<'a>(log: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    log.iter().filter(|entry| entry["kind"] == kind).collect()
+}

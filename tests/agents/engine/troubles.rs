@@ -1,0 +1,144 @@
+//! What goes wrong between a program and its model: each failure by its name, with what to do about it.
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::models::{AgentProgram, Failure, Scenario, Turn};
+use serde_json::{Value, json};
+
+use super::floor::{Floor, is, text};
+
+super::both!(
+    failures_have_their_names,
+    a_program_that_is_not_there_is_said_to_be_missing,
+    nobody_there_is_a_failure_of_the_model,
+    who_is_not_signed_in_is_told_so,
+    a_limit_is_waited_for_and_costs_nothing,
+);
+
+/// A task that is given up with this failure; the task and its last run.
+async fn fails(floor: &Floor, words: &str, code: &str) -> Result<(Value, Value)> {
+    let task = floor.started(words, json!({})).await?;
+    let task = floor.task_is(&task, is("blocked")).await?;
+    let runs = floor.runs(&task).await?;
+    let run = runs.last().cloned().unwrap_or_default();
+    assert_eq!((&run["status"], &run["error"]["code"]), (&json!("failed"), &json!(code)), "{run:#}");
+    ensure!(
+        !text(&run["error"], "remedy").is_empty() && !text(&run["error"], "message").is_empty(),
+        "{run:#}"
+    );
+    assert_eq!(task["error_annotation"]["details"]["error"]["code"], code, "{task:#}");
+    Ok((task, run))
+}
+
+fn trouble(task: &Value) -> String {
+    text(&task["error_annotation"], "type")
+}
+
+async fn failures_have_their_names(program: AgentProgram) -> Result<()> {
+    let floor = Floor::new(program).await?;
+    for (name, failure, code, runs) in [
+        ("broken", Failure::Status(500), "model_error", None),
+        ("cut", Failure::Cut, "model_error", None),
+        ("no", Failure::Status(401), "auth", Some(1)),
+    ] {
+        let tag = floor
+            .server
+            .script(Scenario::new(name).turn(Turn::new().say("A long sentence.").always_fails(failure)));
+        let (task, _) = fails(&floor, &tag, code).await?;
+        assert_eq!(trouble(&task), "executor_failed", "{name}");
+        let all = floor.runs(&task).await?;
+        match runs {
+            Some(count) => assert_eq!(all.len(), count, "trying again does not help: {all:#?}"),
+            None => ensure!(all.len() > 1, "it is tried again within the budget: {all:#?}"),
+        }
+    }
+    floor.nothing_left().await
+}
+
+async fn a_program_that_is_not_there_is_said_to_be_missing(program: AgentProgram) -> Result<()> {
+    let floor = Floor::with(program, json!({ "program": "/nowhere/agent" }), json!({})).await?;
+    let (task, run) = fails(&floor, "Anything.", "unavailable").await?;
+    assert_eq!(trouble(&task), "executor_unavailable");
+    ensure!(text(&run["error"], "message").contains("/nowhere/agent"), "{run:#}");
+    ensure!(text(&run["error"], "remedy").contains("Install"), "{run:#}");
+    Ok(())
+}
+
+async fn nobody_there_is_a_failure_of_the_model(program: AgentProgram) -> Result<()> {
+    let floor = Floor::new(program).await?;
+    let tag = floor.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
+    floor.server.go_offline().await;
+    let (task, _) = fails(&floor, &tag, "model_error").await?;
+    assert_eq!(trouble(&task), "executor_failed");
+    Ok(())
+}
+
+async fn who_is_not_signed_in_is_told_so(program: AgentProgram) -> Result<()> {
+    let floor = Floor::new(program).await?;
+    let mut config = floor.config(&json!({}));
+    let env = config["env"].as_object_mut().context("no environment")?;
+    match program {
+        // Its provider of the tests is nobody that one signs in with: a key that is refused.
+        AgentProgram::Codex => drop(env.insert("FAKE_API_KEY".to_owned(), json!("another"))),
+        _ => drop(env.remove("ANTHROPIC_API_KEY")),
+    }
+    floor.change_agent(json!({ "config": config })).await?;
+    let tag = floor.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
+    let (task, run) = fails(&floor, &tag, "auth").await?;
+    assert_eq!(trouble(&task), "executor_failed");
+    ensure!(text(&run["error"], "remedy").contains("Sign in"), "{run:#}");
+    assert_eq!(floor.runs(&task).await?.len(), 1);
+    Ok(())
+}
+
+async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Result<()> {
+    let floor = Floor::new(program).await?;
+    let name = match program {
+        AgentProgram::Codex => "used-up",
+        _ => "asked-to-wait",
+    };
+    // Codex learns from the account's window when it may go on; Claude from the header that every service sends.
+    let (failure, times) = match program {
+        AgentProgram::Codex => (Failure::UsedUp { seconds: 4 }, 1),
+        _ => (Failure::RateLimited { seconds: 3 }, 2),
+    };
+    let limited = Turn::new().edit("README.md", "hello", "goodbye").fails(failure, times);
+    let again = Scenario::new(name).when("the model's provider asked to wait");
+    let tag = floor.server.script(
+        again.turn(Turn::new().edit("README.md", "hello", "goodbye")).turn(Turn::new().say("At last.")),
+    );
+    floor.server.script(Scenario::new(name).turn(limited));
+    let task = floor.started(&tag, json!({})).await?;
+    let waits = floor.task_is(&task, |task| task["waiting"]["reason"] == "rate_limited").await?;
+    ensure!(waits["waiting"]["until"].is_string(), "{waits:#}");
+    assert_eq!(waits["status"], "in_progress");
+    floor.nothing_left().await?;
+    floor.task_is(&task, is("done")).await?;
+    let runs = floor.runs(&task).await?;
+    assert_eq!(runs.len(), 2, "{runs:#?}");
+    assert_eq!((&runs[0]["status"], &runs[0]["error"]["code"]), (&json!("failed"), &json!("rate_limited")));
+    ensure!(text(&runs[0]["error"], "remedy").contains("by itself"), "{runs:#?}");
+    assert_eq!(
+        (&runs[1]["cause"], &runs[1]["session_mode"]),
+        (&json!("the limit is over"), &json!("resume"))
+    );
+    ensure!(text(&runs[1], "started_at") >= text(&waits["waiting"], "until"), "before its time: {runs:#?}");
+    let history = floor.items(&format!("/tasks/{}/transitions", text(&task, "id"))).await?;
+    ensure!(!history.iter().any(|row| row["to"] == "blocked"), "{history:#?}");
+    Ok(())
+}
+
+/// Hours, not the minute that is taken when nobody tells. Claude tells so only of accounts that are signed in.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_allowance_that_is_used_up_is_a_limit_of_hours() -> Result<()> {
+    let floor = Floor::new(AgentProgram::Codex).await?;
+    let used_up = Turn::new().always_fails(Failure::UsedUp { seconds: 7200 });
+    let tag = floor.server.script(Scenario::new("used-up").turn(used_up));
+    let task = floor.started(&tag, json!({})).await?;
+    let waits = floor.task_is(&task, |task| task["waiting"]["reason"] == "rate_limited").await?;
+    let run = floor.run_is(&task, |run| run["status"] == "failed").await?;
+    assert_eq!(run["error"]["code"], "rate_limited", "{waits:#}");
+    let until = text(&waits["waiting"], "until").parse::<jiff::Timestamp>()?;
+    let began = text(&run, "started_at").parse::<jiff::Timestamp>()?;
+    ensure!(until.duration_since(began).as_secs() > 3600, "{waits:#}");
+    Ok(())
+}

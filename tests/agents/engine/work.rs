@@ -1,0 +1,214 @@
+//! From todo to done: what an agent does, how it goes on after a failed check, and how it is judged.
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::models::{AgentProgram, Scenario, Turn};
+use serde_json::json;
+
+use super::floor::{Floor, is, of_kind, text};
+
+super::both!(
+    a_task_is_done_and_its_conversation_kept,
+    a_failed_check_is_mended_on_a_fork,
+    an_auditor_judges_on_a_fork,
+    a_review_without_a_verdict_is_asked_for_it,
+);
+
+const CHECK: &str = "test \"$(cat README.md)\" = goodbye || { echo 'README is rude'; exit 3; }\n";
+
+async fn a_task_is_done_and_its_conversation_kept(program: AgentProgram) -> Result<()> {
+    let floor =
+        Floor::with(program, json!({}), json!({ "review_config": { "ci_steps": ["sh check.sh"] } })).await?;
+    floor.repo.write("check.sh", CHECK)?;
+    floor.repo.commit("check")?;
+    let tag = floor.server.script(
+        Scenario::new("work")
+            .turn(Turn::new().think("Where is it?").say("I look.").run("cat README.md"))
+            .turn(Turn::new().edit("README.md", "hello", "goodbye").hold("edit"))
+            .turn(Turn::new().say("It says goodbye now.\n\nAnd that is all.")),
+    );
+    let task = floor.started(&tag, json!({})).await?;
+    floor.server.asked("work", 2).await?;
+    // Its name is known while it works: whatever happens now, it can be gone on with.
+    let run = floor.run_is(&task, |run| run["session_id"].is_string()).await?;
+    assert_eq!(run["status"], "running", "{run:#}");
+    floor.server.release("edit");
+    floor.task_is(&task, is("done")).await?;
+    assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("goodbye"));
+
+    let runs = floor.runs(&task).await?;
+    assert_eq!(runs.len(), 1, "{runs:#?}");
+    let ended = &runs[0];
+    assert_eq!((&ended["status"], &ended["session_mode"]), (&json!("finished"), &json!("new")), "{ended:#}");
+    assert_eq!(ended["session_id"], run["session_id"]);
+    assert_eq!(ended["summary"], "It says goodbye now.");
+    let delivery = floor.get(&format!("/tasks/{}/delivery", text(&task, "id"))).await?;
+    assert_eq!(delivery["summary"], "It says goodbye now.");
+
+    let log = floor.log(ended).await?;
+    let kinds =
+        ["session_started", "user_message", "reasoning", "assistant_text", "command", "file_change", "usage"];
+    for kind in kinds {
+        ensure!(!of_kind(&log, kind).is_empty(), "no {kind} in {log:#?}");
+    }
+    ensure!(of_kind(&log, "raw").is_empty(), "not understood: {:#?}", of_kind(&log, "raw"));
+    // It is told as it begins and again as it ends.
+    let command = of_kind(&log, "command").pop().context("no command")?;
+    ensure!(text(&command["body"], "output").contains("hello"), "{command:#}");
+    let said: Vec<String> =
+        of_kind(&log, "assistant_text").iter().map(|it| text(&it["body"], "text")).collect();
+    assert_eq!(said, ["I look.", "It says goodbye now.\n\nAnd that is all."]);
+    let ends = of_kind(&log, "turn_ended");
+    assert_eq!((ends.len(), &ends[0]["status"]), (1, &json!("completed")), "{ends:#?}");
+    ensure!(floor.server.refused().is_empty(), "{:?}", floor.server.refused());
+    floor.nothing_left().await
+}
+
+async fn a_failed_check_is_mended_on_a_fork(program: AgentProgram) -> Result<()> {
+    let floor =
+        Floor::with(program, json!({}), json!({ "review_config": { "ci_steps": ["sh check.sh"] } })).await?;
+    floor.repo.write("check.sh", CHECK)?;
+    floor.repo.commit("check")?;
+    let tag = floor.server.script(
+        Scenario::new("work")
+            .when("README is rude")
+            .turn(Turn::new().edit("README.md", "get out", "goodbye"))
+            .turn(Turn::new().say("Polite now.")),
+    );
+    floor.server.script(
+        Scenario::new("work")
+            .turn(Turn::new().say("The word is heron.").edit("README.md", "hello", "get out"))
+            .turn(Turn::new().say("Rewritten.")),
+    );
+    let task = floor.started(&tag, json!({})).await?;
+    floor.task_is(&task, is("done")).await?;
+    assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("goodbye"));
+    let runs = floor.runs(&task).await?;
+    assert_eq!(runs.len(), 2, "{runs:#?}");
+    let (first, second) = (&runs[0], &runs[1]);
+    assert_eq!((&second["session_mode"], &second["from_session"]), (&json!("fork"), &first["session_id"]));
+    assert_ne!(second["session_id"], first["session_id"], "the first conversation stays as it was");
+    assert_eq!(second["parent_execution_id"], first["id"]);
+    let requests = floor.server.requests().of("work");
+    assert_eq!(requests.len(), 4);
+    for request in &requests[2..] {
+        ensure!(
+            request.remembers("The word is heron.") && request.was_told("README is rude"),
+            "{:?}",
+            request.messages
+        );
+    }
+    Ok(())
+}
+
+const FINDING: &str = r#"{"verdict": "fail", "score": 20, "summary": "line one is wrong",
+ "findings": [{"file": "README.md", "line": 1, "severity": "error", "text": "say farewell"}]}"#;
+
+async fn an_auditor_judges_on_a_fork(program: AgentProgram) -> Result<()> {
+    let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
+    let roles = json!({ "coder": floor.agent, "reviewer": floor.agent });
+    // The auditor's instructions say this; the coder's do not. The second audit is told of the first one.
+    let tag = floor.server.script(
+        Scenario::new("work")
+            .when("# Earlier attempts")
+            .turn(Turn::new().say("Better.\n\n===SCORE: 88===\n===REVIEW: PASS===")),
+    );
+    floor.server.script(
+        Scenario::new("work")
+            .when("===REVIEW: PASS===")
+            .turn(Turn::new().run("cat README.md"))
+            .turn(Turn::new().say(FINDING)),
+    );
+    floor.server.script(
+        Scenario::new("work")
+            .when("say farewell")
+            .turn(Turn::new().edit("README.md", "goodbye", "farewell"))
+            .turn(Turn::new().say("Farewell it is.")),
+    );
+    floor.server.script(
+        Scenario::new("work")
+            .turn(Turn::new().say("The word is heron.").edit("README.md", "hello", "goodbye"))
+            .turn(Turn::new().say("Rewritten.")),
+    );
+    let task = floor.started(&tag, json!({ "roles": roles })).await?;
+    floor.task_is(&task, is("done")).await?;
+    assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("farewell"));
+
+    let runs = floor.runs(&task).await?;
+    let told: Vec<_> = runs.iter().map(|run| (text(run, "role"), text(run, "session_mode"))).collect();
+    let expected = [("coder", "new"), ("reviewer", "fork"), ("coder", "fork"), ("reviewer", "fork")];
+    assert_eq!(told, expected.map(|(role, mode)| (role.to_owned(), mode.to_owned())), "{runs:#?}");
+    assert_eq!(runs[1]["from_session"], runs[0]["session_id"]);
+    assert_ne!(runs[1]["session_id"], runs[0]["session_id"]);
+    assert_eq!(runs[2]["from_session"], runs[0]["session_id"], "the coder's, not the auditor's");
+    assert_eq!(runs[3]["from_session"], runs[2]["session_id"]);
+
+    let reviews = floor.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
+    let verdicts: Vec<_> = reviews.iter().map(|review| text(review, "verdict")).collect();
+    assert_eq!(verdicts, ["fail", "pass"]);
+    assert_eq!(reviews[0]["reason"], "line one is wrong");
+    assert_eq!(reviews[1]["audits"][0]["score"], 88, "{reviews:#?}");
+    let comments = floor.items(&format!("/tasks/{}/comments", text(&task, "id"))).await?;
+    let comment = comments.first().context("no comment")?;
+    assert_eq!(
+        (&comment["source"], &comment["path"], &comment["line"], &comment["text"]),
+        (&json!("auditor"), &json!("README.md"), &json!(1), &json!("say farewell")),
+    );
+
+    // The auditor saw what the coder said; the coder's second run did not see what the auditor said.
+    let requests = floor.server.requests().of("work");
+    let audits: Vec<_> = requests.iter().filter(|it| it.was_told("===REVIEW: PASS===")).collect();
+    ensure!(audits.len() >= 3, "{} of {}", audits.len(), requests.len());
+    match program {
+        // Its own review begins with nothing but what it is told; what it says goes into the thread of the fork.
+        AgentProgram::Codex => {
+            ensure!(
+                !of_kind(&floor.log(&runs[1]).await?, "review").is_empty(),
+                "it reviews by its own means"
+            );
+        }
+        _ => ensure!(audits.iter().all(|it| it.remembers("The word is heron.")), "the coder's conversation"),
+    }
+    let mending: Vec<_> = requests.iter().filter(|it| !it.was_told("===REVIEW: PASS===")).skip(2).collect();
+    ensure!(
+        !mending.is_empty() && mending.iter().all(|it| !it.remembers("line one is wrong")),
+        "a trace of the audit"
+    );
+    Ok(())
+}
+
+async fn a_review_without_a_verdict_is_asked_for_it(program: AgentProgram) -> Result<()> {
+    let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
+    let roles = json!({ "coder": floor.agent, "reviewer": floor.agent });
+    let verdict = json!({ "verdict": "pass", "summary": "All right.", "score": 77, "findings": [] });
+    let asks = match program {
+        AgentProgram::Codex => "You have just made a review",
+        _ => "Your review has no verdict yet",
+    };
+    let tag = floor.server.script(Scenario::new("work").untagged(asks).turn(Turn::new().answer(verdict)));
+    floor.server.script(
+        Scenario::new("work")
+            .when("===REVIEW: PASS===")
+            .turn(Turn::new().say("I find nothing to complain about.")),
+    );
+    floor.server.script(
+        Scenario::new("work")
+            .turn(Turn::new().say("The word is heron.").edit("README.md", "hello", "goodbye"))
+            .turn(Turn::new().say("Rewritten.")),
+    );
+    let task = floor.started(&tag, json!({ "roles": roles })).await?;
+    floor.task_is(&task, is("done")).await?;
+    let reviews = floor.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
+    let audit = &reviews[0]["audits"][0];
+    assert_eq!((&audit["verdict"], &audit["score"]), (&json!("pass"), &json!(77)), "{reviews:#?}");
+    let runs = floor.runs(&task).await?;
+    assert_eq!(runs.len(), 2, "it is asked in the same run: {runs:#?}");
+    let requests = floor.server.requests();
+    let last = requests.scripted().last().cloned().context("no request")?;
+    ensure!(
+        last.was_told(asks) && last.remembers("I find nothing"),
+        "it knows its review: {:?}",
+        last.messages
+    );
+    ensure!(last.remembers("The word is heron."), "on the coder's conversation: {:?}", last.messages);
+    Ok(())
+}
