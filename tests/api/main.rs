@@ -21,6 +21,7 @@ mod merging;
 mod moves;
 mod offers;
 mod previews;
+mod prompts;
 mod pull_requests;
 mod refusals;
 mod review_table;

@@ -186,6 +186,18 @@ impl Floor {
         self.served()?.call(Method::PATCH, &path, Some(patch)).await
     }
 
+    /// Changes what a trigger of the workflow says.
+    pub async fn trigger(&self, state: &str, name: &str, change: Value) -> Result<Value> {
+        let path = format!("/projects/{}/workflow", self.project);
+        let mut now = self.get(&path).await?;
+        let states = now["workflow"]["states"].as_array_mut().context("no states")?;
+        let state = states.iter_mut().find(|it| it["name"] == state).context("no such state")?;
+        let trigger = &mut state["triggers"][name];
+        *trigger = with(trigger.take(), &change);
+        let body = json!({ "workflow": now["workflow"], "version": now["version"] });
+        self.served()?.call(Method::PUT, &path, Some(body)).await
+    }
+
     /// Looks until there is what is wanted.
     pub async fn until<T>(
         &self,

@@ -13,12 +13,12 @@ use forge_agents::{
     SessionRequest, adapter, marker_of,
 };
 use forge_exec::{Command, ExecError, Finished, Marker, OutputSink, ProcessIdentity};
-use forge_git::REPOSITORY_VARIABLES;
+use forge_git::{REPOSITORY_VARIABLES, Repo};
 use forge_model::agent::{Agent, PermissionMode, Profile};
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ExecutionId, ProjectId, TaskId};
-use forge_model::prompt::prompt_of;
+use forge_model::prompt::{Correction, prompt_of};
 use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
@@ -41,7 +41,7 @@ use crate::{
     engine::{LogGrowth, locked},
     error::Result,
     meter::Metered,
-    plan::plan_file,
+    plan::{needs_merge_begun, plan_file},
     prices::{Cost, Ledger},
     run_events::Listening,
     steps::audit::audits,
@@ -160,6 +160,7 @@ impl Engine {
         };
         // An auditor that an earlier engine left may have changed something.
         self.remove_traces(&p.context, &p.task, &p.workspace).await?;
+        self.begin_merge_for(p, &repo).await?;
         let who = (p.row.execution.role, Some(&p.agent));
         let prompt = prompt_of(&self.layers_of(&p.context, &p.task, who, &p.row.corrections).await?);
         let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
@@ -216,6 +217,24 @@ impl Engine {
         drop(lock);
         self.measure_later(&p.task.id);
         self.end_run(&p.row.execution, &p.task.id, (outcome, cost), &cancel).await
+    }
+
+    /// Begins the merge whose conflicts the run is to resolve, where its program cannot. Done again after a kill, it
+    /// finds it begun.
+    async fn begin_merge_for(&self, p: &Prepared, repo: &Repo) -> Result<()> {
+        let is_conflict = |it: &Correction| matches!(it, Correction::Conflict { .. });
+        if p.row.execution.role != ExecutionRole::Coder
+            || !needs_merge_begun(p.agent.adapter)
+            || !p.row.corrections.iter().any(is_conflict)
+        {
+            return Ok(());
+        }
+        let author = p.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
+        let target = p.context.target_branch(&p.task);
+        if !repo.begin_merge(Path::new(&p.workspace.path), &target, author).await? {
+            tracing::info!(task = %p.task.id, %target, "there is nothing to merge before the run");
+        }
+        Ok(())
     }
 
     /// What the run may cost by the limit that leaves the least.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use forge_git::guard::{Entry, GuardError, Root};
-use forge_model::agent::{Agent, Profile};
+use forge_model::agent::{AdapterKind, Agent, Profile};
 use forge_model::execution::ExecutionRole;
 use forge_model::ids::TaskId;
 use forge_model::prompt::{
@@ -148,7 +148,15 @@ impl Engine {
         corrections: &[Correction],
     ) -> Result<Vec<Layer>> {
         let prefix = agent.and_then(|agent| profile_layer(&Profile::of(agent).prompt_prefix?));
-        let of_role = self.layers_of_role(context, task, role, corrections).await?;
+        let mut corrections = corrections.to_vec();
+        if agent.is_some_and(|agent| needs_merge_begun(agent.adapter)) {
+            for correction in &mut corrections {
+                if let Correction::Conflict { begun, .. } = correction {
+                    *begun = true;
+                }
+            }
+        }
+        let of_role = self.layers_of_role(context, task, role, &corrections).await?;
         Ok(prefix.into_iter().chain(of_role).collect())
     }
 
@@ -196,5 +204,16 @@ impl Engine {
             proposes_lessons: context.captures_knowledge(),
             corrections,
         }))
+    }
+}
+
+/// Whether Forge begins the merge that its agents resolve. The programs with a protocol keep to the worktree, and a
+/// linked worktree's git files lie outside of it: letting them in there would let them change what git runs for the
+/// user, hooks and configuration. They edit the files in conflict, and Forge commits. A shell command is as free as
+/// the user.
+pub(crate) const fn needs_merge_begun(adapter: AdapterKind) -> bool {
+    match adapter {
+        AdapterKind::Shell => false,
+        AdapterKind::Codex | AdapterKind::Claude | AdapterKind::Acp => true,
     }
 }

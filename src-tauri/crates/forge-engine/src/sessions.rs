@@ -62,8 +62,12 @@ impl Engine {
             }
             ExecutionRole::Drafter => (None, SessionMode::New),
         };
-        // What a person cleared by starting over is not gone on with.
-        let source = source.filter(|row| row.after_transition > s.task.budget_boundary);
+        // What a person cleared by starting over is not gone on with. A pass is such a boundary too, but clears nothing:
+        // who resolves the conflict of work that was passed is who did it.
+        let stands = |row: &&ExecutionRow| {
+            row.after_transition > s.task.budget_boundary || s.task.review_passed_at.is_some()
+        };
+        let source = source.filter(stands);
         let Some((row, from)) = source.and_then(|row| Some((row, row.execution.session_id.clone()?))) else {
             return Ok(Session::default());
         };

@@ -112,6 +112,32 @@ impl Repo {
         Ok(Standing::Ready { finished, taken })
     }
 
+    /// Begins to merge the branch `target` in a worktree and leaves it uncommitted there, conflicts and all, for
+    /// whoever edits the files; [`Self::settle_half_done`] and [`Self::commit_all`] end it. Whether one is under way
+    /// now: none is when the branch holds `target` already, or its files are changed. `author` as for
+    /// [`Self::commit_all`].
+    pub async fn begin_merge(
+        &self,
+        worktree: &Path,
+        target: &str,
+        author: Option<(&str, &str)>,
+    ) -> Result<bool, GitError> {
+        let git_dir = self.git_dir(worktree).await?;
+        if let Some(operation) = crate::repo::operation_in(&git_dir) {
+            return Ok(operation == Operation::Merge);
+        }
+        let name = format!("refs/heads/{target}");
+        if self.is_ancestor(&name, &self.head(worktree).await?).await? {
+            return Ok(false);
+        }
+        let identity = self.identity(worktree, author).await?;
+        let command = ["merge", "--quiet", "--no-commit", "--no-ff", "--no-squash", "--no-stat", &name];
+        let merge = self.at(worktree, Kind::User).envs(identity).args(command);
+        // What it exits with does not tell a conflict from a refusal; what it left does.
+        merge.run().await?;
+        Ok(crate::repo::operation_in(&git_dir) == Some(Operation::Merge))
+    }
+
     /// Nothing moves; commits that no branch of the worktree holds are kept.
     async fn left_open(
         &self,

@@ -52,6 +52,9 @@ contract! {
             target: String,
             /// What conflicts.
             paths: Vec<ConflictPath>,
+            /// Whether Forge has begun the merge in the worktree, for an agent that cannot.
+            #[serde(default)]
+            begun: bool,
         },
         /// The repository's hooks refused the commit.
         CommitRefused {
@@ -407,7 +410,7 @@ fn write_correction(text: &mut String, correction: &Correction) {
             write_said(text, message, comments);
             Ok(())
         }
-        Correction::Conflict { target, paths } => {
+        Correction::Conflict { target, paths, begun } => {
             let _ = writeln!(text, "Merging into `{target}` conflicts in:\n");
             for path in paths {
                 let _ = writeln!(text, "- `{}` ({})", path.path, path.kind);
@@ -415,7 +418,19 @@ fn write_correction(text: &mut String, correction: &Correction) {
             for path in paths.iter().filter(|path| !path.hunks.is_empty()) {
                 fenced(text, &path.path, &path.hunks.join("\n...\n"));
             }
-            writeln!(text, "\nRebase onto `{target}` (or merge it), resolve the conflicts, leave no markers.")
+            if *begun {
+                writeln!(
+                    text,
+                    "\nForge has begun to merge `{target}` into your branch in this worktree: these files hold conflict \
+                     markers. Resolve\nthem by editing the files, with what both sides wanted, and leave no markers. Do not \
+                     commit, rebase or merge\nyourself: Forge commits the merge when you are done."
+                )
+            } else {
+                writeln!(
+                    text,
+                    "\nRebase onto `{target}` (or merge it), resolve the conflicts, leave no markers."
+                )
+            }
         }
         Correction::CommitRefused { output } => {
             let _ = writeln!(text, "The repository's hooks refused to commit your work:");

@@ -215,9 +215,8 @@ impl Engine {
         if is_conflict {
             let all = executions::list(tx, &task.id).await?;
             if let Some(conflict) = all.into_iter().rev().find_map(|row| row.execution.conflict) {
-                carry
-                    .corrections
-                    .push(Correction::Conflict { target: conflict.target, paths: conflict.paths });
+                let (target, paths) = (conflict.target, conflict.paths);
+                carry.corrections.push(Correction::Conflict { target, paths, begun: false });
             }
         }
         if to == task.status {

@@ -272,7 +272,8 @@ impl Engine {
             && has_agent
             && let Some(conflict) = conflict
         {
-            let correction = Correction::Conflict { target: conflict.target, paths: conflict.paths };
+            let correction =
+                Correction::Conflict { target: conflict.target, paths: conflict.paths, begun: false };
             mv.carry = Carry { corrections: vec![correction], fix_conflict: true, ..Carry::default() };
         } else {
             let cause = format!("conflict:{}", s.transition.id);

@@ -191,3 +191,31 @@ async fn who_only_looked_at_an_earlier_commit_comes_back() {
     assert!(half_done.said.contains('a') && half_done.kept.is_none(), "{half_done:?}");
     assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), "changed there\n");
 }
+
+#[tokio::test]
+async fn a_merge_is_begun_for_who_edits_the_files_alone() {
+    let given = Given::new().await;
+    let before = given.tip("HEAD");
+    assert!(given.repo.begin_merge(&given.tree, "main", None).await.unwrap());
+    assert!(std::fs::read_to_string(given.tree.join("a")).unwrap().contains("<<<<<<<"));
+    assert_eq!(open(given.settle().await).operation, Some(Operation::Merge), "nobody resolved it");
+    given.write("a", "both\n");
+    assert!(
+        given.repo.begin_merge(&given.tree, "main", None).await.unwrap(),
+        "it goes on with the one begun"
+    );
+    assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), "both\n", "what was edited stays");
+    assert_eq!(given.settle().await, Standing::Ready { finished: None, taken: false });
+    given.repo.commit_all(&given.tree, "Do it", None).await.unwrap();
+    let parents = given.sandbox.try_git_at(&given.tree, &["rev-list", "--parents", "-1", "HEAD"]).1;
+    assert_eq!(parents, format!("{} {before} {}", given.tip("HEAD"), given.tip("main")));
+    assert!(!given.repo.begin_merge(&given.tree, "main", None).await.unwrap(), "the branch holds it already");
+}
+
+#[tokio::test]
+async fn no_merge_is_begun_over_changes() {
+    let given = Given::new().await;
+    given.write("a", "not committed\n");
+    assert!(!given.repo.begin_merge(&given.tree, "main", None).await.unwrap());
+    assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), "not committed\n");
+}
