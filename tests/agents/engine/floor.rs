@@ -306,8 +306,8 @@ impl Floor {
         let folder = self.path("data/logs").join(&self.project).join(text(task, "id"));
         let raw = std::fs::File::open(folder.join(format!("{}.raw.zst", text(run, "log_id"))))?;
         let raw = String::from_utf8(zstd::decode_all(raw)?)?;
-        let results = raw.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let last = results.filter(|it| it["type"] == "result").last().context("no result")?;
+        let mut results = raw.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let last = results.rfind(|it| it["type"] == "result").context("no result")?;
         last["total_cost_usd"].as_f64().context("no cost")
     }
 

@@ -209,8 +209,8 @@ mod tests {
     #[test]
     fn believes_what_is_reported_and_says_when_nobody_knows() {
         let told = UsageSample { cost_micro_usd: Some(12), ..used("gpt-5.5", 400, 800, 34) };
-        assert_eq!(cost_of(&[told.clone()]).source, CostSource::Reported);
-        assert_eq!(cost_of(&[told.clone()]).micro_usd, Some(12));
+        assert_eq!(cost_of(std::slice::from_ref(&told)).source, CostSource::Reported);
+        assert_eq!(cost_of(std::slice::from_ref(&told)).micro_usd, Some(12));
         let strange = cost_of(&[told, used("a-model-of-my-own", 1, 0, 1)]);
         assert_eq!((strange.micro_usd, strange.source), (None, CostSource::Unknown));
         assert_eq!(strange.models[0].cost_micro_usd, Some(12));

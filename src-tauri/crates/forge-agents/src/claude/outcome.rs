@@ -114,7 +114,7 @@ fn limit(result: &TurnResult, reason: &str, given: Given) -> Option<LimitKind> {
         return Some(LimitKind::Turns(given.turns.unwrap_or(taken)));
     }
     let is_spent = reason == "budget_exhausted" || result.subtype == "error_max_budget_usd";
-    is_spent.then(|| match given.cost {
+    is_spent.then_some(match given.cost {
         Some(limit) => LimitKind::Cost { micro_usd: limit.limit_micro_usd, of: limit.of },
         // One of the user's own, in the profile's arguments.
         None => LimitKind::Cost { micro_usd: 0, of: CostScope::Run },

@@ -49,7 +49,7 @@ impl Engine {
         let repo = self.repo(&s.context).await?;
         // A person may have worked there by hand.
         if let Settled::Open(trouble) = self.settle_worktree(s, &repo, &workspace).await? {
-            return Ok(End::Block(trouble));
+            return Ok(End::Block(*trouble));
         }
         self.open_review(s, &mut review, &repo, &workspace).await?;
         match self.run_all_checks(s, &mut review, &repo, &workspace, cancel).await? {

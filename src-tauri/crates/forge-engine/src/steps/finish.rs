@@ -41,7 +41,7 @@ impl Engine {
         let repo = self.repo(&s.context).await?;
         let settled = match self.settle_worktree(s, &repo, &workspace).await? {
             Settled::Ready(done) => done,
-            Settled::Open(trouble) => return self.back_to_half_done(s, trouble).await,
+            Settled::Open(trouble) => return self.back_to_half_done(s, *trouble).await,
         };
         let author =
             s.context.settings.author.as_ref().map(|author| (author.name.as_str(), author.email.as_str()));

@@ -19,7 +19,7 @@ pub(super) enum Settled {
     /// It is; with what was done about it.
     Ready(Option<String>),
     /// Somebody must decide.
-    Open(Trouble),
+    Open(Box<Trouble>),
 }
 
 impl Engine {
@@ -45,7 +45,7 @@ impl Engine {
                     "operation": half_done.operation.map(name_of), "files": half_done.files,
                     "kept": half_done.kept, "output": half_done.said,
                 });
-                Settled::Open(trouble)
+                Settled::Open(Box::new(trouble))
             }
         })
     }
