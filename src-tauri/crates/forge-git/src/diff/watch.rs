@@ -27,7 +27,7 @@ use crate::stamp::{Bound, Devices, Moment, Print, Stamps, Unproven, c_path};
 /// More paths outside of the index are not watched.
 const PATHS: usize = 20_000;
 /// Files whose stamps are taken by one thread at a time.
-const SHARE: usize = 2_000;
+const SHARE: usize = 500;
 const RULES: [&str; 2] = [".gitignore", ".gitattributes"];
 
 /// What was known before git was asked for a list.
@@ -94,7 +94,7 @@ impl Repo {
             let (print, first) = (Print::default(), Print::default());
             let mut watch = Watch { settings: begun.settings, worktree, paths, print, listed, first };
             watch.first = watch.look_at_listed(Some(bound)).ok()?;
-            watch.print = watch.look(Some(bound)).ok()?;
+            watch.print = watch.look(Some(bound), watch.index()).ok()?;
             Some(watch)
         });
         Ok(held.await?)
@@ -163,7 +163,19 @@ impl Repo {
 impl Watch {
     /// Whether all is as it was.
     pub(super) fn holds(&self) -> bool {
-        self.look_at_listed(None) == Ok(self.first) && self.look(None) == Ok(self.print)
+        std::thread::scope(|scope| {
+            let index = scope.spawn(|| self.index());
+            self.look_at_listed(None) == Ok(self.first)
+                && self.look(None, index.join().unwrap_or(Err(Unproven))) == Ok(self.print)
+        })
+    }
+
+    /// The worktree's index; none where none counts.
+    fn index(&self) -> Result<Option<Paths>, Unproven> {
+        let Some(worktree) = &self.worktree else { return Ok(None) };
+        let index = index_of(worktree).ok_or(Unproven)?;
+        let paths = Paths::read(&index).ok().flatten();
+        paths.map(Some).ok_or(Unproven)
     }
 
     fn look_at_listed(&self, bound: Option<Bound>) -> Result<Print, Unproven> {
@@ -177,11 +189,11 @@ impl Watch {
     }
 
     /// The print of all that counts; with a bound, only when all of it is older.
-    fn look(&self, bound: Option<Bound>) -> Result<Print, Unproven> {
+    fn look(&self, bound: Option<Bound>, index: Result<Option<Paths>, Unproven>) -> Result<Print, Unproven> {
         let mut stamps = Stamps::new(bound, Path::new("/"));
         self.settings.stamp(&mut stamps)?;
-        if let Some(worktree) = &self.worktree {
-            tracked(worktree, &mut stamps, bound)?;
+        if let (Some(worktree), Some(paths)) = (&self.worktree, index?) {
+            tracked(worktree, &paths, &mut stamps, bound)?;
         }
         let here = File::open("/").map_err(|_| Unproven)?;
         for path in &self.paths {
@@ -209,11 +221,14 @@ fn is_older(worktree: &Path, moment: Moment, changes: &Changes) -> Option<()> {
 }
 
 /// Takes the stamps of all tracked files and the folders that they lie in.
-fn tracked(worktree: &Path, stamps: &mut Stamps, bound: Option<Bound>) -> Result<(), Unproven> {
+fn tracked(
+    worktree: &Path,
+    paths: &Paths,
+    stamps: &mut Stamps,
+    bound: Option<Bound>,
+) -> Result<(), Unproven> {
     let root = File::open(worktree).map_err(|_| Unproven)?;
     stamps.of(worktree)?;
-    let git_dir = index_of(worktree).ok_or(Unproven)?;
-    let paths = Paths::read(&git_dir).ok().flatten().ok_or(Unproven)?;
     let mut all: Vec<Listed<'_>> = paths.iter().collect();
     paths.folders(|path| all.push(Listed { path, submodule: false }));
     let shares: Vec<&[Listed<'_>]> = all.chunks(SHARE).collect();
