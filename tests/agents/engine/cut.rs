@@ -35,6 +35,12 @@ async fn a_stopped_run_leaves_nothing_and_is_gone_on_with(program: AgentProgram)
     forge_tests::patience::until_there(&begun).await?;
     let run = floor.run_is(&task, |run| run["status"] == "running").await?;
     ensure!(floor.processes()?.iter().any(|it| it.contains("tail -f")), "{:?}", floor.processes()?);
+    // A program may tell of a command a moment after it began.
+    forge_tests::patience::until("the command in the log", async || {
+        let log = floor.log(&run).await?;
+        Ok((!of_kind(&log, "command").is_empty()).then_some(()))
+    })
+    .await?;
     floor.post(&format!("/executions/{}/stop", text(&run, "id")), json!({})).await?;
     let stopped = floor.run_is(&task, |run| run["status"] == "cancelled").await?;
     floor.nothing_left().await?;
