@@ -13,7 +13,8 @@ use std::{
 use forge_exec::{Command, HeadTail, Marker, find_program, run};
 use forge_git::Repo;
 use forge_hosts::{
-    Etags, FoundToken, Host, HostError, PATIENCE, PollFacts, connect, find_token, next_poll, remote::Remote,
+    Etags, FoundToken, Host, HostError, NamedBy, PATIENCE, PollFacts, connect, find_token, next_poll,
+    remote::Remote,
 };
 use forge_model::ids::TaskId;
 use forge_model::pull_request::HostConfig;
@@ -37,7 +38,8 @@ const ASK_AGAIN_MS: i64 = 15 * 60 * 1000;
 /// Ways to code hosts, and what was read there.
 #[derive(Default)]
 pub(crate) struct Hosts {
-    ways: Mutex<HashMap<String, Arc<dyn Host>>>,
+    /// By place and by who named it: a way that a person's settings opened is none for a mere remote.
+    ways: Mutex<HashMap<(String, NamedBy), Arc<dyn Host>>>,
     /// By task; there is an entry once this process looked.
     read: Mutex<HashMap<TaskId, Etags>>,
     due_changed: Notify,
@@ -88,12 +90,16 @@ impl Engine {
     }
 
     /// The way to a host, with the person's token.
-    pub(crate) async fn host(&self, config: &HostConfig) -> std::result::Result<Arc<dyn Host>, HostError> {
-        let key = key_of(config);
+    pub(crate) async fn host(
+        &self,
+        context: &ProjectContext,
+        config: &HostConfig,
+    ) -> std::result::Result<Arc<dyn Host>, HostError> {
+        let key = (key_of(config), named_by(context, config));
         if let Some(way) = locked(&self.inner.hosts.ways).get(&key) {
             return Ok(Arc::clone(way));
         }
-        let found = self.host_token(config).await?;
+        let found = self.host_token(context, config).await?;
         let clock = Arc::clone(&self.inner.config.clock);
         let way = connect(config, found.token, Arc::new(move || clock.now()), PATIENCE)?;
         locked(&self.inner.hosts.ways).insert(key, Arc::clone(&way));
@@ -102,13 +108,20 @@ impl Engine {
 
     /// Has the token looked for again at the next need.
     pub(crate) fn forget_host(&self, config: &HostConfig) {
-        locked(&self.inner.hosts.ways).remove(&key_of(config));
+        let forgotten = key_of(config);
+        locked(&self.inner.hosts.ways).retain(|(key, _), _| *key != forgotten);
     }
 
     /// The person's token for a host.
-    pub(crate) async fn host_token(&self, config: &HostConfig) -> std::result::Result<FoundToken, HostError> {
+    pub(crate) async fn host_token(
+        &self,
+        context: &ProjectContext,
+        config: &HostConfig,
+    ) -> std::result::Result<FoundToken, HostError> {
         let given = &self.inner.config;
-        find_token(config, &given.keychain, &given.token_variables, |words| self.said_by(words)).await
+        let named_by = named_by(context, config);
+        find_token(config, named_by, &given.keychain, &given.token_variables, |words| self.said_by(words))
+            .await
     }
 
     /// What a program prints; nothing when it is missing or fails.
@@ -254,6 +267,12 @@ pub(crate) fn remedy(error: &HostError) -> String {
         HostError::Refused { .. } => "do what the host says, then try again".to_owned(),
         HostError::Protocol { .. } => "check the code host's address in the project's settings".to_owned(),
     }
+}
+
+/// Who named a host's address: the settings as they are now, else the remote.
+fn named_by(context: &ProjectContext, config: &HostConfig) -> NamedBy {
+    let same = |set: &HostConfig| set.kind == config.kind && set.base_url == config.base_url;
+    if context.settings.code_host.as_ref().is_some_and(same) { NamedBy::Person } else { NamedBy::Remote }
 }
 
 fn key_of(config: &HostConfig) -> String {

@@ -93,13 +93,13 @@ impl Engine {
     /// Looks at a pull request that nothing waits for.
     async fn look_aside(&self, id: &TaskId, row: PullRequestRow) -> Result<()> {
         let Some(known) = &row.pull_request else { return Ok(()) };
+        let (task, context) = self.load(&mut *self.store().read().await?, id, None).await?;
         let looked = async {
             let mut read = forge_hosts::Etags::default();
-            self.host(&row.host).await?.state(known.number, &mut read).await
+            self.host(&context, &row.host).await?.state(known.number, &mut read).await
         };
         let looked: std::result::Result<Fetched, HostError> = looked.await;
         if let Ok(Fetched::Changed(seen)) = &looked {
-            let (task, _) = self.load(&mut *self.store().read().await?, id, None).await?;
             self.keep_host_comments(&task, seen).await?;
         }
         let mut tx = self.store().write().await?;
@@ -310,9 +310,9 @@ impl Engine {
         // Whatever was found before, this asks what holds now.
         self.forget_host(&config);
         let asked = async {
-            standing.token = Some(source_name(&self.host_token(&config).await?.source));
+            standing.token = Some(source_name(&self.host_token(&context, &config).await?.source));
             // Any answer about a branch that is not there shows that the host knows us and the repository.
-            self.host(&config).await?.find("forge/none", &context.usual_target()).await
+            self.host(&context, &config).await?.find("forge/none", &context.usual_target()).await
         };
         match asked.await {
             Ok(_) => standing.reachable = true,

@@ -37,4 +37,4 @@ pub use limits::Quota;
 pub use place::host_name;
 pub use poll::{PollFacts, next_poll};
 pub use reading::Etags;
-pub use token::{FoundToken, TOKEN_VARIABLES, Token, TokenSource, find_token, token_sources};
+pub use token::{FoundToken, NamedBy, TOKEN_VARIABLES, Token, TokenSource, find_token, token_sources};

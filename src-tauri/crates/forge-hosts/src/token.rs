@@ -44,6 +44,15 @@ impl fmt::Debug for Token {
     }
 }
 
+/// Who named a host: what decides whether a token that other programs use may go to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NamedBy {
+    /// A person, in the project's settings.
+    Person,
+    /// The repository's git remote, which whoever made the repository may have written.
+    Remote,
+}
+
 /// A place where a token may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenSource {
@@ -78,7 +87,7 @@ pub struct FoundToken {
 ///
 /// # Errors
 /// [`HostError::Protocol`] when the configured address is none.
-pub fn token_sources(config: &HostConfig) -> Result<Vec<TokenSource>, HostError> {
+pub fn token_sources(config: &HostConfig, named_by: NamedBy) -> Result<Vec<TokenSource>, HostError> {
     let place = Place::of(config)?;
     let own: &[&'static str] = match place.kind {
         HostKind::Github => &["FORGE_GITHUB_TOKEN"],
@@ -90,7 +99,7 @@ pub fn token_sources(config: &HostConfig) -> Result<Vec<TokenSource>, HostError>
         HostKind::Gitea => &["GITEA_TOKEN"],
         HostKind::Gitlab => &["GITLAB_TOKEN"],
     };
-    let trusted = config.base_url.is_some() || is_well_known(place.kind, &place.host);
+    let trusted = named_by == NamedBy::Person || is_well_known(place.kind, &place.host);
     let variables = own.iter().chain(shared.iter().filter(|_| trusted));
     let mut sources = vec![TokenSource::Keychain];
     sources.extend(variables.map(|name| TokenSource::Variable(name)));
@@ -110,6 +119,7 @@ pub fn token_sources(config: &HostConfig) -> Result<Vec<TokenSource>, HostError>
 /// is none.
 pub async fn find_token<R, F>(
     config: &HostConfig,
+    named_by: NamedBy,
     keychain: &Keychain,
     environment: &BTreeMap<String, String>,
     run: R,
@@ -119,7 +129,7 @@ where
     F: Future<Output = Option<String>> + Send,
 {
     let place = Place::of(config)?;
-    let sources = token_sources(config)?;
+    let sources = token_sources(config, named_by)?;
     for source in &sources {
         let token = match source {
             TokenSource::Keychain => match keychain.read(place.kind, &place.host).await {
@@ -187,6 +197,7 @@ mod tests {
 
     async fn found(
         config: &HostConfig,
+        named_by: NamedBy,
         kept: &[(&str, &str)],
         set: &[(&str, &str)],
         gh: Option<&str>,
@@ -194,7 +205,7 @@ mod tests {
         let kept = kept.iter().map(|(host, text)| ((*host).to_owned(), Token::new(text).unwrap()));
         let keychain = Keychain::Fixed(kept.collect());
         let gh = gh.map(str::to_owned);
-        match find_token(config, &keychain, &environment(set), |_| ready(gh.clone())).await {
+        match find_token(config, named_by, &keychain, &environment(set), |_| ready(gh.clone())).await {
             Ok(found) => format!("{} from {}", found.token.expose(), found.source),
             Err(error) => error.to_string(),
         }
@@ -223,30 +234,48 @@ mod tests {
             (&[], &[("GH_TOKEN", " ")], Some("p\n"), format!("p from {gh}")),
             (&[("other.example", "k")], &[], Some("p"), format!("p from {gh}")),
         ] {
-            assert_eq!(found(&github, kept, set, printed).await, expected);
+            assert_eq!(found(&github, NamedBy::Remote, kept, set, printed).await, expected);
         }
     }
 
     #[tokio::test]
     async fn nobody_else_gets_the_well_known_hosts_token() {
         let set = [("GITLAB_TOKEN", "g"), ("GITEA_TOKEN", "t"), ("GITHUB_TOKEN", "h")];
-        for (config, expected) in [
-            (config(HostKind::Gitlab, None), "g from the variable GITLAB_TOKEN"),
-            (config(HostKind::Gitea, None), "t from the variable GITEA_TOKEN"),
-            (config(HostKind::Gitlab, Some("https://git.example.org")), "g from the variable GITLAB_TOKEN"),
+        let elsewhere = Some("https://git.example.org");
+        for (kind, base_url, named_by, expected) in [
+            (HostKind::Gitlab, None, NamedBy::Remote, "g from the variable GITLAB_TOKEN"),
+            (HostKind::Gitea, None, NamedBy::Remote, "t from the variable GITEA_TOKEN"),
+            (
+                HostKind::Gitlab,
+                Some("https://gitlab.com"),
+                NamedBy::Remote,
+                "g from the variable GITLAB_TOKEN",
+            ),
+            (HostKind::Gitlab, elsewhere, NamedBy::Person, "g from the variable GITLAB_TOKEN"),
+            (HostKind::Gitlab, elsewhere, NamedBy::Remote, "not signed in to git.example.org"),
+            (HostKind::Gitea, elsewhere, NamedBy::Remote, "not signed in to git.example.org"),
+            (HostKind::Github, elsewhere, NamedBy::Remote, "not signed in to git.example.org"),
         ] {
-            assert_eq!(found(&config, &[], &set, None).await, expected);
+            let said = found(&config(kind, base_url), named_by, &[], &set, None).await;
+            assert!(said.starts_with(expected), "{base_url:?} by {named_by:?}: {said}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_token_for_forge_goes_to_a_host_that_a_remote_names() {
+        let config = config(HostKind::Gitea, Some("https://git.example.org"));
+        let said = found(&config, NamedBy::Remote, &[], &[("FORGE_GITEA_TOKEN", "f")], None).await;
+        assert_eq!(said, "f from the variable FORGE_GITEA_TOKEN");
     }
 
     #[tokio::test]
     async fn without_a_token_the_person_is_told_what_to_do() {
         insta::assert_snapshot!(
-            found(&config(HostKind::Gitlab, None), &[], &[("GITHUB_TOKEN", "h")], Some("x")).await,
+            found(&config(HostKind::Gitlab, None), NamedBy::Remote, &[], &[("GITHUB_TOKEN", "h")], Some("x")).await,
             @"not signed in to gitlab.com: no token was found in the keychain, the variable FORGE_GITLAB_TOKEN, the variable GITLAB_TOKEN; set FORGE_GITLAB_TOKEN to an access token with the scope api"
         );
         insta::assert_snapshot!(
-            found(&config(HostKind::Github, Some("https://git.example.org")), &[], &[], None).await,
+            found(&config(HostKind::Github, Some("https://git.example.org")), NamedBy::Person, &[], &[], None).await,
             @"not signed in to git.example.org: no token was found in the keychain, the variable FORGE_GITHUB_TOKEN, the variable GITHUB_TOKEN, the variable GH_TOKEN, `gh auth token --hostname git.example.org`; run `gh auth login --hostname git.example.org`, or set FORGE_GITHUB_TOKEN to a token that may read and write pull requests and read checks"
         );
     }

@@ -178,7 +178,7 @@ impl Engine {
             }
         }
         self.push_for(s, repo, row, source).await?;
-        let host = self.host(&row.host).await?;
+        let host = self.host(&s.context, &row.host).await?;
         let summary = self.pull_request_summary(&s.context, &s.task).await?;
         let (title, body) = (pull_request_title(&s.task.title), pull_request_body(&summary));
         let link = self.make_or_update(host.as_ref(), row, title.clone(), body, source).await?;
@@ -266,7 +266,7 @@ impl Engine {
             let what = "a pull request was not recorded".to_owned();
             return Err(HostError::Protocol { what }.into());
         };
-        let host = self.host(&row.host).await?;
+        let host = self.host(&s.context, &row.host).await?;
         let mut read = self.take_read(&s.task.id).unwrap_or_default();
         let fetched = host.state(known.number, &mut read).await;
         self.keep_read(&s.task.id, read);
