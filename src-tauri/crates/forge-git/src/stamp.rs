@@ -127,13 +127,14 @@ impl Stamps {
             found.st_size,
             i64::from_ne_bytes(found.st_ino.to_ne_bytes()),
             i64::from(found.st_mode),
+            i64::from_ne_bytes(found.st_dev.to_ne_bytes()),
         ];
-        let mut bytes = [0; 56];
+        // As long as a block of the hash, which then copies nothing aside.
+        let mut bytes = [0; 64];
         for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
             place.copy_from_slice(&number.to_le_bytes());
         }
         self.hash.update(bytes);
-        self.hash.update(found.st_dev.to_le_bytes());
         Ok(Some(found))
     }
 
