@@ -136,6 +136,7 @@ impl Desk {
             prompt: run.prompt,
             prompt_file: PathBuf::from("/dev/null"),
             worktree: self.repository.path().to_owned(),
+            given: None,
             env: Vec::new(),
             env_remove: &[],
             shell: Vec::new(),

@@ -137,6 +137,7 @@ impl Place {
             prompt: order.prompt,
             prompt_file,
             worktree: self.repository.path().to_owned(),
+            given: None,
             env: Vec::new(),
             env_remove: &[],
             shell: vec!["sh".to_owned(), "-c".to_owned()],

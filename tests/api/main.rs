@@ -18,6 +18,7 @@ mod hooks;
 mod knowledge;
 mod life;
 mod merging;
+mod messages;
 mod moves;
 mod offers;
 mod previews;

@@ -69,6 +69,18 @@ export type AdapterKind =
 /**  Any program that speaks the Agent Client Protocol, version 1. */
 "acp";
 
+/**  A file to be kept for the next message: its content, or where it lies on this machine. */
+export type AddAttachment = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Its name; that of `path` when absent. */
+	name?: string | null,
+	/**  Its content in base64, at most 10 MiB of it. */
+	data?: string | null,
+	/**  An absolute path on the engine's machine; the file is copied. */
+	path?: string | null,
+};
+
 /**  A folder that becomes the worktree of a new task. */
 export type AdoptOrphan = {
 	/**  Its path, as listed. */
@@ -244,6 +256,8 @@ export type Approval = {
 	agent_id: AgentId,
 	/**  What about. */
 	kind: ApprovalKind,
+	/**  The question's name within its run; the run's log has it as the `id` of the entry. */
+	ask: string,
 	/**  In one line: the command, the path, the question. */
 	title: string,
 	/**  Why, where, the change: `{reason?, command?, cwd?, paths?, diff?, input?}`, text of at most 64 KiB each. */
@@ -324,6 +338,31 @@ export type AssignRole = {
 	holder: string | null,
 	/**  The version that was read. */
 	version?: number | null,
+};
+
+/**  A file for an agent. */
+export type Attachment = {
+	/**  Identity. */
+	id: AttachmentId,
+	/**  The task. */
+	task_id: TaskId,
+	/**  The file's name. */
+	name: string,
+	/**  Its size. */
+	bytes: number,
+	/**  When it was added. */
+	added_at: string,
+	/**  When it was said with a message; null as long as it waits for one. */
+	sent_at: string | null,
+};
+
+/**  A file that goes with a message to an agent. */
+export type AttachmentId = string;
+
+/**  A file by its id. */
+export type AttachmentPath = {
+	/**  The file. */
+	attachment_id: AttachmentId,
 };
 
 /**  Whose moves a hook answers to. */
@@ -1275,10 +1314,12 @@ export type Finding = {
 export type FollowUp = {
 	/**  The run that it is about. */
 	execution_id: ExecutionId,
-	/**  What; may be empty when comments are sent. */
+	/**  What; may be empty when comments or files are sent. */
 	message: string,
 	/**  Whether the task's draft comments go along. */
 	with_comments?: boolean | null,
+	/**  Files that go along, by their ids. */
+	attachments?: AttachmentId[] | null,
 	/**
 	 *  Whether it is said to the running agent at once, where its program can be told; else, and where it cannot, it
 	 *  waits for the end of the run.
@@ -2269,6 +2310,16 @@ export type PutWorkflow = {
 	workflow?: unknown | null,
 };
 
+/**  A message that waits for the end of a run. */
+export type QueuedMessage = {
+	/**  Its words; empty when comments or files say it all. */
+	text: string,
+	/**  How many comments on the diff go with it. */
+	comments: number,
+	/**  The names of the files that go with it. */
+	files: string[],
+};
+
 /**  Changes to list. */
 export type ReadDiff = {
 	/**  The task. */
@@ -2876,6 +2927,8 @@ export type TransitionStep = {
 	duration_ms: number | null,
 	/**  Where its output is. */
 	log_id: string | null,
+	/**  The message that it passes on to the agent, as long as it waits. */
+	message: QueuedMessage | null,
 };
 
 /**  A task to move to another state. */
@@ -3437,6 +3490,12 @@ export interface Operations {
   approval_list: { input: ListApprovals; output: Page<Approval> };
   /** Answers what an agent asks. */
   approval_answer: { input: AnswerApproval; output: Approval };
+  /** Files that wait for the next message to the agent. */
+  attachment_list: { input: TaskPath; output: Page<Attachment> };
+  /** Keeps a file for the next message to the agent. */
+  attachment_add: { input: AddAttachment; output: Attachment };
+  /** Takes a file back that waits for its message. */
+  attachment_remove: { input: AttachmentPath; output: Done };
   /** Says something to the agent. */
   execution_follow_up: { input: FollowUp; output: Task };
   /** Worktrees that exist. */
@@ -3514,6 +3573,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   execution_logs: (input) => [`log:${input.execution_id}`],
   task_log: (input) => [`log:${input.log_id}`],
   approval_list: () => ["approvals"],
+  attachment_list: (input) => [`task:${input.task_id}`],
   workspace_list: () => ["workspaces"],
   workspace_disk: () => ["workspaces"],
   workspace_orphans: () => ["workspaces"],

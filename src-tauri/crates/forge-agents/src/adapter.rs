@@ -124,6 +124,8 @@ pub struct Launch {
     pub prompt_file: PathBuf,
     /// Where it works.
     pub worktree: PathBuf,
+    /// A folder outside of it with files that it was given to read, once there are any.
+    pub given: Option<PathBuf>,
     /// Variables on top of the engine's own, `PATH` and the `FORGE_` ones among them.
     pub env: Vec<(String, String)>,
     /// Variables of the engine's own that it must not see.

@@ -26,6 +26,7 @@ async fn a_flood_of_50_megabytes_is_kept_whole_in_little_memory() {
         prompt: "flood".to_owned(),
         prompt_file,
         worktree: dir.path().to_owned(),
+        given: None,
         env: Vec::new(),
         env_remove: &[],
         shell: vec!["sh".to_owned(), "-c".to_owned()],

@@ -25,6 +25,9 @@ pub enum Method {
     Delete,
 }
 
+/// The largest body of a request that carries no file.
+const MAX_BODY: usize = 2 * 1024 * 1024;
+
 type Running = Pin<Box<dyn Future<Output = Result<Value, ApiError>> + Send>>;
 
 /// An operation of the contract.
@@ -42,6 +45,8 @@ pub struct Operation {
     pub summary: &'static str,
     /// What its answer shows, for caches: `task:{task_id}` with the input's fields; empty for changes.
     pub provides: &'static [&'static str],
+    /// The largest body of a request, in bytes.
+    pub max_body: usize,
     run: Arc<dyn Fn(Api, Via, Value) -> Running + Send + Sync>,
     pub(crate) schemas: fn(&mut SchemaGenerator) -> (Schema, Schema),
     pub(crate) types: fn(&mut Types) -> (DataType, DataType),
@@ -68,6 +73,7 @@ impl Operation {
             status: 200,
             summary,
             provides: &[],
+            max_body: MAX_BODY,
             run: Arc::new(move |api, via, value| {
                 let handler = handler.clone();
                 Box::pin(async move {
@@ -83,6 +89,11 @@ impl Operation {
 
     pub(crate) const fn provides(mut self, tags: &'static [&'static str]) -> Self {
         self.provides = tags;
+        self
+    }
+
+    pub(crate) const fn takes_up_to(mut self, bytes: usize) -> Self {
+        self.max_body = bytes;
         self
     }
 

@@ -6,8 +6,8 @@ use crate::{
     Method::{Delete, Get, Patch, Post, Put},
     Operation,
     ops::{
-        agents, comments, executions, hooks, knowledge, merges, notifications, projects, reviews, system,
-        tasks, workflows, workspaces,
+        agents, attachments, comments, executions, hooks, knowledge, merges, notifications, projects,
+        reviews, system, tasks, workflows, workspaces,
     },
 };
 
@@ -116,6 +116,9 @@ fn table() -> Vec<Operation> {
         Operation::new("run_list", Get, "/runs", "What runs on this machine for tasks, with its processes.", executions::runs),
         Operation::new("approval_list", Get, "/approvals", "What agents ask, oldest first.", executions::approvals).provides(&["approvals"]),
         Operation::new("approval_answer", Post, "/executions/{execution_id}/approvals/{approval_id}", "Answers what an agent asks.", executions::answer_approval),
+        Operation::new("attachment_list", Get, "/tasks/{task_id}/attachments", "Files that wait for the next message to the agent.", attachments::list).provides(&["task:{task_id}"]),
+        Operation::new("attachment_add", Post, "/tasks/{task_id}/attachments", "Keeps a file for the next message to the agent.", attachments::add).created().takes_up_to(attachments::MAX_BODY),
+        Operation::new("attachment_remove", Delete, "/attachments/{attachment_id}", "Takes a file back that waits for its message.", attachments::remove),
         Operation::new("execution_follow_up", Post, "/executions/{execution_id}/follow-up", "Says something to the agent.", executions::follow_up),
 
         Operation::new("workspace_list", Get, "/workspaces", "Worktrees that exist.", workspaces::list).provides(&["workspaces"]),

@@ -1,6 +1,7 @@
 //! The handlers, a file per subject, each with its inputs and answers.
 
 pub mod agents;
+pub mod attachments;
 pub mod comments;
 pub mod executions;
 pub mod hooks;

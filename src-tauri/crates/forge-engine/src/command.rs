@@ -3,6 +3,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod approvals;
+pub(crate) mod attachments;
 pub(crate) mod comments;
 pub(crate) mod decide;
 pub(crate) mod hooks;

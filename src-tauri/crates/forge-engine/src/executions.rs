@@ -190,6 +190,7 @@ impl Engine {
             prompt,
             prompt_file: prompt_file.clone(),
             worktree: PathBuf::from(&p.workspace.path),
+            given: Some(self.attachment_dir(&p.task.project_id, &p.task.id)),
             env: self.run_env(p, &prompt_file, identity).await,
             env_remove: &REPOSITORY_VARIABLES,
             shell: p.context.settings.shell.clone(),

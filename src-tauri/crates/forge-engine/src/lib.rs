@@ -53,6 +53,7 @@ mod workspace;
 
 pub use command::{
     agents::NewAgent,
+    attachments::FileSource,
     comments::CommentChange,
     decide::{Decision, DecisionRequest},
     hooks::HookTestRequest,
@@ -60,7 +61,7 @@ pub use command::{
     moves::{ClaimRequest, IfLocked, MoveRequest, Place, Settle},
     programs::{KnownProgram, Trial},
     projects::{NewProject, ProjectChange},
-    recover::ActionRequest,
+    recover::{ActionRequest, SayRequest},
     tasks::{NewTask, TaskEdit},
     workflows::{NewDefinition, WorkflowCheck, WorkflowState},
 };

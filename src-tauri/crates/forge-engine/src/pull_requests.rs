@@ -276,7 +276,7 @@ impl Engine {
                 (None, None) => text.push(spoken(comment)),
             }
         }
-        Ok(Correction::Message { text: text.join("\n\n"), comments: notes })
+        Ok(Correction::Message { text: text.join("\n\n"), comments: notes, files: Vec::new() })
     }
 
     /// Whether a project's code host can be used: one request finds out.

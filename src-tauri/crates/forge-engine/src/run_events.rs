@@ -8,7 +8,6 @@ use forge_model::execution::ExecutionStatus;
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::notification::NotificationKind;
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
-use forge_store::table::approvals::ApprovalRow;
 use forge_store::table::{agents, approvals, executions, steps, tasks};
 use serde_json::json;
 use tokio::{
@@ -127,6 +126,7 @@ impl Engine {
             step.reason = Some("said to the agent while it worked".to_owned());
             step.finished_at = Some(self.now());
             steps::update(&mut tx, &step).await?;
+            self.queue_changed(&mut tx, task).await?;
         }
         tx.commit().await?;
         Ok(())
@@ -146,6 +146,7 @@ impl Engine {
             execution_id: execution.clone(),
             agent_id: row.execution.agent_id.clone(),
             kind: ask.kind,
+            ask: ask.id,
             title: ask.title,
             detail: ask.detail,
             options: ask.options,
@@ -157,7 +158,7 @@ impl Engine {
             answered_at: None,
         };
         let (id, title) = (approval.id.clone(), approval.title.clone());
-        if approvals::insert(&mut tx, &ApprovalRow { approval, ask: ask.id }).await? {
+        if approvals::insert(&mut tx, &approval).await? {
             row.execution.status = ExecutionStatus::Waiting;
             executions::update(&mut tx, &row.execution).await?;
             let facts = json!({ "approval_id": id, "kind": ask.kind });
@@ -192,12 +193,12 @@ impl Engine {
     }
 
     /// Passes an answer on to the run that waits for it.
-    pub(crate) fn pass_on(&self, row: &ApprovalRow) -> bool {
+    pub(crate) fn pass_on(&self, approval: &Approval) -> bool {
         let answer = RunCommand::Answer {
-            ask: row.ask.clone(),
-            option: row.approval.answer.clone().unwrap_or_default(),
-            note: row.approval.note.clone(),
+            ask: approval.ask.clone(),
+            option: approval.answer.clone().unwrap_or_default(),
+            note: approval.note.clone(),
         };
-        self.tell_run(&row.approval.task_id, &row.approval.execution_id, answer)
+        self.tell_run(&approval.task_id, &approval.execution_id, answer)
     }
 }

@@ -84,6 +84,8 @@ contract! {
         pub agent_id: AgentId,
         /// What about.
         pub kind: ApprovalKind,
+        /// The question's name within its run; the run's log has it as the `id` of the entry.
+        pub ask: String,
         /// In one line: the command, the path, the question.
         pub title: String,
         /// Why, where, the change: `{reason?, command?, cwd?, paths?, diff?, input?}`, text of at most 64 KiB each.

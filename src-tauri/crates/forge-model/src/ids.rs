@@ -52,6 +52,8 @@ id! {
     CommentId,
     /// One question of an agent.
     ApprovalId,
+    /// A file that goes with a message to an agent.
+    AttachmentId,
     /// One attempt at merging a task's branch.
     MergeId,
 }

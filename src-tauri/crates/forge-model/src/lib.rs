@@ -7,6 +7,7 @@
 pub mod actor;
 pub mod agent;
 pub mod approval;
+pub mod attachment;
 pub mod audit_prompt;
 pub mod budget;
 pub mod comment;

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::{
-    comment::LineNote, contract, merge::ConflictPath, names, review::ReviewStep, verdict::AuditFinding,
+    attachment::AttachedFile, comment::LineNote, contract, merge::ConflictPath, names, review::ReviewStep,
+    verdict::AuditFinding,
 };
 
 contract! {
@@ -45,6 +46,9 @@ contract! {
             /// What they, or readers of the pull request, said on lines of the diff.
             #[serde(default)]
             comments: Vec<LineNote>,
+            /// Files that go with it.
+            #[serde(default)]
+            files: Vec<AttachedFile>,
         },
         /// The merge conflicts.
         Conflict {
@@ -337,13 +341,25 @@ A lesson with code in it is fenced with more backticks than that code.
 
 /// A message as an agent that is at work is told it.
 #[must_use]
-pub fn said(words: &str, notes: &[LineNote]) -> String {
+pub fn said(words: &str, notes: &[LineNote], files: &[AttachedFile]) -> String {
     let mut text = words.trim().to_owned();
     if !notes.is_empty() {
         text.push_str("\n\n");
         write_said(&mut text, "", notes);
     }
-    text
+    if !files.is_empty() {
+        text.push_str("\n\n");
+        write_files(&mut text, files);
+    }
+    text.trim_start().to_owned()
+}
+
+/// Where files lie that a person gave. They are read there, and stay there.
+fn write_files(text: &mut String, files: &[AttachedFile]) {
+    let _ = writeln!(text, "Files that go with this, outside the worktree; read them, do not change them:\n");
+    for file in files {
+        let _ = writeln!(text, "- `{}` ({} bytes)", file.path, file.bytes);
+    }
 }
 
 /// What somebody said about the work as a whole and about lines of it.
@@ -405,9 +421,13 @@ fn write_correction(text: &mut String, correction: &Correction) {
             write_said(text, reason, &findings.iter().map(note_of).collect::<Vec<_>>());
             writeln!(text, "\nMend what it found; where it is wrong, say why in your last words.")
         }
-        Correction::Message { text: message, comments } => {
+        Correction::Message { text: message, comments, files } => {
             let _ = writeln!(text, "A message for you:\n");
             write_said(text, message, comments);
+            if !files.is_empty() {
+                text.push('\n');
+                write_files(text, files);
+            }
             Ok(())
         }
         Correction::Conflict { target, paths, begun } => {

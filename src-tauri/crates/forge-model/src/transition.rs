@@ -76,6 +76,19 @@ contract! {
         pub duration_ms: Option<i64>,
         /// Where its output is.
         pub log_id: Option<String>,
+        /// The message that it passes on to the agent, as long as it waits.
+        pub message: Option<QueuedMessage>,
+    }
+
+    /// A message that waits for the end of a run.
+    #[derive(Eq)]
+    pub struct QueuedMessage {
+        /// Its words; empty when comments or files say it all.
+        pub text: String,
+        /// How many comments on the diff go with it.
+        pub comments: u32,
+        /// The names of the files that go with it.
+        pub files: Vec<String>,
     }
 
     /// One move of a task.

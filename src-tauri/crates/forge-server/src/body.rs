@@ -12,8 +12,6 @@ use serde_json::{Map, Value};
 
 use crate::answer::Refusal;
 
-/// The largest body.
-pub(crate) const MAX_BODY: usize = 2 * 1024 * 1024;
 /// How much more is read, and thrown away, so that a client that still writes can read the refusal.
 const MAX_DRAINED: usize = 64 * 1024 * 1024;
 
@@ -34,7 +32,7 @@ pub(crate) async fn input(
     for (name, text) in &query.0 {
         put(&mut input, name, operation.coerce(name, text))?;
     }
-    for (name, value) in object(headers, &read(body).await?)? {
+    for (name, value) in object(headers, &read(body, operation.max_body).await?)? {
         put(&mut input, &name, value)?;
     }
     Ok(Value::Object(input))
@@ -53,7 +51,7 @@ fn put(input: &mut Map<String, Value>, name: &str, value: Value) -> Result<(), A
     }
 }
 
-async fn read(body: Body) -> Result<Vec<u8>, Refusal> {
+async fn read(body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
     let mut stream = body.into_data_stream();
     let (mut bytes, mut seen) = (Vec::new(), 0);
     while let Some(chunk) = stream.next().await {
@@ -62,14 +60,14 @@ async fn read(body: Body) -> Result<Vec<u8>, Refusal> {
             ApiError::invalid("", &format!("the body ended too soon: {why}"))
         })?;
         seen += chunk.len();
-        if seen <= MAX_BODY {
+        if seen <= most {
             bytes.extend_from_slice(&chunk);
         } else if seen > MAX_DRAINED {
             break;
         }
     }
-    if seen > MAX_BODY {
-        let message = format!("the body is larger than {MAX_BODY} bytes");
+    if seen > most {
+        let message = format!("the body is larger than {most} bytes");
         return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
     }
     Ok(bytes)

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod approvals;
+pub mod attachments;
 pub mod comments;
 pub mod dependencies;
 pub mod events;

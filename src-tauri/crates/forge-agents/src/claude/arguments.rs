@@ -79,9 +79,13 @@ pub(super) fn of(
     };
     option("permission-mode", mode);
     option("disallowedTools", &denied.join(","));
-    if launch.permissions == PermissionMode::Unattended {
-        // Not the tools that write: allowed by name they could write anywhere.
-        option("allowedTools", "Bash");
+    // Not the tools that write: allowed by name they could write anywhere.
+    let bash = (launch.permissions == PermissionMode::Unattended).then(|| "Bash".to_owned());
+    // What a person gave it to read is not asked for again. Two slashes: a path from the root.
+    let given = launch.given.as_ref().map(|folder| format!("Read(/{}/**)", folder.display()));
+    let allowed: Vec<String> = bash.into_iter().chain(given).collect();
+    if !allowed.is_empty() {
+        option("allowedTools", &allowed.join(","));
     }
     if matches!(launch.session, SessionRequest::Fork(_)) {
         args.push("--fork-session".to_owned());

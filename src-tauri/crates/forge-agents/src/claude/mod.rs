@@ -137,6 +137,7 @@ fn start_anew(launch: &mut Launch) -> Launch {
         prompt: launch.prompt.clone(),
         prompt_file: launch.prompt_file.clone(),
         worktree: launch.worktree.clone(),
+        given: launch.given.clone(),
         env: launch.env.clone(),
         env_remove: launch.env_remove,
         shell: launch.shell.clone(),

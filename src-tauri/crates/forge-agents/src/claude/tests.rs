@@ -491,6 +491,7 @@ fn launch(log: LogWriter, permissions: PermissionMode, session: SessionRequest) 
         prompt: String::new(),
         prompt_file: PathBuf::new(),
         worktree: PathBuf::from("/w"),
+        given: None,
         env: Vec::new(),
         env_remove: &[],
         shell: Vec::new(),
@@ -520,6 +521,15 @@ fn arguments_follow_the_profile() -> Result<(), Box<dyn std::error::Error>> {
         .map(|(mode, session)| arguments::of(&launch(log.clone(), *mode, session), &config, "new"))
         .collect::<Result<_, _>>()?;
     insta::assert_json_snapshot!(all);
+    for (mode, allowed) in [
+        (PermissionMode::Ask, "--allowedTools=Read(//data/files/**)"),
+        (PermissionMode::Unattended, "--allowedTools=Bash,Read(//data/files/**)"),
+    ] {
+        let given = Some(PathBuf::from("/data/files"));
+        let launch = Launch { given, ..launch(log.clone(), mode, SessionRequest::New) };
+        let args = arguments::of(&launch, &config, "new")?;
+        assert!(args.iter().any(|it| it == allowed), "{args:?}");
+    }
     for args in &all {
         assert!(!args.iter().any(|it| it.contains("bypass") || it.contains("dangerously")), "{args:?}");
     }

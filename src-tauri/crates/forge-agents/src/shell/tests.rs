@@ -66,6 +66,7 @@ impl Run {
             prompt: "do it".to_owned(),
             prompt_file,
             worktree: self.worktree(),
+            given: None,
             env: self.env.clone(),
             env_remove: &[],
             shell: vec!["sh".to_owned(), "-c".to_owned()],

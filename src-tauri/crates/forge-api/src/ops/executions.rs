@@ -1,9 +1,10 @@
 //! Runs of agents and logs.
 
+use forge_engine::SayRequest;
 use forge_model::actor::Via;
 use forge_model::approval::Approval;
 use forge_model::execution::Execution;
-use forge_model::ids::{ApprovalId, ExecutionId, TaskId};
+use forge_model::ids::{ApprovalId, AttachmentId, ExecutionId, TaskId};
 use forge_model::log::LogPage;
 use forge_model::run::RunInfo;
 use forge_model::task::Task;
@@ -92,11 +93,14 @@ input! {
     pub struct FollowUp {
         /// The run that it is about.
         pub execution_id: ExecutionId,
-        /// What; may be empty when comments are sent.
+        /// What; may be empty when comments or files are sent.
         pub message: String,
         /// Whether the task's draft comments go along.
         #[serde(default)]
         pub with_comments: Option<bool>,
+        /// Files that go along, by their ids.
+        #[serde(default)]
+        pub attachments: Option<Vec<AttachmentId>>,
         /// Whether it is said to the running agent at once, where its program can be told; else, and where it cannot, it
         /// waits for the end of the run.
         #[serde(default)]
@@ -157,12 +161,13 @@ pub(crate) async fn stop(api: Api, _: Via, path: ExecutionPath) -> Result<Task, 
 }
 
 pub(crate) async fn follow_up(api: Api, via: Via, follow_up: FollowUp) -> Result<Task, ApiError> {
-    let if_locked = follow_up.if_locked.unwrap_or_default().into();
-    let comments = follow_up.with_comments.unwrap_or(false);
-    let at_once = follow_up.at_once.unwrap_or(false);
-    let task = api
-        .engine()
-        .follow_up(person(via), &follow_up.execution_id, &follow_up.message, comments, (if_locked, at_once))
-        .await?;
+    let request = SayRequest {
+        message: follow_up.message,
+        with_comments: follow_up.with_comments.unwrap_or(false),
+        attachments: follow_up.attachments.unwrap_or_default(),
+        if_locked: follow_up.if_locked.unwrap_or_default().into(),
+        at_once: follow_up.at_once.unwrap_or(false),
+    };
+    let task = api.engine().follow_up(person(via), &follow_up.execution_id, request).await?;
     Ok(api.engine().task(&task).await?)
 }

@@ -17,8 +17,7 @@ impl Engine {
     /// When it cannot be read.
     pub async fn approvals(&self, task: Option<&TaskId>, pending_only: bool) -> Result<Vec<Approval>> {
         let mut conn = self.store().read().await?;
-        let rows = approvals::list(&mut conn, task, pending_only).await?;
-        Ok(rows.into_iter().map(|row| row.approval).collect())
+        Ok(approvals::list(&mut conn, task, pending_only).await?)
     }
 
     /// Answers a question of a run. The answer is stored before it is passed on.
@@ -35,9 +34,9 @@ impl Engine {
         note: Option<String>,
     ) -> Result<Approval> {
         let mut tx = self.store().write().await?;
-        let row = approvals::get(&mut tx, id).await?.filter(|row| row.approval.execution_id == *execution);
-        let mut row = row.ok_or_else(|| EngineError::not_found("approval", id))?;
-        let known: Vec<_> = row.approval.options.iter().map(|option| option.id.as_str()).collect();
+        let found = approvals::get(&mut tx, id).await?.filter(|found| found.execution_id == *execution);
+        let mut approval = found.ok_or_else(|| EngineError::not_found("approval", id))?;
+        let known: Vec<_> = approval.options.iter().map(|option| option.id.as_str()).collect();
         if !known.contains(&option) {
             let message = format!("must be one of {}", known.join(", "));
             return Err(EngineError::invalid("option", message));
@@ -45,26 +44,26 @@ impl Engine {
         if note.as_ref().is_some_and(|note| note.len() > MAX_NOTE_BYTES) {
             return Err(EngineError::invalid("note", format!("must be at most {MAX_NOTE_BYTES} bytes")));
         }
-        if row.approval.status != ApprovalStatus::Pending {
+        if approval.status != ApprovalStatus::Pending {
             return Err(EngineError::conflict(
                 ConflictCode::NotAwaiting,
-                format!("the question is {} already", row.approval.status),
+                format!("the question is {} already", approval.status),
             ));
         }
-        row.approval.status = ApprovalStatus::Answered;
-        row.approval.answer = Some(option.to_owned());
-        row.approval.note = note.filter(|note| !note.trim().is_empty());
-        row.approval.answered_by = Some(actor.to_string());
-        row.approval.answered_at = Some(self.now());
-        approvals::answer(&mut tx, &row.approval).await?;
-        self.question_settled(&mut tx, &row.approval.task_id, execution).await?;
+        approval.status = ApprovalStatus::Answered;
+        approval.answer = Some(option.to_owned());
+        approval.note = note.filter(|note| !note.trim().is_empty());
+        approval.answered_by = Some(actor.to_string());
+        approval.answered_at = Some(self.now());
+        approvals::answer(&mut tx, &approval).await?;
+        self.question_settled(&mut tx, &approval.task_id, execution).await?;
         tx.commit().await?;
-        if !self.pass_on(&row) {
+        if !self.pass_on(&approval) {
             return Err(EngineError::conflict(
                 ConflictCode::NotAwaiting,
                 "the run that asked is over: it asks again when it is resumed",
             ));
         }
-        Ok(row.approval)
+        Ok(approval)
     }
 }

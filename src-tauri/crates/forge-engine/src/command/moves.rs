@@ -122,9 +122,11 @@ impl Engine {
             mv.undo_until = Some(self.now().plus_ms(window));
         }
         if let Some(reason) = mv.reason.clone().filter(|_| starts_agent) {
-            mv.carry
-                .corrections
-                .push(forge_model::prompt::Correction::Message { text: reason, comments: Vec::new() });
+            mv.carry.corrections.push(forge_model::prompt::Correction::Message {
+                text: reason,
+                comments: Vec::new(),
+                files: Vec::new(),
+            });
         }
         let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
         self.apply(&mut tx, &context, &mut task, mv).await?;

@@ -151,6 +151,7 @@ impl Engine {
             prompt: TRIAL_PROMPT.to_owned(),
             prompt_file: prompt_file.clone(),
             worktree: tree,
+            given: None,
             env: self.login_path_env().await.into_iter().collect(),
             env_remove: &REPOSITORY_VARIABLES,
             shell: vec!["sh".to_owned(), "-c".to_owned()],

@@ -14,8 +14,13 @@ use forge_store::table::{projects, projects::ProjectRow, tasks, tasks::Filter, w
 use serde_json::{Value, json};
 
 use crate::{
-    ConflictCode, Engine, EngineError, command::orphans::clear_own_files, context::ProjectContext,
-    engine::locked, error::Result, executions::task_folder, steps::cleanup::Goes,
+    ConflictCode, Engine, EngineError,
+    command::{attachments::remove_folder, orphans::clear_own_files},
+    context::ProjectContext,
+    engine::locked,
+    error::Result,
+    executions::task_folder,
+    steps::cleanup::Goes,
 };
 
 /// A project to be added.
@@ -238,13 +243,8 @@ impl Engine {
         self.contexts().remove(id);
         locked(&self.inner.workflow_watches).remove(id);
         folders.iter().for_each(|folder| clear_own_files(folder));
-        let logs = self.data_dir().join("logs").join(id.as_str());
-        match tokio::fs::remove_dir_all(&logs).await {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(EngineError::io(format!("remove {}", logs.display()))(error))
-            }
-            _ => Ok(()),
-        }
+        remove_folder(&self.data_dir().join("attachments").join(id.as_str())).await?;
+        remove_folder(&self.data_dir().join("logs").join(id.as_str())).await
     }
 
     /// A project's settings, complete, and what of them is its own.

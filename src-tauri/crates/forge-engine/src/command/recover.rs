@@ -3,7 +3,7 @@
 use forge_agents::RunCommand;
 use forge_model::actor::Actor;
 use forge_model::event::EventType;
-use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::ids::{AttachmentId, ExecutionId, TaskId};
 use forge_model::offer::Verb;
 use forge_model::prompt::{Correction, said};
 use forge_model::review::ReviewStatus;
@@ -27,6 +27,21 @@ use crate::{
     transition::{Carry, Move, Trouble, is_reviewed},
     view::offers_of,
 };
+
+/// Something to say to a task's agent.
+#[derive(Debug, Clone, Default)]
+pub struct SayRequest {
+    /// The words; may be empty when something else is sent.
+    pub message: String,
+    /// Whether the task's draft comments go along.
+    pub with_comments: bool,
+    /// Files that go along, which wait with the task.
+    pub attachments: Vec<AttachmentId>,
+    /// What becomes of it when somebody else changes the worktree now.
+    pub if_locked: IfLocked,
+    /// Whether it is said to the running agent at once, where its program can be told.
+    pub at_once: bool,
+}
 
 /// An offer that a person takes.
 #[derive(Debug, Clone)]
@@ -90,7 +105,7 @@ impl Engine {
                 let words = text.clone().unwrap_or_default();
                 let correction = match request.verb {
                     Verb::SendBack => Correction::Rejected { reason: words, comments },
-                    _ => Correction::Message { text: words, comments },
+                    _ => Correction::Message { text: words, comments, files: Vec::new() },
                 };
                 self.back_to_work(&mut tx, &context, &mut task, actor, request.verb, correction, text)
                     .await?;
@@ -342,23 +357,13 @@ impl Engine {
 
     /// Says something to a task's agent: another run with the message, in the same worktree. While the agent
     /// runs it waits for the end of that run, or is refused, as asked; `at_once` says it to the running agent, where
-    /// its program can be told. `with_comments` sends the task's draft comments along.
+    /// its program can be told.
     ///
     /// # Errors
     /// `NotFound`, `Invalid`, `WorkspaceLocked` when it does not want to wait, `NothingToContinue` without an agent or in a
-    /// state that it does not work in.
-    pub async fn follow_up(
-        &self,
-        actor: Actor,
-        id: &ExecutionId,
-        message: &str,
-        with_comments: bool,
-        (if_locked, at_once): (IfLocked, bool),
-    ) -> Result<TaskId> {
-        let message = message.trim().to_owned();
-        if message.is_empty() && !with_comments {
-            return Err(EngineError::invalid("message", "must not be empty"));
-        }
+    /// state that it does not work in, `AlreadySent` for a file that went with another message.
+    pub async fn follow_up(&self, actor: Actor, id: &ExecutionId, request: SayRequest) -> Result<TaskId> {
+        let message = request.message.trim().to_owned();
         let task_id = {
             let mut conn = self.store().read().await?;
             executions::get(&mut conn, id)
@@ -367,37 +372,26 @@ impl Engine {
                 .execution
                 .task_id
         };
-        self.refuse_locked(&task_id, if_locked).await?;
-        let notes = if with_comments { self.notes(&task_id, Vec::new()).await? } else { Vec::new() };
-        if message.is_empty() && notes.is_empty() {
-            return Err(EngineError::invalid(
-                "message",
-                "must not be empty: there is no comment to send either",
-            ));
+        self.refuse_locked(&task_id, request.if_locked).await?;
+        let notes = if request.with_comments { self.notes(&task_id, Vec::new()).await? } else { Vec::new() };
+        if message.is_empty() && notes.is_empty() && request.attachments.is_empty() {
+            return Err(EngineError::invalid("message", "must not be empty: nothing else is sent either"));
         }
         let _hold = self.hold(&task_id).await;
         let running = self.is_running(&task_id);
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, &task_id, None).await?;
-        let role = context.work_role().unwrap_or_default().to_owned();
-        let has_agent = roles::holder(&mut tx, &task_id, &role)
-            .await?
-            .is_some_and(|holder| holder.kind == HolderKind::Agent);
-        let terminal =
-            context.workflow.state(&task.status).is_some_and(|state| state.kind == StateKind::Terminal);
-        if !has_agent || terminal {
-            return Err(EngineError::conflict(
-                ConflictCode::NothingToContinue,
-                "no agent works on this task now",
-            ));
-        }
+        self.require_agent_to_tell(&mut tx, &context, &task).await?;
         let comments = self.send_drafts(&mut tx, &task, notes).await?;
-        let correction = Correction::Message { text: message.clone(), comments };
+        let files = self.send_files(&mut tx, &task, &request.attachments).await?;
+        let correction = Correction::Message { text: message.clone(), comments, files };
         if running {
             let step = self.queue_follow_up(&mut tx, &task, correction.clone()).await?;
             tx.commit().await?;
-            if at_once && let Correction::Message { text, comments } = correction {
-                let say = RunCommand::Say { id: step.to_string(), text: said(&text, &comments) };
+            if request.at_once
+                && let Correction::Message { text, comments, files } = correction
+            {
+                let say = RunCommand::Say { id: step.to_string(), text: said(&text, &comments, &files) };
                 // Not told: it goes to the agent once its run is over.
                 self.tell_run(&task_id, id, say);
             }
@@ -415,6 +409,23 @@ impl Engine {
         .await?;
         tx.commit().await?;
         Ok(task_id)
+    }
+
+    /// Refuses a task whose work no agent holds, or that is closed.
+    async fn require_agent_to_tell(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &TaskRow,
+    ) -> Result<()> {
+        let holder = roles::holder(tx, &task.id, context.work_role().unwrap_or_default()).await?;
+        let has_agent = holder.is_some_and(|holder| holder.kind == HolderKind::Agent);
+        let terminal =
+            context.workflow.state(&task.status).is_some_and(|state| state.kind == StateKind::Terminal);
+        if has_agent && !terminal {
+            return Ok(());
+        }
+        Err(EngineError::conflict(ConflictCode::NothingToContinue, "no agent works on this task now"))
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    command::orphans::clear_own_files,
+    command::{attachments::remove_folder, orphans::clear_own_files},
     context::ProjectContext,
     error::Result,
     executions::task_folder,
@@ -398,13 +398,8 @@ impl Engine {
         if let Some(folder) = folder {
             clear_own_files(&folder);
         }
-        let logs = self.log_dir(&row.project_id, id);
-        match tokio::fs::remove_dir_all(&logs).await {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(EngineError::io(format!("remove {}", logs.display()))(error))
-            }
-            _ => Ok(()),
-        }
+        remove_folder(&self.attachment_dir(&row.project_id, id)).await?;
+        remove_folder(&self.log_dir(&row.project_id, id)).await
     }
 }
 

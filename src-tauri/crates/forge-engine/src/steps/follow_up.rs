@@ -17,6 +17,7 @@ impl Engine {
         step.transition_seq = transitions::last(tx, &task.id).await?.map(|last| last.seq);
         step.params = Some(serde_json::to_value(said).map_err(corrupt_step)?);
         steps::insert(tx, &mut step).await?;
+        self.queue_changed(tx, &task.id).await?;
         Ok(step.id)
     }
 

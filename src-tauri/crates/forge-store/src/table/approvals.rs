@@ -10,15 +10,6 @@ use crate::{
     row::{Columns, json},
 };
 
-/// A question as stored.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ApprovalRow {
-    /// What people see of it.
-    pub approval: Approval,
-    /// Its name within its run.
-    pub ask: String,
-}
-
 /// What every list starts with.
 const SELECT: &str = "SELECT a.*, t.project_id, x.agent_id FROM approvals a
      JOIN tasks t ON t.id = a.task_id JOIN executions x ON x.id = a.execution_id";
@@ -27,8 +18,7 @@ const SELECT: &str = "SELECT a.*, t.project_id, x.agent_id FROM approvals a
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, row: &ApprovalRow) -> Result<bool, StoreError> {
-    let a = &row.approval;
+pub async fn insert(conn: &mut SqliteConnection, a: &Approval) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO approvals (id, execution_id, task_id, ask, kind, title, detail, options, status, asked_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (execution_id, ask) DO NOTHING",
@@ -36,7 +26,7 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ApprovalRow) -> Result<bo
     .bind(a.id.as_str())
     .bind(a.execution_id.as_str())
     .bind(a.task_id.as_str())
-    .bind(&row.ask)
+    .bind(&a.ask)
     .bind(a.kind.as_str())
     .bind(&a.title)
     .bind(json(&a.detail)?)
@@ -93,7 +83,7 @@ pub async fn expire(
 ///
 /// # Errors
 /// When it cannot be read.
-pub async fn get(conn: &mut SqliteConnection, id: &ApprovalId) -> Result<Option<ApprovalRow>, StoreError> {
+pub async fn get(conn: &mut SqliteConnection, id: &ApprovalId) -> Result<Option<Approval>, StoreError> {
     let row = sqlx::query(sqlx::AssertSqlSafe(format!("{SELECT} WHERE a.id = ?1")))
         .bind(id.as_str())
         .fetch_optional(conn)
@@ -109,7 +99,7 @@ pub async fn list(
     conn: &mut SqliteConnection,
     task: Option<&TaskId>,
     pending_only: bool,
-) -> Result<Vec<ApprovalRow>, StoreError> {
+) -> Result<Vec<Approval>, StoreError> {
     let rows = sqlx::query(sqlx::AssertSqlSafe(format!(
         "{SELECT} WHERE (?1 IS NULL OR a.task_id = ?1) AND (NOT ?2 OR a.status = 'pending') ORDER BY a.asked_at, a.id"
     )))
@@ -133,26 +123,24 @@ pub async fn pending(conn: &mut SqliteConnection, execution: &ExecutionId) -> Re
     Columns(&row).int("n")
 }
 
-fn read(row: &SqliteRow) -> Result<ApprovalRow, StoreError> {
+fn read(row: &SqliteRow) -> Result<Approval, StoreError> {
     let c = Columns(row);
-    Ok(ApprovalRow {
+    Ok(Approval {
+        id: c.text("id")?,
+        project_id: c.text("project_id")?,
+        task_id: c.text("task_id")?,
+        execution_id: c.text("execution_id")?,
+        agent_id: c.text("agent_id")?,
+        kind: c.name("kind")?,
         ask: c.text("ask")?,
-        approval: Approval {
-            id: c.text("id")?,
-            project_id: c.text("project_id")?,
-            task_id: c.text("task_id")?,
-            execution_id: c.text("execution_id")?,
-            agent_id: c.text("agent_id")?,
-            kind: c.name("kind")?,
-            title: c.text("title")?,
-            detail: c.json("detail")?,
-            options: c.json("options")?,
-            status: c.name::<ApprovalStatus>("status")?,
-            answer: c.text_opt("answer")?,
-            note: c.text_opt("note")?,
-            answered_by: c.text_opt("answered_by")?,
-            asked_at: c.time("asked_at")?,
-            answered_at: c.time_opt("answered_at")?,
-        },
+        title: c.text("title")?,
+        detail: c.json("detail")?,
+        options: c.json("options")?,
+        status: c.name::<ApprovalStatus>("status")?,
+        answer: c.text_opt("answer")?,
+        note: c.text_opt("note")?,
+        answered_by: c.text_opt("answered_by")?,
+        asked_at: c.time("asked_at")?,
+        answered_at: c.time_opt("answered_at")?,
     })
 }

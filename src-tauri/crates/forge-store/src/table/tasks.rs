@@ -341,8 +341,8 @@ pub async fn waiting(conn: &mut SqliteConnection) -> Result<Vec<TaskRow>, StoreE
     rows.iter().map(read).collect()
 }
 
-/// Tasks that need a person: an annotation, a gate that waits for them, or a wait only they can end;
-/// oldest first.
+/// Tasks that need a person: an annotation, a gate that waits for them, a wait only they can end, or an agent
+/// that asks them; oldest first.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -350,6 +350,7 @@ pub async fn attention(conn: &mut SqliteConnection, limit: u32) -> Result<Vec<Ta
     let rows = sqlx::query(
         "SELECT t.* FROM tasks t WHERE t.error_annotation IS NOT NULL
            OR t.id IN (SELECT task_id FROM reviews WHERE status = 'awaiting_human')
+           OR t.id IN (SELECT task_id FROM approvals WHERE status = 'pending')
            OR json_extract(t.waiting, '$.reason') IN ('target_checkout_dirty', 'git_locked')
          ORDER BY t.status_since, t.number LIMIT ?1",
     )

@@ -1,0 +1,108 @@
+//! What a person says to an agent at work: kept with its words and files, told once, and lost by nothing.
+
+use anyhow::{Context as _, Result};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    forge::{Sandbox, Server, refused, text},
+    workspaces::bench::Bench,
+};
+
+/// The messages that wait, as a task's moves tell them.
+async fn waiting(bench: &Bench, task: &Value) -> Result<Vec<Value>> {
+    let moves = bench.items(&format!("/tasks/{}/transitions", text(task, "id"))).await?;
+    let steps = moves.iter().flat_map(|it| it["steps"].as_array().cloned().unwrap_or_default());
+    Ok(steps.map(|step| step["message"].clone()).filter(|message| !message.is_null()).collect())
+}
+
+async fn files(bench: &Bench, task: &Value) -> Result<Vec<String>> {
+    let items = bench.items(&format!("/tasks/{}/attachments", text(task, "id"))).await?;
+    Ok(items.iter().map(|it| text(it, "name")).collect())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_waits_with_its_words_and_files_and_the_agent_can_read_them() -> Result<()> {
+    let bench = Bench::new(json!({})).await?;
+    let go = bench.sandbox.dir.path().join("go");
+    let description = format!("```forge-script\nwait-for {}\nedit a <<< \"one\"\n```", go.display());
+    let task = bench.server.task(&bench.project, json!({ "description": description })).await?;
+    bench.claim(&task).await?;
+    let live = bench.server.until(&task, |task| task["live"].is_object()).await?;
+
+    let at = format!("/tasks/{}/attachments", text(&task, "id"));
+    let given = json!({ "name": "../trace log.txt", "data": BASE64_STANDARD.encode("it broke here\n") });
+    let trace = bench.server.post(&at, given).await?;
+    assert_eq!((&trace["name"], &trace["bytes"]), (&json!("trace log.txt"), &json!(14)), "{trace}");
+    let lies = bench.sandbox.dir.path().join("sketch.svg");
+    std::fs::write(&lies, "<svg/>")?;
+    let sketch = bench.server.post(&at, json!({ "path": lies })).await?;
+    let spare = bench.server.post(&at, json!({ "name": "spare", "data": "" })).await?;
+    let gone = format!("/attachments/{}", text(&spare, "id"));
+    crate::forge::good(bench.server.request(Method::DELETE, &gone).send().await?).await?;
+    assert_eq!(files(&bench, &task).await?, ["trace log.txt", "sketch.svg"]);
+
+    let path = format!("/executions/{}/follow-up", text(&live["live"], "execution_id"));
+    let all = json!([trace["id"], sketch["id"]]);
+    bench.server.post(&path, json!({ "message": "Look at these.", "attachments": all })).await?;
+    let expected = json!([
+        { "text": "Look at these.", "comments": 0, "files": ["trace log.txt", "sketch.svg"] }
+    ]);
+    assert_eq!(json!(waiting(&bench, &task).await?), expected);
+    assert_eq!(files(&bench, &task).await?, Vec::<String>::new(), "they went with the message");
+    let twice = json!({ "message": "", "attachments": [trace["id"]] });
+    let (status, body) = bench.refused(&path, twice).await?;
+    assert_eq!((status, &body["code"]), (409, &json!("already_sent")), "{body}");
+
+    std::fs::write(&go, "")?;
+    bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    assert_eq!(waiting(&bench, &task).await?, Vec::<Value>::new());
+    let runs = bench.items(&format!("/tasks/{}/executions", text(&task, "id"))).await?;
+    let log = bench.log(&task, &text(runs.last().context("no run")?, "log_id")).await?;
+    let kept = bench.sandbox.data_dir().join("attachments").join(&bench.project).join(text(&task, "id"));
+    for (file, content) in [(&trace, "it broke here\n"), (&sketch, "<svg/>")] {
+        let place = kept.join(text(file, "id")).join(text(file, "name"));
+        assert!(log.contains(&place.to_string_lossy().into_owned()), "the agent was told of it: {log}");
+        assert_eq!(std::fs::read_to_string(place)?, content);
+    }
+    bench.act(&task, "cancel", json!({})).await?;
+    let removal = bench.server.request(Method::DELETE, &format!("/tasks/{}", text(&task, "id")));
+    crate::forge::good(removal.send().await?).await?;
+    assert!(!kept.exists(), "a task's files go with it");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_no_file_for_an_agent_is_refused_with_its_reason() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let task = server.task(&project, json!({})).await?;
+    let at = format!("/tasks/{}/attachments", text(&task, "id"));
+    let large = BASE64_STANDARD.encode(vec![0_u8; 10 * 1024 * 1024 + 1]);
+    for (given, field, why) in [
+        (json!({ "name": "large.bin", "data": large }), "data", "at most 10 MiB"),
+        (json!({ "name": "..", "data": "" }), "name", "name of a file"),
+        (json!({ "name": "a", "data": "%" }), "data", "base64"),
+        (json!({ "name": "a" }), "data", "either"),
+        (json!({ "path": "relative.txt" }), "path", "absolute"),
+        (json!({ "path": sandbox.dir.path() }), "path", "only files"),
+        (json!({ "path": sandbox.dir.path().join("nothing") }), "path", "No such file"),
+    ] {
+        let (status, body) = refuse(&server, &at, given).await?;
+        let finding = &body["details"]["findings"][0];
+        assert_eq!((status, &finding["path"]), (400, &json!(field)), "{body}");
+        assert!(body.to_string().contains(why), "{why}: {body}");
+    }
+    for index in 0..10 {
+        server.post(&at, json!({ "name": format!("{index}.txt"), "data": "" })).await?;
+    }
+    let (status, body) = refuse(&server, &at, json!({ "name": "more.txt", "data": "" })).await?;
+    assert!(status == 400 && body.to_string().contains("10 files wait"), "{body}");
+    Ok(())
+}
+
+async fn refuse(server: &Server, at: &str, given: Value) -> Result<(u16, Value)> {
+    refused(server.request(Method::POST, at).json(&given)).await
+}
