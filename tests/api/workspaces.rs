@@ -1,7 +1,7 @@
 //! Worktrees over HTTP, on a running engine with real git: how they are made, locked, reused, backed up, cleaned
 //! away, lost and found. A file per subject.
 
-mod bench;
+pub mod bench;
 mod cleanup;
 mod creation;
 mod guard;

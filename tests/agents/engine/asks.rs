@@ -43,6 +43,10 @@ async fn a_person_allows_and_refuses(program: AgentProgram) -> Result<()> {
     assert_eq!(first["execution_id"], run["id"]);
     let told = floor.items("/notifications").await?;
     ensure!(told.iter().any(|it| it["kind"] == "agent_asks" && it["task_id"] == task["id"]), "{told:#?}");
+    let needed = floor.items("/attention").await?;
+    ensure!(needed.iter().any(|it| it["id"] == task["id"]), "who is asked is needed: {needed:#?}");
+    let entry = floor.log(&run).await?.into_iter().find(|it| it["kind"] == "approval_request");
+    assert_eq!(entry.context("no entry")?["id"], first["ask"], "its entry in the log has its name");
     let tree = floor.worktree(&task).await?;
     ensure!(!tree.join("allowed.txt").exists(), "it did not wait");
 

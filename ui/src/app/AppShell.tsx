@@ -14,7 +14,7 @@ import { ScreenBoundary } from "./ScreenBoundary.tsx";
 import { screens } from "./screens.tsx";
 import { ShortcutsDialog } from "./ShortcutsDialog.tsx";
 import { Sidebar, type ProjectEntry } from "./Sidebar.tsx";
-import { useFolderDrop } from "./useFolderDrop.ts";
+import { useFileDrops } from "./fileDrops.ts";
 import { usePaletteFinds } from "./usePaletteFinds.tsx";
 import { useCurrentProject, useProjects } from "./useProjects.ts";
 import { useShellCommands } from "./useShellCommands.tsx";
@@ -100,7 +100,7 @@ export function AppShell() {
   const project = useCurrentProject(projects);
   const overlay = useOverlay();
   useShellCommands(project);
-  useFolderDrop();
+  useFileDrops();
   return (
     <div className={styles.shell}>
       <Sidebar

@@ -42,7 +42,7 @@ it("adds the folder that was dropped on the window", async () => {
   const host = createSampleHost("empty");
   openApp(host, "#/agents");
   await screen.findByRole("heading", { level: 1, name: "Agents" });
-  host.dropFolder("/home/me/code/shop");
+  host.dropFiles(["/home/me/code/shop"]);
   const path = await screen.findByRole("textbox", { name: "Repository" });
   expect((path as HTMLInputElement).value).toBe("/home/me/code/shop");
   await userEvent.click(screen.getByRole("button", { name: "Add project" }));

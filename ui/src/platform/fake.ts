@@ -1,5 +1,5 @@
 /** A host made of functions, for component tests and for the page opened in a plain browser. */
-import type { Change, ChangeBatch, OpenKind, Platform, TaskAddress } from "./types.ts";
+import type { Change, ChangeBatch, FileDrop, OpenKind, Platform, TaskAddress } from "./types.ts";
 
 type Answers = Readonly<Record<string, (input: never) => unknown>>;
 
@@ -12,7 +12,8 @@ export interface FakePlatform extends Platform {
   /** Sends a batch exactly as given, gaps included. */
   send(batch: ChangeBatch): void;
   openTask(task: TaskAddress): void;
-  dropFolder(folder: string): void;
+  /** Drops files or folders from outside; on nothing in particular unless told where. */
+  dropFiles(paths: readonly string[], at?: { readonly x: number; readonly y: number }): void;
   isReady(): boolean;
 }
 
@@ -22,7 +23,7 @@ export function createFakePlatform(
 ): FakePlatform {
   const changeListeners = new Set<(batch: ChangeBatch) => void>();
   const taskListeners = new Set<(task: TaskAddress) => void>();
-  const folderListeners = new Set<(folder: string) => void>();
+  const dropListeners = new Set<(drop: FileDrop) => void>();
   const calls: FakePlatform["calls"] = [];
   const opened: FakePlatform["opened"] = [];
   let seq = 0;
@@ -61,9 +62,9 @@ export function createFakePlatform(
       taskListeners.add(listener);
       return () => taskListeners.delete(listener);
     },
-    onFolderDrop(listener) {
-      folderListeners.add(listener);
-      return () => folderListeners.delete(listener);
+    onFileDrop(listener) {
+      dropListeners.add(listener);
+      return () => dropListeners.delete(listener);
     },
     pickFolder: async () => folder,
     openPath: open("path"),
@@ -88,8 +89,8 @@ export function createFakePlatform(
     openTask(task) {
       for (const listener of taskListeners) listener(task);
     },
-    dropFolder(folder) {
-      for (const listener of folderListeners) listener(folder);
+    dropFiles(paths, at = { x: -1, y: -1 }) {
+      for (const listener of dropListeners) listener({ phase: "drop", paths, ...at });
     },
     isReady: () => ready,
   };

@@ -2,7 +2,14 @@
 import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";
 import { version } from "../../package.json";
-import type { ChangeBatch, OpenKind, Platform, TaskAddress, Unsubscribe } from "./types.ts";
+import type {
+  ChangeBatch,
+  FileDrop,
+  OpenKind,
+  Platform,
+  TaskAddress,
+  Unsubscribe,
+} from "./types.ts";
 
 /**
  * `listen` answers later than we must: the subscription can be dropped before the host has
@@ -19,6 +26,18 @@ function subscribe<Payload>(event: string, listener: (payload: Payload) => void)
   };
 }
 
+interface DragDrop {
+  readonly paths?: readonly string[];
+  readonly position?: { readonly x: number; readonly y: number };
+}
+
+/** The host tells device pixels on Windows, and the page's own elsewhere. */
+function placeOf(payload: DragDrop | null): { readonly x: number; readonly y: number } {
+  const { x, y } = payload?.position ?? { x: -1, y: -1 };
+  const scale = navigator.userAgent.includes("Windows") ? window.devicePixelRatio : 1;
+  return { x: x / scale, y: y / scale };
+}
+
 function open(kind: OpenKind, target: string): Promise<void> {
   return invoke("shell_open", { target, kind });
 }
@@ -29,10 +48,16 @@ export function createTauriPlatform(): Platform {
     call: (op, input) => invoke("api_call", { op, input }),
     onChanges: (listener) => subscribe<ChangeBatch>("changes", listener),
     onOpenTask: (listener) => subscribe<TaskAddress>("open-task", listener),
-    onFolderDrop: (listener) =>
-      subscribe<{ paths: readonly string[] }>("tauri://drag-drop", ({ paths: [folder] }) => {
-        if (folder !== undefined) listener(folder);
-      }),
+    onFileDrop: (listener) => {
+      const follow = (phase: FileDrop["phase"]) =>
+        subscribe<DragDrop | null>(`tauri://drag-${phase}`, (payload) =>
+          listener({ phase, paths: payload?.paths ?? [], ...placeOf(payload) }),
+        );
+      const drops = [follow("over"), follow("drop"), follow("leave")];
+      return () => {
+        for (const drop of drops) drop();
+      };
+    },
     pickFolder: () => invoke("shell_pick_folder"),
     openPath: (path) => open("path", path),
     openExternal: (url) => open("external", url),

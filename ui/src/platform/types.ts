@@ -34,6 +34,15 @@ export interface TaskAddress {
   readonly number: number;
 }
 
+/** What is dragged over the window from outside, and where, in CSS pixels of the page. */
+export interface FileDrop {
+  readonly phase: "over" | "drop" | "leave";
+  /** Known once they are dropped. */
+  readonly paths: readonly string[];
+  readonly x: number;
+  readonly y: number;
+}
+
 export type Unsubscribe = () => void;
 
 export interface Platform {
@@ -43,8 +52,8 @@ export interface Platform {
   onChanges(listener: (batch: ChangeBatch) => void): Unsubscribe;
   /** The host asks to show a task: a deep link, a notification or the tray. */
   onOpenTask(listener: (task: TaskAddress) => void): Unsubscribe;
-  /** A folder was dropped on the window; absent where the host cannot tell. */
-  onFolderDrop?(listener: (folder: string) => void): Unsubscribe;
+  /** Files or folders are dragged from outside; absent where the host cannot tell. */
+  onFileDrop?(listener: (drop: FileDrop) => void): Unsubscribe;
   /** Asks the person for a folder; null when they changed their mind. */
   pickFolder(): Promise<string | null>;
   openPath(path: string): Promise<void>;

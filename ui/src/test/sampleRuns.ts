@@ -28,6 +28,7 @@ export function sampleApproval(change: Partial<Approval> = {}): Approval {
     task_id: "t1",
     execution_id: "e1",
     agent_id: "a1",
+    ask: "ask-1",
     kind: "command",
     title: "npm install left-pad",
     detail: {

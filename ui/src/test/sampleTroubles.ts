@@ -195,6 +195,7 @@ const step = (
   reason: null,
   duration_ms: 34,
   log_id: null,
+  message: null,
   ...change,
 });
 

@@ -58,6 +58,47 @@ function Model({
   );
 }
 
+const noEfforts: readonly string[] = [];
+
+/** What the model offers; typed, where the program does not tell. */
+function Effort({
+  form,
+  set,
+  error,
+  offered,
+}: Pick<FieldsProps, "form" | "set"> & {
+  error: string | undefined;
+  offered: readonly string[];
+}) {
+  const { t } = useTranslation();
+  const change = (effort: string) => set({ effort });
+  if (offered.length === 0) {
+    return (
+      <TextField
+        label={t("agents.effort")}
+        placeholder={t("agents.effortHint")}
+        value={form.effort}
+        error={error}
+        onChange={change}
+      />
+    );
+  }
+  // One that another model knew stays in sight until another is chosen.
+  const own = form.effort === "" || offered.includes(form.effort) ? [] : [form.effort];
+  return (
+    <Select
+      label={t("agents.effort")}
+      value={form.effort}
+      error={error}
+      options={[
+        { value: "", label: t("agents.effortHint") },
+        ...[...offered, ...own].map((value) => ({ value, label: value })),
+      ]}
+      onChange={change}
+    />
+  );
+}
+
 /** A program with a protocol: Codex, Claude Code, or one that speaks ACP. */
 export function ProgramFields({
   form,
@@ -114,13 +155,7 @@ export function ProgramFields({
             {modelError ?? (answer.isFetching ? t("agents.modelsAsked") : problem)}
           </p>
         </div>
-        <TextField
-          label={t("agents.effort")}
-          placeholder={efforts && efforts.length > 0 ? efforts.join(", ") : t("agents.effortHint")}
-          value={form.effort}
-          error={at("effort")}
-          onChange={(effort) => set({ effort })}
-        />
+        <Effort form={form} set={set} error={at("effort")} offered={efforts ?? noEfforts} />
       </div>
       <Select<PermissionMode>
         label={t("agents.permissions")}

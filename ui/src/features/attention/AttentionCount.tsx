@@ -8,9 +8,7 @@ export const attentionLimit = 100;
 export function AttentionCount() {
   const { t } = useTranslation();
   const waiting = useOp("attention", { limit: attentionLimit }).data?.items ?? [];
-  const asking = useOp("approval_list", {}).data?.items ?? [];
-  const count = new Set([...waiting.map(({ id }) => id), ...asking.map(({ task_id }) => task_id)])
-    .size;
+  const count = waiting.length;
   if (count === 0) return null;
   return (
     <>

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { Offer, Task } from "#ui/api/generated.ts";
 import { sampleTask, sampleWorkflow } from "#ui/test/sample.ts";
-import { evidenceHead, offersFor } from "./quick.ts";
+import { sampleApproval } from "#ui/test/sampleRuns.ts";
+import { evidenceHead, inboxOf, offersFor } from "./quick.ts";
 
 const offer = (verb: Offer["verb"], fields: string[] = []): Offer => ({
   verb,
@@ -59,4 +60,22 @@ it("shows the command, its exit code and the end of what it said", () => {
     message: "Local changes",
   };
   expect(evidenceHead(sampleTask({ waiting }))).toBe("a.rs\nb.rs");
+});
+
+it("lets questions stand for a task that waits for nothing else", () => {
+  const asks = sampleTask({ id: "t1", status_since: "2030-01-01T00:00:00Z" });
+  const broken = sampleTask({
+    id: "t2",
+    status_since: "2030-01-03T00:00:00Z",
+    error_annotation: annotation(null),
+  });
+  const approvals = ["t1", "t2"].map((task_id) =>
+    sampleApproval({ id: `q-${task_id}`, task_id, asked_at: "2030-01-02T00:00:00Z" }),
+  );
+  const names = inboxOf([asks, broken], approvals).map((entry) =>
+    entry.kind === "task" ? entry.task.id : entry.approval.id,
+  );
+  expect(names).toEqual(["q-t1", "q-t2", "t2"]);
+  // Answered meanwhile: the task stays until the engine says that it needs nobody.
+  expect(inboxOf([asks], [])).toHaveLength(1);
 });

@@ -39,13 +39,22 @@ export type InboxEntry =
   | { readonly kind: "task"; readonly since: string; readonly task: Task }
   | { readonly kind: "ask"; readonly since: string; readonly approval: Approval };
 
-/** Tasks and questions as one list, what waits longest first. */
+/** Whether a task needs the person for more than an answer to its agent. */
+const needsMore = ({ error_annotation, review, waiting }: Task): boolean =>
+  error_annotation !== null || review?.status === "awaiting_human" || waiting !== null;
+
+/**
+ * Tasks and questions as one list, what waits longest first. The engine counts a task whose agent asks among those
+ * that need the person; its questions stand for it.
+ */
 export function inboxOf(
   tasks: readonly Task[],
   approvals: readonly Approval[],
 ): readonly InboxEntry[] {
+  const asking = new Set(approvals.map(({ task_id }) => task_id));
+  const rows = tasks.filter((task) => needsMore(task) || !asking.has(task.id));
   const entries: InboxEntry[] = [
-    ...tasks.map((task) => ({ kind: "task" as const, since: task.status_since, task })),
+    ...rows.map((task) => ({ kind: "task" as const, since: task.status_since, task })),
     ...approvals.map((approval) => ({ kind: "ask" as const, since: approval.asked_at, approval })),
   ];
   return entries.sort((one, other) => Date.parse(one.since) - Date.parse(other.since));

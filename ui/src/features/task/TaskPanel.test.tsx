@@ -1,6 +1,6 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { LogEntry, Task, TransitionStep } from "#ui/api/generated.ts";
+import type { LogEntry, Task, TransitionStep, FollowUp } from "#ui/api/generated.ts";
 import {
   someEntry,
   someExecution,
@@ -256,7 +256,7 @@ describe("conversation", () => {
       {
         execution_stop: () => someTask(),
         task_transitions: () => ({ items: [someTransition({ steps })], next_cursor: null }),
-        execution_follow_up: ({ at_once }: { at_once?: boolean }) => {
+        execution_follow_up: ({ at_once, message }: FollowUp) => {
           if (!at_once) {
             steps.push({
               phase: "work_end",
@@ -266,6 +266,7 @@ describe("conversation", () => {
               reason: null,
               duration_ms: null,
               log_id: null,
+              message: { text: message, comments: 0, files: [] },
             });
           }
           platform.commit({ tags: ["task:t1"] });
@@ -277,8 +278,8 @@ describe("conversation", () => {
     await user.type(box, "Use toml");
     await user.click(screen.getByRole("button", { name: /Send now/ }));
     await user.type(box, "Then the docs{Control>}{Enter}{/Control}");
-    const waiting = await screen.findByRole("list", { name: "Messages that wait" });
-    expect(waiting.textContent).toBe("Then the docsafter this run");
+    const waiting = await screen.findByRole("region", { name: "Messages that wait" });
+    expect(waiting.textContent).toBe("Said after this runThen the docs");
     expect(sent("execution_follow_up")).toEqual([
       { execution_id: "e1", message: "Use toml", at_once: true },
       { execution_id: "e1", message: "Then the docs" },
@@ -339,6 +340,7 @@ describe("other tabs", () => {
                 reason: "nobody holds the role",
                 duration_ms: 1,
                 log_id: null,
+                message: null,
               },
             ],
           }),

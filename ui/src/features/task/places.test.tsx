@@ -14,6 +14,7 @@ const step = (action: string, change: Partial<TransitionStep> = {}): TransitionS
   reason: null,
   duration_ms: 12,
   log_id: null,
+  message: null,
   ...change,
 });
 const page = (entries: ReturnType<typeof someEntry>[]) => ({

@@ -120,7 +120,14 @@ describe("moves and steps", () => {
   });
 
   it("keeps skipped steps apart", () => {
-    const step = { phase: "p", action: "a", reason: null, duration_ms: null, log_id: null };
+    const step = {
+      phase: "p",
+      action: "a",
+      reason: null,
+      duration_ms: null,
+      log_id: null,
+      message: null,
+    };
     const { steps } = someTransition({
       steps: [
         { ...step, status: "done", outcome: "ok" },

@@ -21,9 +21,9 @@ function ask(approvals: Approval[], more: Answers = {}) {
     {
       task: someTask({ workspace: someWorkspace(), live }),
       executions: [someExecution({ status: "waiting", finished_at: null })],
-      entries: approvals.map(({ title, asked_at }, index) =>
+      entries: approvals.map(({ ask: id, title, asked_at }, index) =>
         someEntry(index + 1, {
-          id: `ask-${index}`,
+          id,
           at: Date.parse(asked_at),
           kind: "approval_request",
           status: "running",

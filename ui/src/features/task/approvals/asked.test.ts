@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ApprovalOption } from "#ui/api/generated.ts";
 import { sampleApproval } from "#ui/test/sampleRuns.ts";
-import { approvalAt, askedOf, keyOf, optionFor } from "./asked.ts";
+import { approvalOf, askedOf, keyOf, optionFor } from "./asked.ts";
 
 const option = (id: string, choice: ApprovalOption["choice"]): ApprovalOption => ({
   id,
@@ -51,15 +51,11 @@ it("reads a detail, and survives what is none", () => {
   expect(askedOf(null).paths).toEqual([]);
 });
 
-it("finds the stored question of a log's entry by run, title and time", () => {
-  const at = Date.parse("2030-01-01T00:00:00Z");
-  const first = sampleApproval({ id: "q1", title: "npm i", asked_at: "2030-01-01T00:00:01Z" });
-  const second = sampleApproval({ id: "q2", title: "npm i", asked_at: "2030-01-01T00:00:40Z" });
+it("finds the stored question by its name within its run", () => {
+  const first = sampleApproval({ id: "q1", ask: "ask-1", title: "npm i" });
+  const second = sampleApproval({ id: "q2", ask: "ask-2", title: "npm i" });
   const all = [first, second];
-  const run = first.execution_id;
-  expect(approvalAt(all, run, "npm i", at)?.id).toBe("q1");
-  expect(approvalAt(all, run, "npm i", at + 39_000)?.id).toBe("q2");
-  expect(approvalAt(all, run, "npm ci", at)).toBeNull();
-  expect(approvalAt(all, "other", "npm i", at)).toBeNull();
-  expect(approvalAt(all, run, "npm i", at + 900_000)).toBeNull();
+  expect(approvalOf(all, first.execution_id, "ask-2")?.id).toBe("q2");
+  expect(approvalOf(all, "other", "ask-2")).toBeNull();
+  expect(approvalOf(all, first.execution_id, "ask-3")).toBeNull();
 });

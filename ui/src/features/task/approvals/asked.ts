@@ -54,27 +54,11 @@ export function keyOf(option: ApprovalOption, options: readonly ApprovalOption[]
   return String(options.indexOf(option) + 1);
 }
 
-const near = 120_000;
-
-/**
- * The stored question behind a log's entry. The log names it by the program's own word, the store by
- * another; they are the same where run and title are, and the times nearest.
- */
-export function approvalAt(
+/** The stored question behind a log's entry, which names it as the agent's program did. */
+export function approvalOf(
   approvals: readonly Approval[],
   execution: string,
-  title: string,
-  at: number,
+  ask: string,
 ): Approval | null {
-  let best: Approval | null = null;
-  let least = near;
-  for (const approval of approvals) {
-    if (approval.execution_id !== execution || approval.title !== title) continue;
-    const apart = Math.abs(Date.parse(approval.asked_at) - at);
-    if (apart < least) {
-      best = approval;
-      least = apart;
-    }
-  }
-  return best;
+  return approvals.find((it) => it.execution_id === execution && it.ask === ask) ?? null;
 }

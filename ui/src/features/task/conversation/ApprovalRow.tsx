@@ -4,7 +4,7 @@ import type { ApprovalChoice } from "#ui/api/generated.ts";
 import { Badge, type Tone } from "#ui/components/Badge.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { actorText } from "../actor.ts";
-import { approvalAt } from "../approvals/asked.ts";
+import { approvalOf } from "../approvals/asked.ts";
 import { useRowSurroundings } from "./RowContext.ts";
 import { textIn, type EntryRow } from "./log.ts";
 import { numberIn, stringIn } from "./present.ts";
@@ -44,7 +44,7 @@ export function ApprovalRow({ row }: { row: EntryRow }) {
   const { approvals, names } = useRowSurroundings();
   const title = textIn(row.body) || t("conversation.approvalAsked");
   const run = row.key.slice(0, row.key.indexOf(":"));
-  const stored = approvalAt(approvals, run, title, row.at);
+  const stored = approvalOf(approvals, run, row.id);
   const option = stored?.options.find(({ id }) => id === stored.answer);
   const answered = numberIn(row.body, "answered_at");
   const when = stored?.answered_at ?? (answered === null ? null : new Date(answered).toISOString());

@@ -13,7 +13,7 @@ import { VirtualList, type VirtualListHandle } from "#ui/components/VirtualList.
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ExecutionHead } from "./ExecutionHead.tsx";
 import { Entry, Output } from "./EntryRows.tsx";
-import { FollowUp } from "./FollowUp.tsx";
+import { FollowUp } from "./message/FollowUp.tsx";
 import { closedParts, RowContext, type Unfolded } from "./RowContext.ts";
 import { earlierThan, inOrder, rowsOf, type ConversationRow } from "./conversation.ts";
 import type { LogStore } from "./logStore.ts";

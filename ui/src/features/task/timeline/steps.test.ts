@@ -12,6 +12,7 @@ const step = (action: string, change: Partial<TransitionStep> = {}): TransitionS
   reason: null,
   duration_ms: 1,
   log_id: null,
+  message: null,
   ...change,
 });
 

@@ -1,0 +1,345 @@
+/** What agents said, did and asked in the sample `agents`: a conversation with an entry of each kind. */
+import type { Approval, Execution, LogEntry } from "#ui/api/generated.ts";
+import { sampleUsage } from "./sample.ts";
+import { sampleApproval, sampleUsageOf } from "./sampleRuns.ts";
+import { at } from "./sampleTasks.ts";
+
+export const sampleAsked = (): Approval[] => [
+  sampleApproval({
+    id: "q0",
+    ask: "ask-1",
+    execution_id: "e2",
+    agent_id: "a2",
+    title: "cargo add serde_yaml",
+    status: "answered",
+    answer: "decline",
+    note: "Use toml, we have it already",
+    answered_by: "user:board",
+    asked_at: at(9),
+    answered_at: at(8),
+  }),
+  sampleApproval({
+    execution_id: "e2",
+    agent_id: "a2",
+    ask: "ask-2",
+    title: "npm install --save-dev fast-check",
+    detail: {
+      command: "npm install --save-dev fast-check",
+      cwd: "/home/me/.local/share/forge/workspaces/website/1",
+      reason: "The new tests generate their inputs; installing needs the network.",
+    },
+    asked_at: at(2),
+  }),
+  sampleApproval({
+    id: "q2",
+    task_id: "t2",
+    execution_id: "e3",
+    agent_id: "a4",
+    kind: "file_change",
+    title: "Change ../shared/routes.ts",
+    detail: {
+      reason: "The routes are declared outside of the worktree.",
+      paths: ["../shared/routes.ts"],
+      diff: '@@ -3,4 +3,5 @@\n export const routes = {\n   home: "/",\n-  settings: "/prefs",\n+  settings: "/settings",\n+  legacySettings: "/prefs",\n };\n',
+    },
+    asked_at: at(1),
+  }),
+];
+
+const execution = (change: Partial<Execution>): Execution => ({
+  id: "e1",
+  task_id: "t1",
+  subtask_id: null,
+  role: "coder",
+  agent_id: "a2",
+  attempt: 1,
+  status: "finished",
+  parent_execution_id: null,
+  session_id: "0198c7d2-5a51-7c60-9b1c-2f7d0c1a4e11",
+  session_mode: "new",
+  from_session: null,
+  cause: "claimed by you",
+  activity: "",
+  before_commit: null,
+  after_commit: null,
+  usage: {
+    ...sampleUsage,
+    input_uncached: 18_400,
+    cache_read: 240_000,
+    cache_write: 9_100,
+    output: 6_200,
+  },
+  cost_micro_usd: 312_000,
+  cost_source: "reported",
+  price_version: null,
+  models: [
+    sampleUsageOf({
+      model: "claude-opus-4-1",
+      input_uncached: 18_400,
+      output: 6_200,
+      cost_micro_usd: 312_000,
+    }),
+  ],
+  conflict: null,
+  error: null,
+  summary: null,
+  log_id: "e1",
+  started_at: at(31),
+  finished_at: at(15),
+  ...change,
+});
+
+export const sampleExecutions: readonly Execution[] = [
+  execution({}),
+  execution({
+    id: "e2",
+    log_id: "e2",
+    attempt: 2,
+    status: "waiting",
+    session_mode: "resume",
+    from_session: "0198c7d2-5a51-7c60-9b1c-2f7d0c1a4e11",
+    cause: "your message",
+    cost_micro_usd: 100_000,
+    cost_source: "computed",
+    price_version: "2026-11-02",
+    started_at: at(12),
+    finished_at: null,
+  }),
+  execution({
+    id: "e3",
+    log_id: "e3",
+    task_id: "t2",
+    agent_id: "a4",
+    status: "waiting",
+    started_at: at(4),
+    finished_at: null,
+    cost_micro_usd: null,
+    cost_source: "unknown",
+    models: [],
+  }),
+  execution({
+    id: "e4",
+    log_id: "e4",
+    task_id: "t3",
+    agent_id: "a1",
+    status: "running",
+    started_at: at(2),
+    finished_at: null,
+    cost_micro_usd: null,
+    cost_source: "unknown",
+    models: [],
+    session_id: null,
+  }),
+];
+
+function logOf(run: string, kinds: readonly Partial<LogEntry>[], from: number): LogEntry[] {
+  return kinds.map((entry, index) => ({
+    seq: index + 1,
+    at: Date.now() - from * 60_000 + index * 20_000,
+    execution_id: run,
+    turn: 1,
+    id: `i${index + 1}`,
+    parent_id: null,
+    kind: "assistant_text",
+    status: null,
+    body: {},
+    raw_offset: 0,
+    ...entry,
+  }));
+}
+
+const diff =
+  "@@ -12,6 +12,9 @@ impl Config {\n     pub fn load(path: &Path) -> Result<Self> {\n-        let text = fs::read_to_string(path)?;\n-        toml::from_str(&text)\n+        if let Some(known) = CACHE.get(path) {\n+            return Ok(known);\n+        }\n+        Self::read(path)\n     }\n";
+
+export const sampleLogs: Readonly<Record<string, readonly LogEntry[]>> = {
+  e1: logOf(
+    "e1",
+    [
+      { kind: "session_started", body: { session_id: "0198c7d2", model: "claude-opus-4-1" } },
+      {
+        kind: "user_message",
+        body: { text: "Cache the parsed configuration.\n\nIt is read on every request." },
+      },
+      {
+        kind: "reasoning",
+        body: {
+          text: "The configuration is read in `load`. A cache keyed by path and time of change would do.",
+        },
+      },
+      { body: { text: "I will look at **who reads the configuration** first." } },
+      {
+        kind: "plan",
+        body: {
+          steps: [
+            { text: "Find the readers", done: true },
+            { text: "Add the cache", done: true },
+            { text: "Test that a change is seen", done: false },
+          ],
+        },
+      },
+      {
+        id: "sub",
+        kind: "tool_call",
+        status: "completed",
+        body: {
+          name: "Agent",
+          input: { description: "Find every caller of Config::load" },
+          output: "Three callers: server.rs, cli.rs, watch.rs",
+        },
+      },
+      {
+        id: "s1",
+        parent_id: "sub",
+        kind: "command",
+        status: "completed",
+        body: {
+          command: "rg -n 'Config::load' src",
+          exit_code: 0,
+          output: "src/server.rs:41\nsrc/cli.rs:12\nsrc/watch.rs:77",
+        },
+      },
+      {
+        id: "s2",
+        parent_id: "sub",
+        kind: "tool_call",
+        status: "completed",
+        body: { name: "Read", input: { file_path: "src/server.rs" }, output: "…" },
+      },
+      { id: "s3", parent_id: "sub", body: { text: "All three pass the same path." } },
+      {
+        kind: "file_change",
+        status: "completed",
+        body: { path: "src/config.rs", change: "modified", diff },
+      },
+      {
+        kind: "command",
+        status: "failed",
+        body: {
+          command: "cargo test config",
+          exit_code: 101,
+          output: "test config::sees_a_change ... FAILED",
+        },
+      },
+      {
+        kind: "usage",
+        id: "",
+        body: sampleUsageOf({
+          model: "claude-opus-4-1",
+          input_uncached: 12_000,
+          cache_read: 140_000,
+          cache_write: 9_100,
+          output: 4_100,
+          reasoning: 1_300,
+          cost_micro_usd: 201_000,
+        }),
+      },
+      {
+        kind: "usage",
+        id: "",
+        body: sampleUsageOf({
+          model: "claude-haiku-4-5",
+          input_uncached: 6_400,
+          cache_read: 100_000,
+          output: 2_100,
+          cost_micro_usd: 111_000,
+        }),
+      },
+      {
+        kind: "turn_ended",
+        body: { summary: "The configuration is parsed once and kept. One test still fails." },
+      },
+    ],
+    31,
+  ),
+  e2: logOf(
+    "e2",
+    [
+      { kind: "session_started", body: {} },
+      { kind: "user_message", body: { text: "Make the last test pass." } },
+      {
+        id: "ask-1",
+        kind: "approval_request",
+        status: "running",
+        at: Date.parse(at(9)),
+        body: { text: "cargo add serde_yaml", kind: "command" },
+      },
+      {
+        id: "ask-1:answer",
+        parent_id: "ask-1",
+        kind: "approval_resolved",
+        status: "declined",
+        at: Date.parse(at(8)),
+        body: { answer: "decline" },
+      },
+      { body: { text: "Then I stay with `toml`." } },
+      { kind: "notice", body: { text: "The message was said to the agent while it worked." } },
+      {
+        kind: "command",
+        status: "completed",
+        body: { command: "cargo test config", exit_code: 0, output: "test result: ok. 14 passed" },
+      },
+      {
+        kind: "usage",
+        id: "",
+        body: sampleUsageOf({
+          model: "claude-opus-4-1",
+          input_uncached: 3_100,
+          cache_read: 60_000,
+          output: 900,
+          cost_micro_usd: 61_000,
+        }),
+      },
+      {
+        turn: 2,
+        kind: "user_message",
+        body: { text: "And generate the inputs of the new tests." },
+      },
+      { turn: 2, body: { text: "For that I would like **fast-check**." } },
+      {
+        turn: 2,
+        id: "ask-2",
+        kind: "approval_request",
+        status: "running",
+        at: Date.parse(at(2)),
+        body: { text: "npm install --save-dev fast-check", kind: "command" },
+      },
+    ],
+    12,
+  ),
+  e3: logOf(
+    "e3",
+    [
+      { body: { text: "The routes are declared outside of the worktree." } },
+      {
+        id: "ask-1",
+        kind: "approval_request",
+        status: "running",
+        body: { text: "Change ../shared/routes.ts" },
+      },
+    ],
+    4,
+  ),
+  e4: logOf("e4", [{ kind: "stdout", id: "", body: { text: "Looking for callers…" } }], 2),
+};
+
+export function sampleLayers() {
+  const all = [
+    {
+      kind: "profile",
+      text: "Answer in English. Prefer small commits of thought over long ones.\n",
+    },
+    {
+      kind: "rules",
+      text: "You work in a worktree of your own. Do not merge, push, or leave it. Forge commits what you leave.\n",
+    },
+    { kind: "task", text: "# Cache the parsed configuration\n\nIt is read on every request.\n" },
+    { kind: "place", text: "Branch forge/1, from main.\n" },
+    { kind: "acceptance", text: "These checks must pass:\n\n- `npm test`\n- `npm run lint`\n" },
+    {
+      kind: "knowledge",
+      text: "- Tests of the store need a temporary folder (docs/lessons/store.md)\n",
+    },
+    { kind: "now", text: "Begin.\n" },
+  ] as const;
+  return { text: all.map(({ text }) => text).join("\n"), layers: [...all] };
+}

@@ -1,0 +1,98 @@
+/** Projects' settings of the sample host: defaults, and what is a project's own on top. */
+import type { Finding } from "#ui/api/generated.ts";
+
+interface Settings {
+  refuse(code: string, message: string, details?: unknown): never;
+  changed(...tags: string[]): void;
+  checkHooks(hooks: unknown): readonly Finding[];
+}
+
+/** A merge patch, one level down: null takes a key away. */
+const merged = (before: unknown, patch: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries({ ...(before as object), ...patch }).filter(([, value]) => value !== null),
+  );
+
+export function createSampleSettings({ refuse, changed, checkHooks }: Settings) {
+  const own: Record<string, Record<string, unknown>> = {
+    p1: {
+      review_config: { ci_steps: ["npm test", "npm run lint"] },
+      max_concurrent: 6,
+      lifecycle_hooks: {
+        before_work: [
+          { type: "script", command: "npm ci", timeout_seconds: 300, blocking: true },
+          { type: "plugin", name: "knowledge-inject" },
+        ],
+        on_task_done: [{ type: "script", command: "scripts/notify.sh done" }],
+      },
+    },
+  };
+
+  const settings = (id: string) => {
+    const mine = own[id] ?? {};
+    const defaults = {
+      auto_approve: false,
+      max_concurrent: 4,
+      shell: ["bash", "-lc"],
+      review_config: { ci_steps: null, ci_timeout_seconds: null, allow_changes: null },
+      merge_config: { target_branch: null, strategy: null, message_template: null },
+      setup: [],
+      copy_files: [],
+      auto_start: false,
+      lifecycle_hooks: {},
+      workspace_reuse: "off",
+      workspace_pool_size: 3,
+      workspace_disk_cap_mib: null,
+      delete_merged_branches: false,
+      workflow_source: "project",
+      author: null,
+      notifications: {
+        blocked: true,
+        awaiting_human: true,
+        waiting: true,
+        done: false,
+        disk: true,
+        agent_asks: true,
+        cost: true,
+      },
+      cost_limits: { execution_micro_usd: null, task_micro_usd: null, day_micro_usd: null },
+      model_prices: {},
+    };
+    const merged: Record<string, unknown> = { ...defaults };
+    for (const [key, value] of Object.entries(mine)) {
+      const base = merged[key];
+      merged[key] =
+        typeof value === "object" && value && !Array.isArray(value)
+          ? { ...(base as object), ...value }
+          : value;
+    }
+    return { settings: merged, own: mine };
+  };
+
+  const answers = {
+    project_settings_get: ({ project_id }: { project_id: string }) => settings(project_id),
+    project_settings_update: ({ project_id, ...patch }: { project_id: string }) => {
+      const mine: Record<string, unknown> = { ...own[project_id] };
+      for (const [key, value] of Object.entries(patch as Record<string, unknown>)) {
+        if (value === null) delete mine[key];
+        else if (typeof value === "object" && !Array.isArray(value))
+          mine[key] = merged(mine[key], value as Record<string, unknown>);
+        else mine[key] = value;
+      }
+      const concurrent = mine["max_concurrent"];
+      if (typeof concurrent === "number" && concurrent < 1) {
+        refuse("invalid", "failed to change the settings: max_concurrent: must be at least 1", {
+          findings: [{ path: "max_concurrent", message: "must be at least 1" }],
+        });
+      }
+      const findings = checkHooks(mine["lifecycle_hooks"]);
+      if (findings.length > 0) {
+        refuse("invalid", "failed to change the settings: the input is not valid", { findings });
+      }
+      own[project_id] = mine;
+      changed("projects");
+      return settings(project_id);
+    },
+  };
+  return { answers, ownOf: (id: string) => own[id] ?? {} };
+}
