@@ -50,6 +50,20 @@ pub struct Capabilities {
     pub models: bool,
 }
 
+impl Capabilities {
+    /// All of it.
+    pub const ALL: Self = Self {
+        resume: true,
+        fork: true,
+        review: true,
+        steer: true,
+        interrupt: true,
+        approvals: true,
+        usage: true,
+        models: true,
+    };
+}
+
 /// What a look at the machine found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {

@@ -30,6 +30,7 @@ use crate::{
     AgentError, Ask, Control, Launch, LimitKind, LogWriter, NewEntry, RunCommand, RunEvent, RunOutcome,
     end::{flush, not_run, note_end},
     output::{LastOutput, Output},
+    question,
 };
 
 /// The longest line that is read. A longer one stays in the raw log alone.
@@ -43,6 +44,10 @@ const INTERRUPT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long a program has to go by itself once its input has ended.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(3);
+
+/// What the log says of a conversation that the program does not have any more.
+pub(crate) const SESSION_LOST: &str =
+    "The program no longer has the conversation that this run was to go on with; it starts a new one.";
 
 /// A protocol, as a state machine without I/O.
 pub trait Dialogue: Send {
@@ -122,13 +127,17 @@ impl Scene<'_> {
         self.log.append_entry(entry);
     }
 
+    /// Appends what a line of the raw log says that starts there.
+    pub fn log_at(&mut self, mut entry: NewEntry, raw_offset: u64) {
+        entry.raw_offset = Some(raw_offset);
+        self.log.append_entry(entry);
+    }
+
     /// Appends a line that nobody normalises.
     pub fn log_raw(&mut self, line: &[u8], raw_offset: u64) {
         let body =
             serde_json::from_slice(line).unwrap_or_else(|_| json!({ "text": String::from_utf8_lossy(line) }));
-        let mut entry = NewEntry::new(EntryKind::Raw, String::new(), body);
-        entry.raw_offset = Some(raw_offset);
-        self.log.append_entry(entry);
+        self.log_at(NewEntry::new(EntryKind::Raw, String::new(), body), raw_offset);
     }
 
     /// Forge itself says something about the run.
@@ -157,12 +166,8 @@ impl Scene<'_> {
 
     /// Asks a person, and logs the question. While one is open neither silence nor the wall clock counts.
     pub fn ask(&mut self, ask: Ask) {
-        let body = json!({
-            "text": ask.title, "kind": ask.kind, "detail": ask.detail, "options": ask.options,
-        });
-        let mut entry = NewEntry::new(EntryKind::ApprovalRequest, ask.id.clone(), body);
-        entry.status = Some(EntryStatus::Running);
-        self.log.append_entry(entry);
+        let ask = question::storable(ask);
+        self.log.append_entry(question::asked(&ask, EntryStatus::Running));
         self.state.asks.insert(ask.id.clone());
         self.control.activity.say("Waiting for an answer");
         self.control.tell(RunEvent::Asked(ask));
@@ -173,12 +178,16 @@ impl Scene<'_> {
         if !self.state.asks.remove(ask) {
             return;
         }
-        let mut entry =
-            NewEntry::new(EntryKind::ApprovalResolved, format!("{ask}:answer"), json!({ "answer": option }));
-        entry.parent_id = Some(ask.to_owned());
-        entry.status = Some(status);
-        self.log.append_entry(entry);
+        self.log.append_entry(question::resolved(ask, json!({ "answer": option }), status));
         self.control.tell(RunEvent::Withdrawn { id: ask.to_owned() });
+    }
+
+    /// Says no to a question in a person's place, and logs both with the reason.
+    pub fn decline(&mut self, ask: Ask, why: &str) {
+        let ask = question::storable(ask);
+        self.log.append_entry(question::asked(&ask, EntryStatus::Declined));
+        let body = json!({ "answer": "decline", "reason": why });
+        self.log.append_entry(question::resolved(&ask.id, body, EntryStatus::Declined));
     }
 
     /// What [`Said::carry`] will be if nothing more is spent. Said before [`Scene::used`], it is written down with
@@ -190,9 +199,7 @@ impl Scene<'_> {
     /// Counts what was spent since the sample before, and logs it.
     pub fn used(&mut self, sample: UsageSample, raw_offset: u64) {
         let body = serde_json::to_value(&sample).unwrap_or_default();
-        let mut entry = NewEntry::new(EntryKind::Usage, String::new(), body);
-        entry.raw_offset = Some(raw_offset);
-        self.log.append_entry(entry);
+        self.log_at(NewEntry::new(EntryKind::Usage, String::new(), body), raw_offset);
         let carry = self.state.carry.clone();
         self.control.tell(RunEvent::Used { sample: sample.clone(), carry });
         self.state.used.push(sample);

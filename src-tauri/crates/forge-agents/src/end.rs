@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use forge_exec::{ExecError, Exit, Finished};
 use forge_model::log::{EntryKind, EntryStatus};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use crate::{AgentError, LogWriter, NewEntry};
+use crate::{AgentError, Launch, LogWriter, NewEntry, RunOutcome};
 
 /// What a program that could not be run means.
 pub(crate) fn not_run(error: ExecError) -> AgentError {
@@ -56,12 +56,42 @@ pub(crate) fn note_end(
             })),
         }),
     );
-    entry.status = Some(match error {
-        None => EntryStatus::Completed,
-        Some(AgentError::Cancelled) => EntryStatus::Cancelled,
-        Some(_) => EntryStatus::Failed,
-    });
+    entry.status = Some(status_of(result));
     log.append_entry(entry);
+}
+
+const fn status_of(result: &Result<(), AgentError>) -> EntryStatus {
+    match result {
+        Ok(()) => EntryStatus::Completed,
+        Err(AgentError::Cancelled) => EntryStatus::Cancelled,
+        Err(_) => EntryStatus::Failed,
+    }
+}
+
+/// The end of a run that could not be started: its log has what it was told, and why nothing came of it.
+pub(crate) async fn never_began(launch: Launch, error: AgentError) -> RunOutcome {
+    let Launch { log, prompt, .. } = launch;
+    log.append_entry(NewEntry::text(EntryKind::UserMessage, &prompt));
+    note_end(&log, None, &Err(error.clone()), Duration::ZERO);
+    flush(log).await;
+    RunOutcome::failed(error)
+}
+
+/// The entry of a turn's end: how the agent summed it up, what else its program tells of it, and what went wrong.
+pub(crate) fn turn_ended(
+    summary: Option<&str>,
+    more: Map<String, Value>,
+    judged: &Result<(), AgentError>,
+) -> NewEntry {
+    let error = judged.as_ref().err();
+    let mut body = Map::new();
+    body.insert("summary".to_owned(), json!(summary.filter(|_| error.is_none())));
+    body.extend(more);
+    let told = error.map(|error| json!({ "code": error.code(), "message": error.to_string() }));
+    body.insert("error".to_owned(), json!(told));
+    let mut entry = NewEntry::new(EntryKind::TurnEnded, "turn".to_owned(), Value::Object(body));
+    entry.status = Some(status_of(judged));
+    entry
 }
 
 /// Whoever learns that the run is over shall find all of it in the log.

@@ -9,16 +9,25 @@
 pub mod acp;
 pub mod adapter;
 pub mod claude;
+mod clock;
 pub mod codex;
 pub mod dialogue;
+mod doing;
 mod end;
 pub mod error;
+mod fuzz;
+mod json;
 pub mod log;
 mod output;
+#[cfg(test)]
+mod play;
+mod probe;
 mod program;
+mod question;
 pub mod rehearsal;
 pub mod shell;
 mod summary;
+mod verdict;
 
 pub use acp::AcpAdapter;
 pub use adapter::{

@@ -16,7 +16,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::Instant};
 
-use crate::{AgentError, Control, LogWriter, NewEntry, RunEvent, adapter::Activity, log::MAX_INLINE_TEXT};
+use crate::{
+    AgentError, Control, LogWriter, NewEntry, RunEvent, adapter::Activity, doing::doing, log::MAX_INLINE_TEXT,
+};
 
 /// The longest line that may still turn out to be an entry.
 const MAX_ENTRY_LINE: usize = 1024 * 1024;
@@ -288,37 +290,6 @@ impl Reported {
         let kind = EntryKind::read(&kind)
             .filter(|kind| !matches!(kind, EntryKind::ProcessExit | EntryKind::HookRun))?;
         Some(Self { kind, id, parent_id, status, turn, body })
-    }
-}
-
-/// What an entry says about what is being done now.
-fn doing(kind: EntryKind, body: &Value) -> Option<String> {
-    let field = |name: &str| body.get(name).and_then(Value::as_str);
-    let first_line = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(str::to_owned);
-    match kind {
-        EntryKind::AssistantText => field("text").and_then(first_line),
-        EntryKind::Reasoning => Some("Thinking".to_owned()),
-        EntryKind::Command => {
-            let command = field("command").and_then(first_line)?;
-            Some(if body.get("exit_code").is_some() { command } else { format!("Running {command}") })
-        }
-        EntryKind::FileChange => field("path").map(|path| format!("Editing {path}")),
-        EntryKind::ToolCall => field("name").map(|name| format!("Using {name}")),
-        EntryKind::Notice if field("code") == Some("activity") => field("text").and_then(first_line),
-        EntryKind::Plan => Some("Planning".to_owned()),
-        EntryKind::Review => Some("Reviewing".to_owned()),
-        EntryKind::ApprovalRequest => Some("Waiting for an approval".to_owned()),
-        EntryKind::SessionStarted
-        | EntryKind::UserMessage
-        | EntryKind::ApprovalResolved
-        | EntryKind::Usage
-        | EntryKind::Notice
-        | EntryKind::TurnEnded
-        | EntryKind::ProcessExit
-        | EntryKind::HookRun
-        | EntryKind::Stdout
-        | EntryKind::Stderr
-        | EntryKind::Raw => None,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{AgentError, Launch, marker_of};
 ///
 /// # Errors
 /// `Unavailable`, saying what is wrong with it.
-pub(crate) fn parse(config: &Value) -> Result<ProgramConfig, AgentError> {
+fn parse(config: &Value) -> Result<ProgramConfig, AgentError> {
     serde_json::from_value(config.clone()).map_err(|error| AgentError::Unavailable {
         program: "agent".to_owned(),
         detail: format!("its configuration is not valid: {error}"),
@@ -23,7 +23,7 @@ pub(crate) fn parse(config: &Value) -> Result<ProgramConfig, AgentError> {
 ///
 /// # Errors
 /// `Unavailable` when it is not there, or nothing names one.
-pub(crate) fn find(config: &ProgramConfig, default: Option<&str>, path: &str) -> Result<PathBuf, AgentError> {
+fn find(config: &ProgramConfig, default: Option<&str>, path: &str) -> Result<PathBuf, AgentError> {
     let Some(name) = config.program.as_deref().or(default).filter(|name| !name.trim().is_empty()) else {
         return Err(AgentError::Unavailable {
             program: "agent".to_owned(),
@@ -36,6 +36,20 @@ pub(crate) fn find(config: &ProgramConfig, default: Option<&str>, path: &str) ->
         detail: if name.contains('/') { "there is no such program" } else { "it is not on the PATH" }
             .to_owned(),
     })
+}
+
+/// The profile's configuration, and its program on `path`; `default` when it names none.
+///
+/// # Errors
+/// `Unavailable`, saying why there is no such program.
+pub(crate) fn named(
+    config: &Value,
+    default: Option<&str>,
+    path: &str,
+) -> Result<(ProgramConfig, PathBuf), AgentError> {
+    let config = parse(config)?;
+    let program = find(&config, default, path)?;
+    Ok((config, program))
 }
 
 /// The command of a launch: `program` with the adapter's arguments, then the profile's; its environment is the

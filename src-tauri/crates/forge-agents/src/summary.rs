@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::json::owned;
+
 /// The longest summary that nobody marked as one, in characters.
 const PARAGRAPH_CHARS: usize = 500;
 
@@ -11,8 +13,12 @@ const SECTION_CHARS: usize = 4000;
 /// The summary in the last message of an agent: the `summary` of an answer in JSON, or the section under its last
 /// heading `Summary` when it has one, else its first paragraph.
 pub(crate) fn of_message(text: &str) -> Option<String> {
-    let answer: Option<Value> = serde_json::from_str(text.trim()).ok();
-    if let Some(summary) = answer.as_ref().and_then(|answer| answer.get("summary")?.as_str()) {
+    let form = match serde_json::from_str::<Value>(text.trim()) {
+        Ok(answer) => owned(&answer, "summary"),
+        // Most agents answer in words: those are read below.
+        Err(_) => None,
+    };
+    if let Some(summary) = form {
         return Some(cut(summary.trim(), SECTION_CHARS)).filter(|summary| !summary.is_empty());
     }
     let (text, most) = match section(text) {

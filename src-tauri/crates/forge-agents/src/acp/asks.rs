@@ -15,21 +15,17 @@ use forge_model::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::Ask;
+use crate::{Ask, json::text};
 
 use super::{
     entries::{Tools, targets},
-    wire::{Permission, PermissionChoice, PermissionOptionKind, ToolKind, ToolPatch, text},
+    wire::{Permission, PermissionChoice, PermissionOptionKind, ToolKind, ToolPatch},
 };
 
 const MAY_ONLY_READ: &str = "This run may only read.";
 const NOBODY_ALLOWS: &str = "Nobody is there to allow this.";
 const REFUSED: &str = "The user refused this.";
 const NO_ANSWER: &str = "The program offers no answer.";
-
-/// The longest text in a question's detail, and the longest title, in bytes.
-const MAX_TEXT: usize = 64 * 1024;
-const MAX_TITLE: usize = 1000;
 
 /// Our own answer beside the program's: refuse, and stop.
 const STOP: &str = "forge:stop";
@@ -222,7 +218,7 @@ fn question(
     let mut detail = Map::new();
     let mut add = |field: &str, value: Value| {
         if !value.is_null() {
-            detail.insert(field.to_owned(), shortened(&value));
+            detail.insert(field.to_owned(), value);
         }
     };
     add("reason", json!(tool.words.as_deref().filter(|words| !words.trim().is_empty())));
@@ -251,7 +247,7 @@ fn question(
         label: "Refuse and stop".to_owned(),
         choice: ApprovalChoice::Stop,
     });
-    Ask { id: id.to_owned(), kind: about, title: one_line(&title), detail: Value::Object(detail), options }
+    Ask { id: id.to_owned(), kind: about, title: title, detail: Value::Object(detail), options }
 }
 
 fn option(choice: &PermissionChoice) -> ApprovalOption {
@@ -261,31 +257,7 @@ fn option(choice: &PermissionChoice) -> ApprovalOption {
         PermissionOptionKind::RejectAlways => ApprovalChoice::RejectAlways,
         _ => ApprovalChoice::RejectOnce,
     };
-    ApprovalOption { id: choice.id.clone(), label: one_line(&choice.name), choice: means }
-}
-
-fn one_line(text: &str) -> String {
-    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_TITLE)
-}
-
-/// A value whose texts are short enough to be stored with a question.
-fn shortened(value: &Value) -> Value {
-    match value {
-        Value::String(text) => json!(cut(text, MAX_TEXT)),
-        Value::Array(items) => items.iter().map(shortened).collect(),
-        Value::Object(fields) => {
-            Value::Object(fields.iter().map(|(name, field)| (name.clone(), shortened(field))).collect())
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-    }
-}
-
-fn cut(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let end = text.floor_char_boundary(most - '\u{2026}'.len_utf8());
-    format!("{}\u{2026}", text.get(..end).unwrap_or_default())
+    ApprovalOption { id: choice.id.clone(), label: choice.name.clone(), choice: means }
 }
 
 #[cfg(test)]

@@ -4,21 +4,25 @@
 //! forked is loaded, one that cannot be loaded is begun anew, and the log says so. A reviewer that gives no verdict
 //! is asked for it once.
 
-use std::{
-    collections::VecDeque,
-    path::PathBuf,
-    time::{SystemTime, UNIX_EPOCH},
-};
+mod opening;
+
+use std::{collections::VecDeque, path::PathBuf};
 
 use forge_model::{
     agent::{PermissionMode, ProgramConfig},
     execution::ExecutionRole,
     log::{EntryKind, EntryStatus},
-    verdict::AuditReader,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::{AgentError, Dialogue, Launch, NewEntry, RunCommand, Said, Scene, SessionRequest, summary};
+use crate::{
+    AgentError, Dialogue, Launch, NewEntry, RunCommand, Said, Scene, SessionRequest,
+    clock::now_ms,
+    dialogue::SESSION_LOST,
+    doing::{doing, first_line},
+    end, json, summary,
+    verdict::{Reminder, VERDICT_MISSING},
+};
 
 use super::{
     asks::{Asks, Step},
@@ -33,17 +37,6 @@ const VERSION: u16 = 1;
 
 /// The agent that tells the tokens of a prompt's last call of the model alone.
 const TELLS_LAST_CALL: &str = "OpenCode";
-
-/// Modes in which agents that have them do not write.
-const READING_MODES: &[&str] = &["read-only", "read_only", "readonly"];
-
-/// Asks a reviewer for what it forgot.
-const VERDICT_MISSING: &str = "\
-Your review has no verdict yet. Answer with one of these markers, alone on its line, outside of quotes and code:
-
-===REVIEW: PASS===
-===REVIEW: FAIL: the reason in one sentence===
-";
 
 /// The conversation of one run.
 #[derive(Debug)]
@@ -69,8 +62,7 @@ pub(super) struct AcpDialogue {
     tools: Tools,
     asks: Asks,
     spending: Spending,
-    /// What a reviewer said so far; none for other roles, and once it was asked for its verdict.
-    verdict: Option<AuditReader>,
+    verdict: Reminder,
     /// The last message of the agent.
     last_words: String,
     summary: Option<String>,
@@ -144,7 +136,7 @@ impl AcpDialogue {
             tools: Tools::new(brief.worktree.clone()),
             asks: Asks::new(brief.permissions, brief.worktree.clone()),
             spending: Spending::new(brief.carry.as_ref()),
-            verdict: (brief.role == ExecutionRole::Reviewer).then(|| AuditReader::new(0)),
+            verdict: Reminder::new(brief.role),
             last_words: String::new(),
             summary: None,
             result: None,
@@ -207,143 +199,6 @@ impl AcpDialogue {
         }
     }
 
-    /// The program answers the greeting.
-    fn met(&mut self, answer: &Value, scene: &mut Scene<'_>) {
-        let greeted = Greeted::read(answer).unwrap_or_default();
-        if greeted.version != VERSION {
-            let detail = format!("it speaks version {} of the protocol, not {VERSION}", greeted.version);
-            self.fail(AgentError::Protocol { detail }, scene);
-            return;
-        }
-        self.greeted = greeted;
-        let how = match &self.brief.session {
-            SessionRequest::New => Opening::New,
-            SessionRequest::Fork(_) if self.greeted.forks => Opening::Fork,
-            SessionRequest::Resume(_) | SessionRequest::Fork(_) => self.going_on(scene),
-        };
-        self.open(how, scene);
-    }
-
-    /// How the program goes on with a session itself.
-    fn going_on(&self, scene: &mut Scene<'_>) -> Opening {
-        let how = match (self.greeted.loads, self.greeted.resumes) {
-            (true, _) => Opening::Load,
-            (false, true) => Opening::Resume,
-            (false, false) => {
-                note_lost_session(scene);
-                return Opening::New;
-            }
-        };
-        if matches!(self.brief.session, SessionRequest::Fork(_)) {
-            let text = "The program cannot branch this conversation off; the run goes on with it.";
-            scene.notice("fork_unavailable", text);
-        }
-        how
-    }
-
-    fn open(&mut self, how: Opening, scene: &mut Scene<'_>) {
-        let earlier = match &self.brief.session {
-            SessionRequest::New => String::new(),
-            SessionRequest::Resume(id) | SessionRequest::Fork(id) => id.clone(),
-        };
-        let folder = self.brief.worktree.clone();
-        self.request(Waits::Opening(how), scene, |id| match how {
-            Opening::New => wire::new_session(id, &folder),
-            Opening::Load => wire::load_session(id, &earlier, &folder),
-            Opening::Resume => wire::resume_session(id, &earlier, &folder),
-            Opening::Fork => wire::fork_session(id, &earlier, &folder),
-        });
-    }
-
-    fn not_opened(&mut self, how: Opening, error: &RpcError, scene: &mut Scene<'_>) {
-        let failure = self.failure(error);
-        match how {
-            // Whoever is not signed in gets no other session either.
-            _ if matches!(failure, AgentError::Auth { .. } | AgentError::RateLimited { .. }) => {
-                self.fail(failure, scene);
-            }
-            Opening::New => self.fail(failure, scene),
-            Opening::Fork => {
-                let how = self.going_on(scene);
-                self.open(how, scene);
-            }
-            Opening::Load | Opening::Resume => {
-                note_lost_session(scene);
-                self.open(Opening::New, scene);
-            }
-        }
-    }
-
-    fn opened(&mut self, how: Opening, answer: &Value, raw_offset: u64, scene: &mut Scene<'_>) {
-        let told = wire::text(answer, "sessionId").map(str::to_owned);
-        let session = match (how, &self.brief.session) {
-            (Opening::Load | Opening::Resume, SessionRequest::Resume(id) | SessionRequest::Fork(id)) => {
-                Some(id.clone())
-            }
-            _ => told,
-        };
-        let Some(session) = session else {
-            let detail = "it opens a session without an id".to_owned();
-            self.fail(AgentError::Protocol { detail }, scene);
-            return;
-        };
-        self.options = Options::read(answer);
-        self.spending.opened(how == Opening::New);
-        self.plan_choices(scene);
-        let current = self.options.model.as_ref().map(|model| model.current.clone());
-        self.model = current.unwrap_or_default();
-        let is_chosen = |wanted: &&String| self.choices.iter().any(|(_, value)| value == *wanted);
-        let model = self.brief.model.as_ref().filter(is_chosen).unwrap_or(&self.model).clone();
-        let model = Some(model).filter(|model| !model.is_empty());
-        scene.session(&session, model.as_deref());
-        let body = json!({
-            "session_id": session, "model": model, "program": self.greeted.name,
-            "version": self.greeted.program_version,
-        });
-        log(NewEntry::new(EntryKind::SessionStarted, "session".to_owned(), body), raw_offset, scene);
-        self.session_id = Some(session);
-        self.choose_next(scene);
-    }
-
-    /// What the profile wants of the session, as far as the program lets choose.
-    fn plan_choices(&mut self, scene: &mut Scene<'_>) {
-        let mut choices = VecDeque::new();
-        if let (PermissionMode::ReadOnly, Some(modes)) = (self.brief.permissions, &self.options.mode) {
-            let reading = modes.offered.iter().find(|(id, _)| READING_MODES.contains(&id.as_str()));
-            if let Some((id, _)) = reading.filter(|(id, _)| *id != modes.current) {
-                choices.push_back((modes.how.clone(), id.clone()));
-            }
-        }
-        for (what, wanted, offered) in [
-            ("model", &self.brief.model, &self.options.model),
-            ("effort", &self.brief.effort, &self.options.effort),
-        ] {
-            match (wanted, offered) {
-                (Some(wanted), Some(choice)) if *wanted != choice.current => {
-                    choices.push_back((choice.how.clone(), wanted.clone()));
-                }
-                (Some(wanted), None) => {
-                    let text = format!("The program lets nobody choose its {what}; `{wanted}` is not set.");
-                    scene.notice("choice_unavailable", &text);
-                }
-                _ => {}
-            }
-        }
-        self.choices = choices;
-    }
-
-    /// Makes the next choice, or says what is to be done when all are made.
-    fn choose_next(&mut self, scene: &mut Scene<'_>) {
-        let Some(session) = self.session_id.clone() else { return };
-        if let Some((how, value)) = self.choices.pop_front() {
-            let waits = Waits::Choice(value.clone());
-            self.request(waits, scene, |id| wire::choose(id, &session, &how, &value));
-            return;
-        }
-        let prompt = std::mem::take(&mut self.brief.prompt);
-        self.request(Waits::Prompt, scene, |id| wire::prompt(id, &session, &prompt));
-    }
-
     fn update(&mut self, update: Update, line: (&[u8], u64), scene: &mut Scene<'_>) {
         match update {
             Update::Options(options) => self.chosen(options),
@@ -363,7 +218,7 @@ impl AcpDialogue {
                 let steps: Vec<_> =
                     steps.iter().map(|(text, done)| json!({ "text": text, "done": done })).collect();
                 let entry = NewEntry::new(EntryKind::Plan, "plan".to_owned(), json!({ "steps": steps }));
-                log(entry, line.1, scene);
+                scene.log_at(entry, line.1);
             }
             Update::Spent { usd, model } => self.spent(usd, model, line.1, scene),
             Update::Notice(text) => scene.notice("program", &text),
@@ -373,31 +228,14 @@ impl AcpDialogue {
         }
     }
 
-    fn chosen(&mut self, options: Options) {
-        if let Some(model) = &options.model {
-            self.model.clone_from(&model.current);
-        }
-        let keep = |new: Option<Choice>, old: &mut Option<Choice>| {
-            if new.is_some() {
-                *old = new;
-            }
-        };
-        keep(options.model, &mut self.options.model);
-        keep(options.effort, &mut self.options.effort);
-        keep(options.mode, &mut self.options.mode);
-    }
-
     fn spoke(&mut self, spoken: Spoken, raw_offset: u64, scene: &mut Scene<'_>) {
         let Spoken { is_thought, text, entry } = spoken;
-        log(entry, raw_offset, scene);
+        scene.log_at(entry, raw_offset);
         if is_thought {
             return;
         }
-        scene.doing(first_line(&text));
-        if let Some(reader) = &mut self.verdict {
-            reader.read(&text);
-            reader.read("\n");
-        }
+        scene.doing(first_line(&text).unwrap_or_default());
+        self.verdict.read(&text);
         self.last_words = text;
     }
 
@@ -500,7 +338,8 @@ impl AcpDialogue {
         if judged.is_ok() {
             self.summary = summary::of_message(&self.last_words);
         }
-        self.turn_ended(&judged, raw_offset, scene);
+        let ended = end::turn_ended(self.summary.as_deref(), Map::new(), &judged);
+        scene.log_at(ended, raw_offset);
         let asks_again = judged.is_ok() && self.ask_for_verdict(scene);
         self.result = Some(judged);
         if !asks_again {
@@ -522,30 +361,12 @@ impl AcpDialogue {
         }
     }
 
-    fn turn_ended(&self, judged: &Result<(), AgentError>, raw_offset: u64, scene: &mut Scene<'_>) {
-        let error = judged.as_ref().err();
-        let body = json!({
-            "summary": self.summary.as_ref().filter(|_| error.is_none()),
-            "error": error.map(|error| json!({ "code": error.code(), "message": error.to_string() })),
-        });
-        let mut entry = NewEntry::new(EntryKind::TurnEnded, "turn".to_owned(), body);
-        entry.status = Some(match error {
-            None => EntryStatus::Completed,
-            Some(AgentError::Cancelled) => EntryStatus::Cancelled,
-            Some(_) => EntryStatus::Failed,
-        });
-        log(entry, raw_offset, scene);
-    }
-
     /// Asks a reviewer for its verdict when it gave none; once.
     fn ask_for_verdict(&mut self, scene: &mut Scene<'_>) -> bool {
-        let (Some(reader), Some(session)) = (self.verdict.take(), self.session_id.clone()) else {
-            return false;
-        };
-        if reader.finish().0.verdict.is_some() {
+        let Some(session) = self.session_id.clone() else { return false };
+        if !self.verdict.is_due(scene) {
             return false;
         }
-        scene.notice("verdict_missing", "The review has no verdict; the reviewer is asked for it.");
         self.turn += 1;
         self.calls = 0;
         self.speech = Speech::default();
@@ -634,43 +455,13 @@ impl Dialogue for AcpDialogue {
     }
 }
 
-fn note_lost_session(scene: &mut Scene<'_>) {
-    let text =
-        "The program no longer has the conversation that this run was to go on with; it starts a new one.";
-    scene.notice("session_lost", text);
-}
-
-fn log(mut entry: NewEntry, raw_offset: u64, scene: &mut Scene<'_>) {
-    entry.raw_offset = Some(raw_offset);
-    scene.log(entry);
-}
-
 fn log_tools(entries: Vec<NewEntry>, raw_offset: u64, scene: &mut Scene<'_>) {
     for entry in entries {
         if entry.status == Some(EntryStatus::Running)
-            && let Some(line) = doing(&entry)
+            && let Some(line) = doing(entry.kind, &entry.body)
         {
             scene.doing(&line);
         }
-        log(entry, raw_offset, scene);
+        scene.log_at(entry, raw_offset);
     }
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default()
-}
-
-/// What a call that runs says about what is being done.
-fn doing(entry: &NewEntry) -> Option<String> {
-    let field = |name: &str| wire::text(&entry.body, name);
-    match entry.kind {
-        EntryKind::Command => field("command").map(|command| format!("Running {}", first_line(command))),
-        EntryKind::FileChange => field("path").map(|path| format!("Editing {path}")),
-        _ => field("title").or_else(|| field("name")).map(|name| format!("Using {name}")),
-    }
-}
-
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

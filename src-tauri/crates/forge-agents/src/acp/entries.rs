@@ -7,9 +7,9 @@ use forge_model::log::{EntryKind, EntryStatus};
 use serde_json::{Map, Value, json};
 use similar::TextDiff;
 
-use crate::NewEntry;
+use crate::{NewEntry, json::text};
 
-use super::wire::{Change, ToolCallStatus, ToolKind, ToolPatch, text};
+use super::wire::{Change, ToolCallStatus, ToolKind, ToolPatch};
 
 /// The most text that lines are compared in; more is told without them.
 const MAX_COMPARED: usize = 1024 * 1024;

@@ -15,27 +15,19 @@ mod spending;
 mod tests;
 mod wire;
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use forge_exec::Command;
 use forge_model::{
     agent::{AdapterKind, AgentModel, PermissionMode, ProgramConfig},
     execution::ExecutionRole,
-    log::EntryKind,
 };
 use serde_json::Value;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, NewEntry, RunCommand, RunEvent, RunOutcome,
-    SessionRequest,
-    dialogue::{Dialogue as _, converse},
-    end::{flush, note_end},
-    program,
-    rehearsal::Rehearsal,
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, RunOutcome, SessionRequest,
+    dialogue::converse, end::never_began, fuzz::play, program,
 };
 use dialogue::{AcpDialogue, Brief};
 
@@ -51,39 +43,23 @@ impl Adapter for AcpAdapter {
 
     /// What a program may be able to do. One that cannot load or fork goes on as well as it can, and says so.
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            resume: true,
-            fork: true,
-            review: false,
-            steer: false,
-            interrupt: true,
-            approvals: true,
-            usage: true,
-            models: true,
-        }
+        Capabilities { review: false, steer: false, ..Capabilities::ALL }
     }
 
     async fn detect(&self, config: &Value, path: &str) -> Result<Detected, AgentError> {
-        let config = program::parse(config)?;
-        let program = program::find(&config, None, path)?;
+        let (config, program) = program::named(config, None, path)?;
         probe::detect(&config, program, path).await
     }
 
     async fn models(&self, config: &Value, path: &str) -> Result<Vec<AgentModel>, AgentError> {
-        let config = program::parse(config)?;
-        let program = program::find(&config, None, path)?;
+        let (config, program) = program::named(config, None, path)?;
         probe::models(&config, program, path).await
     }
 
     async fn run(&self, mut launch: Launch, control: &Control) -> RunOutcome {
         let (command, config) = match prepare(&mut launch) {
             Ok(prepared) => prepared,
-            Err(error) => {
-                launch.log.append_entry(NewEntry::text(EntryKind::UserMessage, &launch.prompt));
-                note_end(&launch.log, None, &Err(error.clone()), Duration::ZERO);
-                flush(launch.log).await;
-                return RunOutcome::failed(error);
-            }
+            Err(error) => return never_began(launch, error).await,
         };
         let mut dialogue = AcpDialogue::new(Brief::of(&launch, &config));
         converse(launch, command, &mut dialogue, control).await
@@ -91,8 +67,7 @@ impl Adapter for AcpAdapter {
 }
 
 fn prepare(launch: &mut Launch) -> Result<(Command, ProgramConfig), AgentError> {
-    let config = program::parse(&launch.config)?;
-    let program = program::find(&config, None, &program::path_of(launch))?;
+    let (config, program) = program::named(&launch.config, None, &program::path_of(launch))?;
     let given = asking(&program).map(|(name, value)| (name.to_owned(), value.to_owned()));
     launch.env.splice(0..0, given);
     let command = program::command(launch, &config, program, &[]);
@@ -124,19 +99,6 @@ pub fn fuzz_lines(bytes: &[u8]) {
             session,
             carry: serde_json::from_slice(bytes).ok(),
         });
-        let mut rehearsal = Rehearsal::default();
-        rehearsal.scene(|scene| dialogue.begin(scene));
-        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            rehearsal.scene(|scene| dialogue.hear(line, at as u64, scene));
-            for event in rehearsal.told() {
-                let RunEvent::Asked(ask) = event else { continue };
-                let option = ask.options.get(at % ask.options.len().max(1));
-                let option = option.map(|option| option.id.clone()).unwrap_or_default();
-                let command = RunCommand::Answer { ask: ask.id, option, note: None };
-                rehearsal.scene(|scene| dialogue.command(command, scene));
-            }
-        }
-        rehearsal.scene(|scene| dialogue.interrupt(scene));
-        dialogue.said();
+        play(&mut dialogue, bytes, 0);
     }
 }

@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use crate::{AgentError, LimitKind};
+use crate::{AgentError, LimitKind, json::text};
 
-use super::wire::{RpcError, StopReason, text};
+use super::wire::{RpcError, StopReason};
 
 /// How long a limit of the model's owner is waited for when nobody says how long it lasts.
 const DEFAULT_WAIT_MS: i64 = 60_000;

@@ -13,10 +13,7 @@ use forge_model::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{
-    AgentError, Ask, Dialogue as _, LimitKind, NewEntry, RunCommand, RunEvent, Said, SessionRequest,
-    rehearsal::Rehearsal,
-};
+use crate::{AgentError, Ask, LimitKind, RunEvent, SessionRequest, play::damage};
 
 use super::{
     asking,
@@ -36,15 +33,7 @@ const CLAUDE: &str = include_str!("recorded/claude_acp.jsonl");
 const CODEX: &str = include_str!("recorded/codex_acp.jsonl");
 const ALL: &[&str] = &[TOUR, ASKED, LOADED, CANCELLED, E400, GEMINI, CLAUDE, CODEX];
 
-/// A conversation with what an agent printed once.
-struct Play {
-    dialogue: AcpDialogue,
-    rehearsal: Rehearsal,
-    sent: Vec<Value>,
-    entries: Vec<(u32, NewEntry)>,
-    told: Vec<RunEvent>,
-    at: u64,
-}
+type Play = crate::play::Play<AcpDialogue>;
 
 fn brief() -> Brief {
     Brief {
@@ -66,88 +55,7 @@ fn resumed() -> Brief {
 
 impl Play {
     fn new(brief: Brief) -> Self {
-        let mut play = Self {
-            dialogue: AcpDialogue::new(brief).at(|| NOW),
-            rehearsal: Rehearsal::default(),
-            sent: Vec::new(),
-            entries: Vec::new(),
-            told: Vec::new(),
-            at: 0,
-        };
-        play.rehearsal.scene(|scene| play.dialogue.begin(scene));
-        play.collect();
-        play
-    }
-
-    fn collect(&mut self) -> Vec<RunEvent> {
-        self.sent.extend(self.rehearsal.sent());
-        self.entries.extend(self.rehearsal.entries());
-        let told = self.rehearsal.told();
-        self.told.extend(told.iter().cloned());
-        told
-    }
-
-    fn hear(&mut self, line: &str) -> Vec<RunEvent> {
-        let offset = self.at;
-        self.at += line.len() as u64 + 1;
-        self.rehearsal.scene(|scene| self.dialogue.hear(line.as_bytes(), offset, scene));
-        self.collect()
-    }
-
-    fn hear_all(mut self, lines: &[Value]) -> Self {
-        for line in lines {
-            self.hear(&line.to_string());
-        }
-        self
-    }
-
-    fn answer(&mut self, ask: &str, option: &str) {
-        let (ask, option) = (ask.to_owned(), option.to_owned());
-        let command = RunCommand::Answer { ask, option, note: None };
-        self.rehearsal.scene(|scene| self.dialogue.command(command, scene));
-        self.collect();
-    }
-
-    fn interrupt(&mut self) {
-        self.rehearsal.scene(|scene| self.dialogue.interrupt(scene));
-        self.collect();
-    }
-
-    /// Hears all of it; `choose` answers what is asked.
-    fn play(mut self, lines: &str, choose: impl Fn(&Ask) -> &'static str) -> Self {
-        for line in lines.lines() {
-            for event in self.hear(line) {
-                if let RunEvent::Asked(ask) = event {
-                    self.answer(&ask.id, choose(&ask));
-                }
-            }
-        }
-        self
-    }
-
-    fn said(&mut self) -> Said {
-        self.dialogue.said()
-    }
-
-    fn error(&mut self) -> Option<AgentError> {
-        self.said().result.and_then(Result::err)
-    }
-
-    /// Entries as they are compared.
-    fn shown(&self) -> Value {
-        let show = |(turn, entry): &(u32, NewEntry)| {
-            let NewEntry { kind, id, status, body, .. } = entry;
-            json!({ "turn": turn, "kind": kind, "id": id, "status": status, "body": body })
-        };
-        self.entries.iter().map(show).collect()
-    }
-
-    fn of(&self, kind: EntryKind) -> Vec<&NewEntry> {
-        self.entries.iter().map(|(_, entry)| entry).filter(|entry| entry.kind == kind).collect()
-    }
-
-    fn notices(&self) -> Vec<&str> {
-        self.of(EntryKind::Notice).iter().filter_map(|entry| entry.body["code"].as_str()).collect()
+        Self::begin(AcpDialogue::new(brief).at(|| NOW))
     }
 
     /// The methods that were asked for, and the answers that were given.
@@ -208,7 +116,7 @@ fn opened() -> Vec<Value> {
 #[test]
 fn a_whole_run_becomes_entries() {
     let mut play = Play::new(brief()).play(TOUR, nobody);
-    assert!(play.rehearsal.is_over());
+    assert!(play.is_over());
     insta::assert_json_snapshot!(play.shown());
     let said = play.said();
     assert_eq!(said.result, Some(Ok(())));
@@ -422,21 +330,19 @@ fn an_answer_may_refuse_and_stop() {
     let mut lines = opened();
     lines.push(permission("execute", "/w", OPTIONS));
     let mut play = Play::new(brief()).hear_all(&lines);
-    let ask = play.told.iter().find_map(|event| match event {
-        RunEvent::Asked(ask) => Some(ask.clone()),
-        _ => None,
-    });
-    let Some(ask) = ask else { panic!("nobody was asked: {:?}", play.told) };
+    let Some(ask) = play.asked().first().copied().cloned() else {
+        panic!("nobody was asked: {:?}", play.told)
+    };
     assert_eq!((ask.kind, ask.title.as_str()), (ApprovalKind::Command, "make"));
     let stop = ask.options.iter().find(|option| option.choice == ApprovalChoice::Stop);
     let stop = stop.map(|option| option.id.clone()).unwrap_or_default();
-    play.answer(&ask.id, "no such option");
-    play.answer("no such question", &stop);
+    play.answer(&ask.id, "no such option", None);
+    play.answer("no such question", &stop, None);
     assert_eq!(play.sent.len(), 3, "it still waits");
-    play.answer(&ask.id, &stop);
+    play.answer(&ask.id, &stop, None);
     assert_eq!(play.methods()[3..], ["unanswered", "session/cancel"]);
     // opencode ends a turn that it was told to stop while it waited for the model as if it had come to its end.
-    play.hear(&answer(3, &json!({ "stopReason": "end_turn" })).to_string());
+    play.hear(&answer(3, &json!({ "stopReason": "end_turn" })));
     assert_eq!(play.error(), Some(AgentError::Cancelled));
     let commands = play.of(EntryKind::Command);
     assert_eq!(commands.last().and_then(|entry| entry.status), Some(EntryStatus::Declined));
@@ -449,16 +355,16 @@ fn an_interrupt_answers_what_waits_and_waits_for_the_end() {
     let mut play = Play::new(brief()).hear_all(&lines);
     play.interrupt();
     assert_eq!(play.methods()[3..], ["unanswered", "session/cancel"]);
-    assert!(!play.rehearsal.is_over());
-    play.hear(&permission("edit", "/w/a", OPTIONS).to_string());
+    assert!(!play.is_over());
+    play.hear(&permission("edit", "/w/a", OPTIONS));
     assert_eq!(play.methods().last().map(String::as_str), Some("unanswered"), "what is asked meanwhile");
-    play.hear(&answer(3, &json!({ "stopReason": "cancelled" })).to_string());
-    assert!(play.rehearsal.is_over());
+    play.hear(&answer(3, &json!({ "stopReason": "cancelled" })));
+    assert!(play.is_over());
     assert_eq!(play.error(), Some(AgentError::Cancelled));
 
     let mut early = Play::new(brief());
     early.interrupt();
-    assert!(early.rehearsal.is_over(), "there is no turn to wait for");
+    assert!(early.is_over(), "there is no turn to wait for");
 
     let mut play = Play::new(brief()).play(CANCELLED, nobody);
     assert_eq!(play.error(), Some(AgentError::Cancelled));
@@ -507,7 +413,7 @@ fn a_reviewer_is_asked_for_its_verdict_once() {
 
     let lines = [opened(), vec![says("===REVIEW: "), says("PASS==="), done(3)]].concat();
     let play = Play::new(reviewer()).hear_all(&lines);
-    assert!(play.rehearsal.is_over() && play.notices().is_empty(), "a verdict in pieces is one");
+    assert!(play.is_over() && play.notices().is_empty(), "a verdict in pieces is one");
 }
 
 #[test]
@@ -525,7 +431,7 @@ fn what_is_not_understood_is_kept_raw() {
     let notification = json!({ "jsonrpc": "2.0", "method": "_vendor/thing", "params": {} });
     let request = json!({ "jsonrpc": "2.0", "id": 9, "method": "_vendor/ask", "params": {} });
     let mut play = Play::new(brief()).hear_all(&[opened(), vec![strange, notification, request]].concat());
-    play.hear("not json");
+    play.line("not json");
     assert_eq!(play.of(EntryKind::Raw).len(), 4);
     assert_eq!(play.methods().last().map(String::as_str), Some("error -32601"));
 }
@@ -549,15 +455,9 @@ proptest! {
         let lines: Vec<&str> = ALL.iter().flat_map(|it| it.lines()).collect();
         let mut bytes = TOUR.lines().take(2).collect::<Vec<_>>().join("\n").into_bytes();
         bytes.push(b'\n');
-        for (pick, damage, at) in picks {
+        for (pick, how, at) in picks {
             let mut line = lines[pick % lines.len()].as_bytes().to_vec();
-            let at = usize::from(at) % line.len();
-            match damage {
-                0 => line.truncate(at),
-                1 => line[at] ^= 0x15,
-                2 => { line.splice(at..at, garbage.iter().copied()); }
-                _ => {}
-            }
+            damage(&mut line, how, at, &garbage);
             bytes.extend(line);
             bytes.push(b'\n');
         }

@@ -9,6 +9,8 @@ use agent_client_protocol_schema::{ProtocolVersion, v1 as acp};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
+use crate::json::{list, text};
+
 pub(super) use acp::{PermissionOptionKind, StopReason, ToolCallStatus, ToolKind};
 
 /// JSON-RPC's code for a method that is not served.
@@ -511,14 +513,4 @@ pub(super) fn not_understood(id: &Value) -> Value {
 
 fn refusal(id: &Value, code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
-}
-
-/// A field that is text.
-pub(super) fn text<'v>(value: &'v Value, field: &str) -> Option<&'v str> {
-    value.get(field)?.as_str()
-}
-
-/// A field that is a list; empty when it is none.
-pub(super) fn list<'v>(value: &'v Value, field: &str) -> &'v [Value] {
-    value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

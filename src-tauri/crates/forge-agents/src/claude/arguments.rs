@@ -4,19 +4,13 @@ use forge_model::agent::{PermissionMode, ProgramConfig};
 
 use crate::{AgentError, Launch, SessionRequest};
 
-/// What the program is told for every conversation. Its answers come as events, questions included; our own
+/// What makes it speak by lines of JSON.
+pub(super) const STREAMS: &[&str] =
+    &["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
+
+/// What the program is told for every conversation, too. Its answers come as events, questions included; our own
 /// messages are given back when they are taken.
-const PROTOCOL: &[&str] = &[
-    "-p",
-    "--input-format",
-    "stream-json",
-    "--output-format",
-    "stream-json",
-    "--verbose",
-    "--replay-user-messages",
-    "--permission-prompt-tool",
-    "stdio",
-];
+const CONVERSATION: &[&str] = &["--replay-user-messages", "--permission-prompt-tool", "stdio"];
 
 /// Tools that make no sense in a run that has one worktree and ends with its turn.
 const OUT_OF_PLACE: &[&str] =
@@ -52,7 +46,7 @@ pub(super) fn of(
     } else if sandbox {
         return Err(guards_stay("its profile sets `IS_SANDBOX`"));
     }
-    let mut args: Vec<String> = PROTOCOL.iter().map(|&arg| arg.to_owned()).collect();
+    let mut args: Vec<String> = STREAMS.iter().chain(CONVERSATION).map(|&arg| arg.to_owned()).collect();
     let mut option = |name: &str, value: &str| args.push(format!("--{name}={value}"));
     match &launch.session {
         SessionRequest::New => option("session-id", session_id),

@@ -11,11 +11,14 @@ use forge_model::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::Ask;
+use crate::{
+    Ask,
+    json::{list, owned, text},
+};
 
 use super::{
     entries::{Tools, added, replaced},
-    wire::{allow, deny, list, owned, text},
+    wire::{allow, deny},
 };
 
 /// The tool by which the model asks a person.
@@ -27,10 +30,6 @@ const NOBODY_ALLOWS: &str = "Nobody is there to allow this. Go on without it, in
 const NOBODY_ANSWERS: &str = "Nobody is there to answer. Decide yourself, and say what you assumed.";
 const REFUSED: &str = "The user refused this. Go on without it.";
 const NO_ANSWER: &str = "The user does not want to answer. Decide yourself, and say what you assumed.";
-
-/// The longest text in a question's detail, and the longest title, in bytes.
-const MAX_TEXT: usize = 64 * 1024;
-const MAX_TITLE: usize = 1000;
 
 const ALLOW: &str = "allow";
 const ALWAYS: &str = "always";
@@ -232,7 +231,7 @@ fn permission(
 ) -> Ask {
     let mut detail = Map::new();
     let mut add = |field: &str, value: Value| {
-        detail.insert(field.to_owned(), shortened(&value));
+        detail.insert(field.to_owned(), value);
     };
     let reason = owned(request, "decision_reason");
     let path = tools.written(name, input);
@@ -273,7 +272,7 @@ fn permission(
     }
     options.push(option(REFUSE, "Refuse", ApprovalChoice::RejectOnce));
     options.push(option(STOP, "Refuse and stop", ApprovalChoice::Stop));
-    Ask { id: id.to_owned(), kind, title: one_line(&title), detail: Value::Object(detail), options }
+    Ask { id: id.to_owned(), kind, title: title, detail: Value::Object(detail), options }
 }
 
 /// What a suggestion would allow, in short.
@@ -315,37 +314,12 @@ fn ask_person(id: &str, question: &Value) -> Ask {
     Ask {
         id: id.to_owned(),
         kind: ApprovalKind::Question,
-        title: one_line(text(question, "question").unwrap_or("The agent has a question")),
-        detail: json!({ "reason": owned(question, "header"), "input": shortened(question) }),
+        title: text(question, "question").unwrap_or("The agent has a question").to_owned(),
+        detail: json!({ "reason": owned(question, "header"), "input": question }),
         options,
     }
 }
 
 fn option(id: &str, label: &str, choice: ApprovalChoice) -> ApprovalOption {
     ApprovalOption { id: id.to_owned(), label: label.to_owned(), choice }
-}
-
-fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    cut(&line, MAX_TITLE)
-}
-
-/// A value whose texts are short enough to be stored with a question.
-fn shortened(value: &Value) -> Value {
-    match value {
-        Value::String(text) => json!(cut(text, MAX_TEXT)),
-        Value::Array(items) => items.iter().map(shortened).collect(),
-        Value::Object(fields) => {
-            Value::Object(fields.iter().map(|(name, field)| (name.clone(), shortened(field))).collect())
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-    }
-}
-
-fn cut(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let end = text.floor_char_boundary(most - '\u{2026}'.len_utf8());
-    format!("{}\u{2026}", text.get(..end).unwrap_or_default())
 }

@@ -4,22 +4,23 @@
 //! into the running turn, or makes a turn of its own of them, and says which of them it has taken: the run ends with
 //! the first result behind which nothing of ours waits. A reviewer that gives no verdict is asked for it once.
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use forge_model::{
     agent::PermissionMode,
     execution::ExecutionRole,
     log::{EntryKind, EntryStatus},
-    verdict::AuditReader,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::{AgentError, Dialogue, Launch, NewEntry, RunCommand, Said, Scene, SessionRequest, summary};
+use crate::{
+    AgentError, Dialogue, Launch, NewEntry, RunCommand, Said, Scene, SessionRequest,
+    clock::now_ms,
+    doing::{doing, first_line},
+    end, json, summary,
+    verdict::{Reminder, VERDICT_MISSING},
+};
 
 use super::{
     asks::{Asks, Step},
@@ -28,14 +29,6 @@ use super::{
     spending::Spending,
     wire::{self, Event, Init, Message, Retry, Told, TurnResult},
 };
-
-/// Asks a reviewer for what it forgot.
-const VERDICT_MISSING: &str = "\
-Your review has no verdict yet. Answer with one of these markers, alone on its line, outside of quotes and code:
-
-===REVIEW: PASS===
-===REVIEW: FAIL: the reason in one sentence===
-";
 
 /// The conversation of one run.
 #[derive(Debug)]
@@ -59,8 +52,7 @@ pub(super) struct ClaudeDialogue {
     tools: Tools,
     spending: Spending,
     trouble: Trouble,
-    /// What a reviewer said so far; none for other roles, and once it was asked for its verdict.
-    verdict: Option<AuditReader>,
+    verdict: Reminder,
     summary: Option<String>,
     result: Option<Result<(), AgentError>>,
     is_lost: bool,
@@ -113,7 +105,7 @@ impl ClaudeDialogue {
             tools: Tools::new(worktree),
             spending: Spending::new(carry.as_ref(), goes_on),
             trouble: Trouble::default(),
-            verdict: (role == ExecutionRole::Reviewer).then(|| AuditReader::new(0)),
+            verdict: Reminder::new(role),
             summary: None,
             result: None,
             is_lost: false,
@@ -164,7 +156,7 @@ impl ClaudeDialogue {
     fn taken(&mut self, uuid: &str, raw_offset: u64, scene: &mut Scene<'_>) {
         if let Some((id, text)) = self.waiting.remove(uuid) {
             let entry = NewEntry::new(EntryKind::UserMessage, format!("said:{id}"), json!({ "text": text }));
-            log(entry, raw_offset, scene);
+            scene.log_at(entry, raw_offset);
             scene.heard(&id);
         }
     }
@@ -177,7 +169,7 @@ impl ClaudeDialogue {
             "session_id": id, "model": model, "program": "claude", "version": version,
             "permission_mode": permission_mode,
         });
-        log(NewEntry::new(EntryKind::SessionStarted, "session".to_owned(), body), raw_offset, scene);
+        scene.log_at(NewEntry::new(EntryKind::SessionStarted, "session".to_owned(), body), raw_offset);
         self.session_id = Some(id);
     }
 
@@ -188,34 +180,31 @@ impl ClaudeDialogue {
         }
         for block in &blocks {
             let block_id = self.tools.block_id(&id);
-            let kind = wire::text(block, "type").unwrap_or_default();
+            let kind = json::text(block, "type").unwrap_or_default();
             let entry = match (kind, &error) {
                 ("text", Some(error)) => {
                     // The program's words in the model's place.
                     self.trouble.failed(error);
-                    let text = wire::text(block, "text").unwrap_or_default();
+                    let text = json::text(block, "text").unwrap_or_default();
                     let body = json!({ "text": text, "code": "api_error", "error": error });
                     Some(NewEntry::new(EntryKind::Notice, block_id, body))
                 }
                 ("text", None) => {
-                    let text = wire::text(block, "text").unwrap_or_default();
-                    if let Some(reader) = &mut self.verdict {
-                        reader.read(text);
-                        reader.read("\n");
-                    }
-                    scene.doing(first_line(text));
+                    let text = json::text(block, "text").unwrap_or_default();
+                    self.verdict.read(text);
+                    scene.doing(first_line(text).unwrap_or_default());
                     Some(NewEntry::new(EntryKind::AssistantText, block_id, json!({ "text": text })))
                 }
                 ("thinking", _) => {
                     scene.doing("Thinking");
-                    let text = wire::text(block, "thinking").unwrap_or_default();
+                    let text = json::text(block, "thinking").unwrap_or_default();
                     (!text.is_empty())
                         .then(|| NewEntry::new(EntryKind::Reasoning, block_id, json!({ "text": text })))
                 }
                 ("redacted_thinking", _) => None,
                 ("tool_use" | "server_tool_use", _) => {
                     let entry = self.tools.started(block, parent.as_deref());
-                    if let Some(line) = entry.as_ref().and_then(doing) {
+                    if let Some(line) = entry.as_ref().and_then(|entry| doing(entry.kind, &entry.body)) {
                         scene.doing(&line);
                     }
                     entry
@@ -226,7 +215,7 @@ impl ClaudeDialogue {
                 if entry.parent_id.is_none() {
                     entry.parent_id.clone_from(&parent);
                 }
-                log(entry, raw_offset, scene);
+                scene.log_at(entry, raw_offset);
             }
         }
     }
@@ -241,16 +230,16 @@ impl ClaudeDialogue {
         }
         let detail = if blocks.len() == 1 { detail } else { Value::Null };
         for block in &blocks {
-            let entry = match wire::text(block, "type").unwrap_or_default() {
+            let entry = match json::text(block, "type").unwrap_or_default() {
                 "tool_result" => {
-                    let call = wire::text(block, "tool_use_id").unwrap_or_default();
+                    let call = json::text(block, "tool_use_id").unwrap_or_default();
                     let is_refused = refused.iter().any(|id| id == call);
                     let ended = Ended { detail: &detail, is_refused, is_interrupted: self.interrupting };
                     self.tools.ended(block, ended)
                 }
                 // What a sub-agent is told. Other words are the program's own, such as that it was interrupted.
                 "text" if parent.is_some() => {
-                    let text = wire::text(block, "text").unwrap_or_default();
+                    let text = json::text(block, "text").unwrap_or_default();
                     Some(NewEntry::text(EntryKind::UserMessage, text))
                 }
                 _ => None,
@@ -259,7 +248,7 @@ impl ClaudeDialogue {
                 if entry.parent_id.is_none() {
                     entry.parent_id.clone_from(&parent);
                 }
-                log(entry, raw_offset, scene);
+                scene.log_at(entry, raw_offset);
             }
         }
     }
@@ -277,11 +266,11 @@ impl ClaudeDialogue {
             "text": text, "code": "api_retry", "attempt": retry.attempt, "status": retry.status,
             "error": retry.error, "delay_ms": retry.delay_ms,
         });
-        log(NewEntry::new(EntryKind::Notice, String::new(), body), raw_offset, scene);
+        scene.log_at(NewEntry::new(EntryKind::Notice, String::new(), body), raw_offset);
     }
 
     fn requested(&mut self, request_id: &str, request: &Value, line: (&[u8], u64), scene: &mut Scene<'_>) {
-        if wire::text(request, "subtype") == Some("can_use_tool") {
+        if json::text(request, "subtype") == Some("can_use_tool") {
             let step = self.asks.requested(request_id, request, &self.tools);
             self.step(step, scene);
         } else {
@@ -315,9 +304,8 @@ impl ClaudeDialogue {
             // It failed before it took the greeting: it does not have the session.
             self.is_lost = true;
         }
-        for mut entry in self.tools.abandoned() {
-            entry.raw_offset = Some(raw_offset);
-            scene.log(entry);
+        for entry in self.tools.abandoned() {
+            scene.log_at(entry, raw_offset);
         }
         for ask in self.asks.abandoned() {
             scene.settle(&ask, None, EntryStatus::Cancelled);
@@ -327,7 +315,7 @@ impl ClaudeDialogue {
         if judged.is_ok() {
             self.summary = result.text.as_deref().and_then(summary::of_message);
         }
-        self.turn_ended(result, &judged, raw_offset, scene);
+        scene.log_at(self.turn_ended(result, &judged), raw_offset);
         let succeeded = judged.is_ok();
         self.result = Some(judged);
         self.trouble = Trouble::default();
@@ -356,37 +344,21 @@ impl ClaudeDialogue {
         }
     }
 
-    fn turn_ended(
-        &self,
-        result: &TurnResult,
-        judged: &Result<(), AgentError>,
-        raw_offset: u64,
-        scene: &mut Scene<'_>,
-    ) {
-        let error = judged.as_ref().err();
-        let body = json!({
-            "summary": self.summary.as_ref().filter(|_| error.is_none()),
-            "reason": result.terminal_reason.as_ref().unwrap_or(&result.subtype),
-            "calls": result.num_turns,
-            "duration_ms": result.duration_ms,
-            "error": error.map(|error| json!({ "code": error.code(), "message": error.to_string() })),
-        });
-        let mut entry = NewEntry::new(EntryKind::TurnEnded, "turn".to_owned(), body);
-        entry.status = Some(match error {
-            None => EntryStatus::Completed,
-            Some(AgentError::Cancelled) => EntryStatus::Cancelled,
-            Some(_) => EntryStatus::Failed,
-        });
-        log(entry, raw_offset, scene);
+    fn turn_ended(&self, result: &TurnResult, judged: &Result<(), AgentError>) -> NewEntry {
+        let more = [
+            ("reason", json!(result.terminal_reason.as_ref().unwrap_or(&result.subtype))),
+            ("calls", json!(result.num_turns)),
+            ("duration_ms", json!(result.duration_ms)),
+        ];
+        let more = more.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+        end::turn_ended(self.summary.as_deref(), more, judged)
     }
 
     /// Asks a reviewer for its verdict when it gave none; once.
     fn ask_for_verdict(&mut self, scene: &mut Scene<'_>) -> bool {
-        let Some(reader) = self.verdict.take() else { return false };
-        if reader.finish().0.verdict.is_some() {
+        if !self.verdict.is_due(scene) {
             return false;
         }
-        scene.notice("verdict_missing", "The review has no verdict; the reviewer is asked for it.");
         scene.send(&wire::user_message(&Uuid::new_v4().to_string(), VERDICT_MISSING));
         true
     }
@@ -476,29 +448,4 @@ impl Dialogue for ClaudeDialogue {
             summary: self.summary.take(),
         }
     }
-}
-
-fn log(mut entry: NewEntry, raw_offset: u64, scene: &mut Scene<'_>) {
-    entry.raw_offset = Some(raw_offset);
-    scene.log(entry);
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default()
-}
-
-/// What a call that begins says about what is being done.
-fn doing(entry: &NewEntry) -> Option<String> {
-    let field = |name: &str| wire::text(&entry.body, name);
-    match entry.kind {
-        EntryKind::Command => field("command").map(|command| format!("Running {}", first_line(command))),
-        EntryKind::FileChange => field("path").map(|path| format!("Editing {path}")),
-        EntryKind::Plan => Some("Planning".to_owned()),
-        _ => field("name").map(|name| format!("Using {name}")),
-    }
-}
-
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 use forge_model::log::{EntryKind, EntryStatus};
 use serde_json::{Value, json};
 
-use crate::NewEntry;
-
-use super::wire::{list, owned, text};
+use crate::{
+    NewEntry,
+    json::{list, owned, text},
+};
 
 /// The tools that write files.
 const WRITERS: &[&str] = &["Write", "Edit", "MultiEdit", "NotebookEdit"];

@@ -19,7 +19,6 @@ mod wire;
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -33,12 +32,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, LogWriter, NewEntry, RunCommand, RunEvent,
-    RunOutcome, SessionRequest, Started,
-    dialogue::{Dialogue as _, converse},
-    end::{flush, note_end},
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, RunOutcome, SessionRequest, Started,
+    dialogue::{SESSION_LOST, converse},
+    end::never_began,
+    fuzz::play,
     program,
-    rehearsal::Rehearsal,
 };
 use dialogue::{Brief, ClaudeDialogue};
 use outcome::Given;
@@ -57,27 +55,16 @@ impl Adapter for ClaudeAdapter {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            resume: true,
-            fork: true,
-            review: false,
-            steer: true,
-            interrupt: true,
-            approvals: true,
-            usage: true,
-            models: true,
-        }
+        Capabilities { review: false, ..Capabilities::ALL }
     }
 
     async fn detect(&self, config: &Value, path: &str) -> Result<Detected, AgentError> {
-        let config = program::parse(config)?;
-        let program = program::find(&config, Some(PROGRAM), path)?;
+        let (config, program) = program::named(config, Some(PROGRAM), path)?;
         probe::detect(&config, program, path).await
     }
 
     async fn models(&self, config: &Value, path: &str) -> Result<Vec<AgentModel>, AgentError> {
-        let config = program::parse(config)?;
-        let program = program::find(&config, Some(PROGRAM), path)?;
+        let (config, program) = program::named(config, Some(PROGRAM), path)?;
         probe::models(&config, program, path).await
     }
 
@@ -89,7 +76,7 @@ impl Adapter for ClaudeAdapter {
         let (outcome, is_lost) = converse_once(launch, control).await;
         match again.filter(|_| is_lost && !control.cancel.is_cancelled()) {
             Some(fresh) => {
-                note_lost_session(&log);
+                log.append(EntryKind::Notice, "", json!({ "text": SESSION_LOST, "code": "session_lost" }));
                 converse_once(fresh, control).await.0
             }
             None => outcome,
@@ -101,12 +88,7 @@ impl Adapter for ClaudeAdapter {
 async fn converse_once(launch: Launch, control: &Control) -> (RunOutcome, bool) {
     let command = match prepare(&launch) {
         Ok(prepared) => prepared,
-        Err(error) => {
-            launch.log.append_entry(NewEntry::text(EntryKind::UserMessage, &launch.prompt));
-            note_end(&launch.log, None, &Err(error.clone()), Duration::ZERO);
-            flush(launch.log).await;
-            return (RunOutcome::failed(error), false);
-        }
+        Err(error) => return (never_began(launch, error).await, false),
     };
     let mut dialogue = ClaudeDialogue::new(Brief::of(&launch));
     let outcome = converse(launch, command, &mut dialogue, control).await;
@@ -114,9 +96,8 @@ async fn converse_once(launch: Launch, control: &Control) -> (RunOutcome, bool) 
 }
 
 fn prepare(launch: &Launch) -> Result<Command, AgentError> {
-    let config = program::parse(&launch.config)?;
+    let (config, program) = program::named(&launch.config, Some(PROGRAM), &program::path_of(launch))?;
     let args = arguments::of(launch, &config, &Uuid::new_v4().to_string())?;
-    let program = program::find(&config, Some(PROGRAM), &program::path_of(launch))?;
     let command = program::command(launch, &config, program, &args);
     Ok(arguments::OF_ANOTHER.iter().fold(command, |command, name| command.env_remove(name)))
 }
@@ -151,12 +132,6 @@ fn start_anew(launch: &mut Launch) -> Launch {
     }
 }
 
-fn note_lost_session(log: &LogWriter) {
-    let text =
-        "The program no longer has the conversation that this run was to go on with; it starts a new one.";
-    log.append(EntryKind::Notice, "", json!({ "text": text, "code": "session_lost" }));
-}
-
 /// Lets dialogues read arbitrary bytes as the program's lines, answering whatever they ask. For fuzzing.
 #[doc(hidden)]
 pub fn fuzz_lines(bytes: &[u8]) {
@@ -170,19 +145,6 @@ pub fn fuzz_lines(bytes: &[u8]) {
             goes_on: true,
             carry: serde_json::from_slice(bytes).ok(),
         });
-        let mut rehearsal = Rehearsal::default();
-        rehearsal.scene(|scene| dialogue.begin(scene));
-        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            rehearsal.scene(|scene| dialogue.hear(line, at as u64, scene));
-            for event in rehearsal.told() {
-                let RunEvent::Asked(ask) = event else { continue };
-                let option = ask.options.get(at % ask.options.len().max(1));
-                let option = option.map(|option| option.id.clone()).unwrap_or_default();
-                let command = RunCommand::Answer { ask: ask.id, option, note: None };
-                rehearsal.scene(|scene| dialogue.command(command, scene));
-            }
-        }
-        rehearsal.scene(|scene| dialogue.interrupt(scene));
-        dialogue.said();
+        play(&mut dialogue, bytes, 0);
     }
 }

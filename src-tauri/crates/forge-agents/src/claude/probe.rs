@@ -1,30 +1,27 @@
 //! Looks at the program without calling the model: its version, whether it is signed in, its models.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use async_trait::async_trait;
-use forge_exec::{Command, Exit, Marker, OutputSink, Stdin, Stream, run};
+use forge_exec::{Command, Exit};
 use forge_model::agent::{AgentModel, ProgramConfig};
 use serde_json::Value;
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
-use crate::{AgentError, Detected, end::not_run};
+use crate::{
+    AgentError, Detected,
+    json::{list, owned, text},
+    probe::{self, Input, listen, talk},
+};
 
 use super::{
-    arguments::{ENVIRONMENT, OF_ANOTHER},
-    wire::{self, list, owned, text},
+    arguments::{ENVIRONMENT, OF_ANOTHER, STREAMS},
+    wire,
 };
 
 /// Far more than the program takes to say something about itself.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// From the gentle signal to the kill.
-const GRACE: Duration = Duration::from_secs(1);
-
-/// More than any answer takes.
-const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
 /// The first version that was seen to tell whether it is signed in. Much older ones take the words for a prompt.
 const TELLS_SIGN_IN: [u32; 3] = [2, 1, 330];
@@ -38,9 +35,9 @@ pub(super) async fn detect(
     program: PathBuf,
     path: &str,
 ) -> Result<Detected, AgentError> {
-    let (exit, answer) = ask(command(config, &program, path, &["--version"]), None).await?;
+    let answer = listen(command(config, &program, path, &["--version"])).await?;
     let version = version_in(&answer.text());
-    if exit != Exit::Code(0) {
+    if answer.exit != Exit::Code(0) {
         return Err(AgentError::Unavailable {
             program: program.to_string_lossy().into_owned(),
             detail: format!("it does not tell its version: {}", answer.last_words()),
@@ -48,10 +45,8 @@ pub(super) async fn detect(
     }
     let told = match version.as_deref() {
         Some(version) if numbers(version) >= TELLS_SIGN_IN => {
-            let (_, answer) =
-                ask(command(config, &program, path, &["auth", "status", "--json"]), None).await?;
-            let status: Option<Value> = serde_json::from_slice(&answer.stdout).ok();
-            status.and_then(|status| status.get("loggedIn")?.as_bool())
+            let answer = listen(command(config, &program, path, &["auth", "status", "--json"])).await?;
+            is_signed_in(answer.bytes())
         }
         _ => None,
     };
@@ -71,19 +66,17 @@ pub(super) async fn models(
     program: PathBuf,
     path: &str,
 ) -> Result<Vec<AgentModel>, AgentError> {
-    const ARGS: &[&str] = &[
-        "-p",
-        "--input-format",
-        "stream-json",
-        "--output-format",
-        "stream-json",
-        "--verbose",
-        "--no-session-persistence",
-    ];
-    let greeting = format!("{}\n", wire::initialize("models"));
-    let (_, answer) = ask(command(config, &program, path, ARGS), Some(greeting.into_bytes())).await?;
-    let lines = answer.stdout.split(|byte| *byte == b'\n');
-    let response = lines.filter_map(|line| serde_json::from_slice(line).ok()).find(is_answer);
+    let args = [STREAMS, &["--no-session-persistence"]].concat();
+    let mut response = None;
+    let mut hear = |line: &[u8], input: &mut Input| {
+        // Whatever it says first: it was greeted, and that is all it is asked.
+        input.end();
+        if response.is_none() {
+            response = answer_in(line);
+        }
+    };
+    let command = command(config, &program, path, &args);
+    let answer = talk(command, &wire::initialize("models"), &mut hear).await?;
     let Some(response) = response else {
         return Err(AgentError::Protocol {
             detail: format!("it does not answer a greeting: {}", answer.last_words()),
@@ -93,8 +86,23 @@ pub(super) async fn models(
     Ok(list(&response, "models").iter().filter_map(model).collect())
 }
 
-fn is_answer(event: &Value) -> bool {
-    text(event, "type") == Some("control_response")
+/// What it says of its sign-in; none when that cannot be read, which is no reason not to use it.
+fn is_signed_in(status: &[u8]) -> Option<bool> {
+    match serde_json::from_slice::<Value>(status) {
+        Ok(status) => status.get("loggedIn")?.as_bool(),
+        Err(error) => {
+            tracing::warn!(%error, "failed to read whether claude is signed in");
+            None
+        }
+    }
+}
+
+/// The line as an event, when it is the answer to a request. Other lines may be anything.
+fn answer_in(line: &[u8]) -> Option<Value> {
+    match serde_json::from_slice::<Value>(line) {
+        Ok(event) if text(&event, "type") == Some("control_response") => Some(event),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 fn model(model: &Value) -> Option<AgentModel> {
@@ -108,75 +116,12 @@ fn model(model: &Value) -> Option<AgentModel> {
     })
 }
 
-fn command(config: &ProgramConfig, program: &PathBuf, path: &str, args: &[&str]) -> Command {
-    let marker = Marker(format!("probe-{}", Uuid::new_v4()));
-    let command = Command::new(program, std::env::temp_dir(), marker)
-        .args(args)
-        .env("PATH", path)
-        .envs(ENVIRONMENT.iter().copied())
-        .envs(config.env.iter().flatten())
-        .timeout(PATIENCE)
-        .grace(GRACE);
+fn command(config: &ProgramConfig, program: &Path, path: &str, args: &[&str]) -> Command {
+    let mut command = probe::command(config, program, path, PATIENCE).args(args);
+    // The profile's own variables come after ours.
+    let ours = ENVIRONMENT.iter().map(|(name, value)| (name.into(), value.into()));
+    command.env.splice(0..0, ours);
     OF_ANOTHER.iter().fold(command, |command, name| command.env_remove(name))
-}
-
-/// Runs the program to its end; its input, when it has one, ends with the first answer to a request.
-async fn ask(command: Command, input: Option<Vec<u8>>) -> Result<(Exit, Answer), AgentError> {
-    let program = command.program.to_string_lossy().into_owned();
-    let (sender, receiver) = mpsc::channel(1);
-    let mut answer = Answer::default();
-    let command = match input {
-        Some(bytes) => {
-            // A channel that was just made has room.
-            let _ = sender.try_send(bytes);
-            answer.input = Some(sender);
-            command.stdin(Stdin::Stream(receiver))
-        }
-        None => command,
-    };
-    let finished = run(command, &CancellationToken::new(), |_| {}, &mut answer).await.map_err(not_run)?;
-    if finished.timed_out {
-        let detail = format!("it does not answer within {} s", PATIENCE.as_secs());
-        return Err(AgentError::Unavailable { program, detail });
-    }
-    Ok((finished.exit, answer))
-}
-
-/// What it said.
-#[derive(Debug, Default)]
-struct Answer {
-    stdout: Vec<u8>,
-    stderr: Vec<u8>,
-    /// Its input, which ends with this.
-    input: Option<mpsc::Sender<Vec<u8>>>,
-}
-
-impl Answer {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.stdout).into_owned()
-    }
-
-    fn last_words(&self) -> String {
-        let errors = String::from_utf8_lossy(&self.stderr);
-        let line = errors.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        line.chars().take(300).collect()
-    }
-}
-
-#[async_trait]
-impl OutputSink for Answer {
-    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
-        let kept = match stream {
-            Stream::Stdout => &mut self.stdout,
-            Stream::Stderr => &mut self.stderr,
-        };
-        let room = MAX_ANSWER.saturating_sub(kept.len());
-        kept.extend_from_slice(bytes.get(..room.min(bytes.len())).unwrap_or_default());
-        if self.input.is_some() && self.stdout.contains(&b'\n') {
-            self.input = None;
-        }
-        Ok(())
-    }
 }
 
 /// The version in `2.1.330 (Claude Code)`.

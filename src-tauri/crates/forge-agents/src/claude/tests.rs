@@ -1,10 +1,13 @@
 //! What the program was seen to print, read again: `recorded/` holds sessions of 2.1.330 with a scripted model, in
 //! which `{{0}}`, `{{1}}` stand for the messages that were sent to it.
 
+mod arguments;
+mod recordings;
+
 use std::path::PathBuf;
 
 use forge_model::{
-    agent::{PermissionMode, ProgramConfig},
+    agent::PermissionMode,
     approval::ApprovalKind,
     execution::ExecutionRole,
     log::{EntryKind, EntryStatus},
@@ -12,13 +15,9 @@ use forge_model::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{
-    AgentError, Ask, CostLimit, CostScope, Dialogue as _, Launch, Limits, LogWriter, NewEntry, RunCommand,
-    RunEvent, Said, SessionRequest, rehearsal::Rehearsal,
-};
+use crate::{AgentError, RunEvent, play::damage};
 
 use super::{
-    arguments,
     dialogue::{Brief, ClaudeDialogue},
     fuzz_lines,
     outcome::Given,
@@ -26,58 +25,7 @@ use super::{
 
 const NOW: i64 = 1_800_000_000_000;
 
-macro_rules! recorded {
-    ($($name:ident),* $(,)?) => {
-        $(const $name: &str = include_str!(concat!("recorded/", stringify!($name), ".jsonl"));)*
-        const RECORDED: &[&str] = &[$($name),*];
-    };
-}
-
-#[expect(non_upper_case_globals, reason = "named as their files are")]
-mod recordings {
-    recorded![
-        asked,
-        e401,
-        e500,
-        interrupted,
-        nokey,
-        question,
-        queued,
-        r429,
-        refused,
-        steered,
-        subagent,
-        tour,
-        turns,
-    ];
-    pub(super) const ALL: &[&str] = RECORDED;
-    pub(super) const TOUR: &str = tour;
-    pub(super) const ASKED: &str = asked;
-    pub(super) const QUESTION: &str = question;
-    pub(super) const SUBAGENT: &str = subagent;
-    pub(super) const INTERRUPTED: &str = interrupted;
-    pub(super) const STEERED: &str = steered;
-    pub(super) const QUEUED: &str = queued;
-    pub(super) const FAILURES: &[(&str, &str)] = &[
-        (e401, "auth"),
-        (nokey, "auth"),
-        (r429, "rate_limited"),
-        (e500, "model_error"),
-        (refused, "model_error"),
-        (turns, "limit"),
-    ];
-    pub(super) const RATE_LIMITED: &str = r429;
-}
-
-/// A conversation with what the program printed once.
-struct Play {
-    dialogue: ClaudeDialogue,
-    rehearsal: Rehearsal,
-    sent: Vec<Value>,
-    entries: Vec<(u32, NewEntry)>,
-    told: Vec<RunEvent>,
-    at: u64,
-}
+type Play = crate::play::Play<ClaudeDialogue>;
 
 fn brief() -> Brief {
     Brief {
@@ -91,89 +39,19 @@ fn brief() -> Brief {
     }
 }
 
+/// The messages that were sent, as the program names them.
+fn messages(sent: &[Value]) -> Vec<String> {
+    let messages = sent.iter().filter(|line| line["type"] == "user");
+    messages.filter_map(|line| Some(line["uuid"].as_str()?.to_owned())).collect()
+}
+
 impl Play {
     fn new(brief: Brief) -> Self {
-        let mut play = Self {
-            dialogue: ClaudeDialogue::new(brief).at(|| NOW),
-            rehearsal: Rehearsal::default(),
-            sent: Vec::new(),
-            entries: Vec::new(),
-            told: Vec::new(),
-            at: 0,
-        };
-        play.rehearsal.scene(|scene| play.dialogue.begin(scene));
-        play.collect();
-        play
+        Self::begin(ClaudeDialogue::new(brief).at(|| NOW)).with_stand_ins(messages)
     }
 
-    fn collect(&mut self) -> Vec<RunEvent> {
-        self.sent.extend(self.rehearsal.sent());
-        self.entries.extend(self.rehearsal.entries());
-        let told = self.rehearsal.told();
-        self.told.extend(told.iter().cloned());
-        told
-    }
-
-    /// The messages that were sent, as the program names them.
     fn messages(&self) -> Vec<String> {
-        let messages = self.sent.iter().filter(|line| line["type"] == "user");
-        messages.filter_map(|line| Some(line["uuid"].as_str()?.to_owned())).collect()
-    }
-
-    fn hear(&mut self, line: &str) -> Vec<RunEvent> {
-        let mut line = line.to_owned();
-        for (at, uuid) in self.messages().iter().enumerate() {
-            line = line.replace(&format!("{{{{{at}}}}}"), uuid);
-        }
-        let offset = self.at;
-        self.at += line.len() as u64 + 1;
-        self.rehearsal.scene(|scene| self.dialogue.hear(line.as_bytes(), offset, scene));
-        self.collect()
-    }
-
-    fn command(&mut self, command: RunCommand) {
-        self.rehearsal.scene(|scene| self.dialogue.command(command, scene));
-        self.collect();
-    }
-
-    fn interrupt(&mut self) {
-        self.rehearsal.scene(|scene| self.dialogue.interrupt(scene));
-        self.collect();
-    }
-
-    fn say(&mut self, id: &str, text: &str) {
-        self.command(RunCommand::Say { id: id.to_owned(), text: text.to_owned() });
-    }
-
-    /// Hears all of it; `choose` answers what is asked.
-    fn play(&mut self, lines: &str, choose: impl Fn(&Ask) -> &'static str) {
-        for line in lines.lines() {
-            for event in self.hear(line) {
-                if let RunEvent::Asked(ask) = event {
-                    let option = choose(&ask).to_owned();
-                    self.command(RunCommand::Answer { ask: ask.id, option, note: None });
-                }
-            }
-        }
-    }
-
-    fn said(&mut self) -> Said {
-        self.dialogue.said()
-    }
-
-    fn error(&mut self) -> Option<AgentError> {
-        self.said().result.and_then(Result::err)
-    }
-
-    /// Entries as they are compared.
-    fn shown(&self) -> Value {
-        let show = |(turn, entry): &(u32, NewEntry)| {
-            let NewEntry { kind, id, parent_id, status, body, .. } = entry;
-            json!({
-                "turn": turn, "kind": kind, "id": id, "parent": parent_id, "status": status, "body": body,
-            })
-        };
-        self.entries.iter().map(show).collect()
+        messages(&self.sent)
     }
 
     fn heard(&self) -> Vec<&str> {
@@ -186,10 +64,6 @@ impl Play {
         heard
     }
 
-    fn of(&self, kind: EntryKind) -> Vec<&NewEntry> {
-        self.entries.iter().map(|(_, entry)| entry).filter(|entry| entry.kind == kind).collect()
-    }
-
     fn replies(&self) -> Vec<&Value> {
         let replies = self.sent.iter().filter(|line| line["type"] == "control_response");
         replies.map(|line| &line["response"]["response"]).collect()
@@ -197,15 +71,13 @@ impl Play {
 }
 
 fn played(lines: &str, brief: Brief) -> Play {
-    let mut play = Play::new(brief);
-    play.play(lines, |ask| panic!("asked {ask:?}"));
-    play
+    Play::new(brief).play(lines, |ask| panic!("asked {ask:?}"))
 }
 
 #[test]
 fn a_whole_run_becomes_entries() {
     let mut play = played(recordings::TOUR, brief());
-    assert!(play.rehearsal.is_over());
+    assert!(play.is_over());
     insta::assert_json_snapshot!(play.shown());
     let said = play.said();
     assert_eq!(said.result, Some(Ok(())));
@@ -236,7 +108,7 @@ fn a_sub_agents_work_belongs_to_its_call() {
 fn a_person_is_asked_and_the_answer_passed_on() {
     let asks = std::cell::RefCell::new(Vec::new());
     let mut play = Play::new(Brief { permissions: PermissionMode::Ask, ..brief() });
-    play.play(recordings::ASKED, |ask| {
+    play.lines(recordings::ASKED, |ask| {
         asks.borrow_mut().push(json!({
             "kind": ask.kind, "title": ask.title, "detail": ask.detail, "options": ask.options,
         }));
@@ -263,7 +135,7 @@ fn always_holds_for_the_session_and_never_lifts_the_guards() {
             { "type": "setMode", "mode": "bypassPermissions", "destination": "session" },
         ],
     } });
-    play.play(&request.to_string(), |ask| {
+    play.lines(&request.to_string(), |ask| {
         assert_eq!(ask.title, "make all");
         assert_eq!(ask.options[1].label, "Allow in this session: Bash(make *)");
         "always"
@@ -282,7 +154,7 @@ fn a_question_is_short_enough_to_be_stored() {
         "input": { "file_path": "/w/big", "content": "\u{e9}".repeat(100_000) },
     } });
     let mut play = Play::new(brief());
-    play.play(&request.to_string(), |ask| {
+    play.lines(&request.to_string(), |ask| {
         let diff = ask.detail["diff"].as_str().unwrap_or_default();
         assert!((60_000..=65_536).contains(&diff.len()) && diff.ends_with('\u{2026}'), "{}", diff.len());
         "allow"
@@ -294,7 +166,7 @@ fn a_question_is_short_enough_to_be_stored() {
 #[test]
 fn a_question_of_the_model_is_answered() {
     let mut play = Play::new(brief());
-    play.play(recordings::QUESTION, |ask| {
+    play.lines(recordings::QUESTION, |ask| {
         assert_eq!((ask.kind, ask.title.as_str()), (ApprovalKind::Question, "Which color?"));
         "1"
     });
@@ -313,17 +185,12 @@ fn several_questions_are_asked_one_by_one() {
         let ask = |event| if let RunEvent::Asked(ask) = event { Some(ask.id) } else { None };
         events.into_iter().filter_map(ask).collect::<Vec<_>>()
     };
-    assert_eq!(asked(play.hear(&request.to_string())), ["r"]);
-    let answer = |ask: &str, option: &str, note: Option<&str>| RunCommand::Answer {
-        ask: ask.to_owned(),
-        option: option.to_owned(),
-        note: note.map(str::to_owned),
-    };
-    play.command(answer("r", "no such option", None));
+    assert_eq!(asked(play.line(&request.to_string())), ["r"]);
+    play.answer("r", "no such option", None);
     assert!(play.replies().is_empty() && play.of(EntryKind::ApprovalRequest).len() == 1, "it still waits");
-    play.command(answer("r", "0", Some("but only once")));
+    play.answer("r", "0", Some("but only once"));
     assert_eq!(play.of(EntryKind::ApprovalRequest).len(), 2);
-    play.command(answer("r:1", "other", Some("neither")));
+    play.answer("r:1", "other", Some("neither"));
     let expected = json!({ "One?": "A (but only once)", "Two?": "neither" });
     assert_eq!(play.replies()[0]["updatedInput"]["answers"], expected);
     let waits = play.of(EntryKind::ApprovalRequest).len() - play.of(EntryKind::ApprovalResolved).len();
@@ -350,7 +217,7 @@ fn who_must_not_be_waited_for_is_refused_at_once() {
 fn failures_are_typed() {
     for (lines, code) in recordings::FAILURES {
         let mut play = played(lines, brief());
-        assert!(play.rehearsal.is_over());
+        assert!(play.is_over());
         assert!(play.of(EntryKind::AssistantText).iter().all(|it| it.body["text"] != Value::Null));
         assert_eq!(play.error().map(|error| error.code()), Some(*code), "{lines}");
         let ended = play.of(EntryKind::TurnEnded);
@@ -369,12 +236,12 @@ fn an_interrupted_command_is_cancelled() {
     for line in recordings::INTERRUPTED.lines() {
         if line.contains("still_queued") {
             play.interrupt();
-            assert!(!play.rehearsal.is_over(), "its end is waited for");
+            assert!(!play.is_over(), "its end is waited for");
             assert_eq!(play.sent.last().map(|it| &it["request"]["subtype"]), Some(&json!("interrupt")));
         }
-        play.hear(line);
+        play.line(line);
     }
-    assert!(play.rehearsal.is_over());
+    assert!(play.is_over());
     assert_eq!(play.error(), Some(AgentError::Cancelled));
     let commands = play.of(EntryKind::Command);
     assert_eq!(commands.last().and_then(|it| it.status), Some(EntryStatus::Cancelled));
@@ -387,7 +254,7 @@ fn a_run_that_has_not_begun_stops_at_once() {
     let mut play = Play::new(brief());
     play.say("early", "And this.");
     play.interrupt();
-    assert!(play.rehearsal.is_over() && play.messages().is_empty());
+    assert!(play.is_over() && play.messages().is_empty());
 }
 
 #[test]
@@ -398,10 +265,10 @@ fn words_go_into_the_running_turn() {
             play.say("s1", "Also this.");
             assert!(play.heard().is_empty());
         }
-        play.hear(line);
+        play.line(line);
     }
     assert_eq!(play.heard(), ["s1"]);
-    assert!(play.rehearsal.is_over());
+    assert!(play.is_over());
     assert_eq!(play.of(EntryKind::UserMessage)[0].body["text"], "Also this.");
 }
 
@@ -414,11 +281,11 @@ fn words_that_came_too_late_get_a_turn_of_their_own() {
         if play.messages().len() == 2 {
             play.say("late", "And this.");
         }
-        let was_over = play.rehearsal.is_over();
-        play.hear(line);
+        let was_over = play.is_over();
+        play.line(line);
         if line.contains(r#""type":"result""#) {
             results += 1;
-            assert_eq!(play.rehearsal.is_over(), results == 2 || was_over);
+            assert_eq!(play.is_over(), results == 2 || was_over);
         }
     }
     assert_eq!((results, play.heard()), (2, vec!["early", "late"]));
@@ -440,19 +307,19 @@ fn a_reviewer_is_asked_for_its_verdict_once() {
     let greeted = json!({ "type": "control_response", "response": { "request_id": "forge-1" } }).to_string();
     let mut play = Play::new(Brief { role: ExecutionRole::Reviewer, ..brief() });
     for line in [&greeted, &message("All is well."), &result] {
-        play.hear(line);
+        play.line(line);
     }
-    assert!(!play.rehearsal.is_over() && play.messages().len() == 2);
+    assert!(!play.is_over() && play.messages().len() == 2);
     for line in [&message("I have said what I think."), &result] {
-        play.hear(line);
+        play.line(line);
     }
-    assert!(play.rehearsal.is_over() && play.messages().len() == 2, "nobody is asked for ever");
+    assert!(play.is_over() && play.messages().len() == 2, "nobody is asked for ever");
 
     let mut play = Play::new(Brief { role: ExecutionRole::Reviewer, ..brief() });
     for line in [&greeted, &message("Fine.\n\n===REVIEW: PASS==="), &result] {
-        play.hear(line);
+        play.line(line);
     }
-    assert!(play.rehearsal.is_over() && play.messages().len() == 1);
+    assert!(play.is_over() && play.messages().len() == 1);
 }
 
 #[test]
@@ -472,82 +339,13 @@ fn what_nobody_knows_is_kept_as_it_is() {
     for line in
         [r#"{"type":"brand_new","x":1}"#, r#"{"type":"system","subtype":"brand_new"}"#, "no json", "[1]"]
     {
-        play.hear(line);
+        play.line(line);
     }
     let raw: Vec<_> = play.of(EntryKind::Raw).iter().map(|it| it.body.clone()).collect();
     assert_eq!(raw.len(), 4);
     assert_eq!((&raw[0]["x"], &raw[2]["text"]), (&json!(1), &json!("no json")));
-    play.hear(r#"{"type":"control_request","request_id":"h","request":{"subtype":"hook_callback"}}"#);
+    play.line(r#"{"type":"control_request","request_id":"h","request":{"subtype":"hook_callback"}}"#);
     assert_eq!(play.sent.last().map(|it| &it["response"]["subtype"]), Some(&json!("error")));
-}
-
-fn launch(log: LogWriter, permissions: PermissionMode, session: SessionRequest) -> Launch {
-    let limit = CostLimit { left_micro_usd: 1_500_000, limit_micro_usd: 2_000_000, of: CostScope::Task };
-    Launch {
-        execution_id: "e".to_owned(),
-        log,
-        config: Value::Null,
-        model: Some("opus".to_owned()),
-        prompt: String::new(),
-        prompt_file: PathBuf::new(),
-        worktree: PathBuf::from("/w"),
-        given: None,
-        env: Vec::new(),
-        env_remove: &[],
-        shell: Vec::new(),
-        limits: Limits { turns: Some(9), cost: Some(limit), ..Limits::default() },
-        grace: std::time::Duration::ZERO,
-        session,
-        carry: None,
-        role: ExecutionRole::Coder,
-        permissions,
-        started: Box::new(|_| {}),
-    }
-}
-
-#[test]
-fn arguments_follow_the_profile() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
-    let log = LogWriter::open(folder.path(), "log", "e", 1024 * 1024)?;
-    let config = ProgramConfig { effort: Some("high".to_owned()), ..ProgramConfig::default() };
-    let all: Vec<_> = PermissionMode::ALL
-        .iter()
-        .zip([
-            SessionRequest::New,
-            SessionRequest::Resume("old".to_owned()),
-            SessionRequest::Fork("old".to_owned()),
-            SessionRequest::New,
-        ])
-        .map(|(mode, session)| arguments::of(&launch(log.clone(), *mode, session), &config, "new"))
-        .collect::<Result<_, _>>()?;
-    insta::assert_json_snapshot!(all);
-    for (mode, allowed) in [
-        (PermissionMode::Ask, "--allowedTools=Read(//data/files/**)"),
-        (PermissionMode::Unattended, "--allowedTools=Bash,Read(//data/files/**)"),
-    ] {
-        let given = Some(PathBuf::from("/data/files"));
-        let launch = Launch { given, ..launch(log.clone(), mode, SessionRequest::New) };
-        let args = arguments::of(&launch, &config, "new")?;
-        assert!(args.iter().any(|it| it == allowed), "{args:?}");
-    }
-    for args in &all {
-        assert!(!args.iter().any(|it| it.contains("bypass") || it.contains("dangerously")), "{args:?}");
-    }
-    for (args, env) in [
-        (vec!["--dangerously-skip-permissions"], vec![]),
-        (vec!["--permission-mode", "bypassPermissions"], vec![]),
-        (vec![], vec![("IS_SANDBOX", "1")]),
-    ] {
-        let config = ProgramConfig {
-            args: Some(args.into_iter().map(str::to_owned).collect()),
-            env: Some(env.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()),
-            ..ProgramConfig::default()
-        };
-        let launch = launch(log.clone(), PermissionMode::Edit, SessionRequest::New);
-        let refused = arguments::of(&launch, &config, "new");
-        assert!(matches!(refused, Err(AgentError::Unavailable { .. })), "{refused:?}");
-    }
-    Ok(())
 }
 
 proptest! {
@@ -560,16 +358,10 @@ proptest! {
         garbage in prop::collection::vec(any::<u8>(), 0..200),
     ) {
         let mut bytes = Vec::new();
-        for (recording, line, damage, at) in picks {
+        for (recording, line, how, at) in picks {
             let lines: Vec<&str> = recordings::ALL[recording].lines().collect();
             let mut line = lines[line % lines.len()].as_bytes().to_vec();
-            let at = usize::from(at) % line.len();
-            match damage {
-                0 => line.truncate(at),
-                1 => line[at] ^= 0x15,
-                2 => { line.splice(at..at, garbage.iter().copied()); }
-                _ => {}
-            }
+            damage(&mut line, how, at, &garbage);
             bytes.extend(line);
             bytes.push(b'\n');
         }

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::json::{list, owned, text};
+
 /// One line of the program.
 #[derive(Debug)]
 pub(super) enum Event {
@@ -299,21 +301,6 @@ fn blocks(message: &Value) -> Vec<Value> {
         Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
         _ => Vec::new(),
     }
-}
-
-/// A field that is text.
-pub(super) fn text<'v>(value: &'v Value, field: &str) -> Option<&'v str> {
-    value.get(field)?.as_str()
-}
-
-/// A field that is text, to keep.
-pub(super) fn owned(value: &Value, field: &str) -> Option<String> {
-    text(value, field).map(str::to_owned)
-}
-
-/// A field that is a list; an empty one when it is none.
-pub(super) fn list<'v>(value: &'v Value, field: &str) -> &'v [Value] {
-    value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 fn number(value: &Value, field: &str) -> Option<u64> {

@@ -10,9 +10,12 @@ use serde_json::{Map, Value, json};
 
 use super::{
     entries::{command_line, relative},
-    wire::{object, text},
+    wire::object,
 };
-use crate::{Ask, NewEntry};
+use crate::{
+    Ask, NewEntry,
+    json::{list, text},
+};
 
 /// A request of the server that a person answers, in one or more questions.
 #[derive(Debug)]
@@ -285,16 +288,14 @@ fn user_input(rpc: &Value, params: &Value, context: &mut Context<'_>) -> Form {
     let declined = json!({ "answers": {} });
     let mut unaskable = None;
     let mut questions = VecDeque::new();
-    for question in params.get("questions").and_then(Value::as_array).into_iter().flatten() {
+    for question in list(params, "questions") {
         let flag = |name: &str| question.get(name).and_then(Value::as_bool).unwrap_or_default();
         if flag("isSecret") {
             // Answers are stored, and secrets are not to be.
             unaskable = Some("It asks for a secret; those are given to the program itself.");
         }
         let (mut options, mut choices) = (Vec::new(), Vec::new());
-        for (at, offered) in
-            question.get("options").and_then(Value::as_array).into_iter().flatten().enumerate()
-        {
+        for (at, offered) in list(question, "options").iter().enumerate() {
             let label = text(offered, "label").unwrap_or_default();
             let described = text(offered, "description").filter(|description| !description.is_empty());
             let shown = described.map_or_else(|| label.to_owned(), |about| format!("{label}: {about}"));
@@ -389,8 +390,8 @@ fn values(field: &Value) -> Vec<(String, String, Value)> {
             ("no".to_owned(), "No".to_owned(), json!(false)),
         ];
     }
-    let plain = field.get("enum").and_then(Value::as_array).into_iter().flatten();
-    let titled = field.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    let plain = list(field, "enum").iter();
+    let titled = list(field, "oneOf").iter();
     plain
         .map(|value| (value.clone(), None))
         .chain(titled.filter_map(|of| Some((of.get("const")?.clone(), text(of, "title")))))

@@ -7,6 +7,8 @@
 //! log join entries of one message, so a text is written once, when it is whole).
 
 mod items;
+mod questions;
+mod turns;
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -27,11 +29,13 @@ use super::{
     failure::{Limits, detail, failure},
     review,
     usage::{Counter, says_something},
-    wire::{self, Heard, Refusal, object, text},
+    wire::{self, Heard, Refusal, object},
 };
-use crate::{AgentError, Dialogue, LimitKind, NewEntry, RunCommand, Said, Scene, SessionRequest, summary};
+use crate::{
+    AgentError, Dialogue, LimitKind, NewEntry, RunCommand, Said, Scene, SessionRequest, json::text, summary,
+};
 
-use items::{log_at, notice_at};
+use items::notice_at;
 
 /// The longest line of a text under way that is shown, in bytes.
 const TAIL_BYTES: usize = 1024;
@@ -264,145 +268,6 @@ impl CodexDialogue {
         self.open_thread(&SessionRequest::New, scene);
     }
 
-    // Turns.
-
-    fn begin_turn(&mut self, kind: TurnKind, scene: &mut Scene<'_>) {
-        self.turns += 1;
-        scene.turn(self.turns);
-        self.turn = Some(Turn { id: None, kind, calls: 0 });
-    }
-
-    fn start_turn(&mut self, words: &str, kind: TurnKind, scene: &mut Scene<'_>) {
-        let permissions = self.permissions();
-        let params = object([
-            ("threadId", Some(json!(self.thread))),
-            ("input", Some(wire::input(words))),
-            ("cwd", Some(json!(self.plan.worktree))),
-            ("approvalPolicy", Some(json!(wire::approval_policy(permissions)))),
-            ("sandboxPolicy", Some(wire::sandbox_policy(permissions, self.sandbox.as_ref()))),
-            ("model", self.plan.model.as_ref().map(|model| json!(model))),
-            ("effort", self.plan.effort.as_ref().map(|effort| json!(effort))),
-            ("outputSchema", (kind == TurnKind::Verdict).then(review::schema)),
-        ]);
-        self.begin_turn(kind, scene);
-        self.ask_server("turn/start", &params, Awaited::Turn, scene);
-    }
-
-    fn start_review(&mut self, scene: &mut Scene<'_>) {
-        let params = json!({
-            "threadId": self.thread,
-            "target": { "type": "custom", "instructions": self.plan.prompt },
-            "delivery": "inline",
-        });
-        self.begin_turn(TurnKind::Review, scene);
-        self.ask_server("review/start", &params, Awaited::Turn, scene);
-    }
-
-    fn turn_taken(&mut self, result: Result<Value, Refusal>, scene: &mut Scene<'_>) {
-        let Some(turn) = &mut self.turn else { return };
-        match result {
-            Ok(result) => {
-                turn.id = result.get("turn").and_then(|turn| text(turn, "id")).map(str::to_owned);
-                if self.stopping { self.interrupt_turn(scene) } else { self.steer(scene) }
-            }
-            Err(refusal) if turn.kind == TurnKind::Review && !self.stopping => {
-                let text = format!(
-                    "The program cannot review by its own means ({}): it is asked in words.",
-                    refusal.message
-                );
-                scene.notice("review_unavailable", &text);
-                let prompt = self.plan.prompt.clone();
-                self.start_turn(&prompt, TurnKind::Ordinary, scene);
-            }
-            Err(refusal) => {
-                let detail = format!("it did not take the turn: {}", refusal.message);
-                self.finish(Err(AgentError::Protocol { detail }), scene);
-            }
-        }
-    }
-
-    fn turn_over(&mut self, params: &Value, scene: &mut Scene<'_>) {
-        let ended = params.get("turn").unwrap_or(&Value::Null);
-        let Some(turn) = self.turn.take_if(|turn| is_end_of(turn, ended)) else { return };
-        self.close(scene);
-        let status = text(ended, "status").unwrap_or_default();
-        let last_error = self.last_error.take();
-        let error = ended.get("error").filter(|error| error.is_object()).or(last_error.as_ref());
-        let result = self.judge(status, error.unwrap_or(&Value::Null), scene);
-        let summary = self.last_said.as_deref().and_then(summary::of_message);
-        let body = object([
-            ("status", Some(json!(status))),
-            ("summary", summary.map(|summary| json!(summary))),
-            ("error", result.as_ref().err().map(|error| json!(error.to_string()))),
-        ]);
-        scene.log(NewEntry::new(EntryKind::TurnEnded, String::new(), body));
-        if turn.kind == TurnKind::Review && turn.calls == 0 {
-            let text = "The program does not tell what its own review used: that is missing from the costs.";
-            scene.notice("usage_unreported", text);
-        }
-        if self.stopping {
-            self.result.get_or_insert(result);
-            return self.clean(scene);
-        }
-        if turn.kind == TurnKind::Review && result.is_ok() {
-            let verdict = std::mem::take(&mut self.verdict).finish().0.verdict;
-            if verdict.is_none() {
-                let words = review::question(&self.plan.prompt);
-                return self.start_turn(&words, TurnKind::Verdict, scene);
-            }
-        }
-        self.finish(result, scene);
-    }
-
-    /// What is left open when a turn is over: questions that nobody wants to know about any more, and items that
-    /// never ended.
-    fn close(&mut self, scene: &mut Scene<'_>) {
-        for (ask, _) in std::mem::take(&mut self.forms) {
-            scene.settle(&ask, None, EntryStatus::Cancelled);
-        }
-        for mut entry in std::mem::take(&mut self.open).into_values().flatten() {
-            entry.status = Some(EntryStatus::Cancelled);
-            entry.raw_offset = None;
-            scene.log(entry);
-        }
-    }
-
-    fn judge(&mut self, status: &str, error: &Value, scene: &mut Scene<'_>) -> Result<(), AgentError> {
-        match status {
-            "completed" => Ok(()),
-            "interrupted" => Err(AgentError::Cancelled),
-            "failed" => {
-                let limits = Limits {
-                    now_ms: (self.plan.now_ms)(),
-                    snapshot: self.limits.as_ref(),
-                    limited: self.counter.limited,
-                };
-                let failure = failure(error, &limits);
-                if let Some(how) = &failure.waits {
-                    scene.notice("rate_limited", &format!("The model's limit is reached. {how}"));
-                    self.counter.limited =
-                        if failure.guessed { self.counter.limited.saturating_add(1) } else { 0 };
-                }
-                Err(failure.error)
-            }
-            other => Err(AgentError::Protocol { detail: format!("its turn ended with status `{other}`") }),
-        }
-    }
-
-    // Stopping.
-
-    fn interrupt_turn(&mut self, scene: &mut Scene<'_>) {
-        let Some(id) = self.turn.as_ref().and_then(|turn| turn.id.as_ref()) else { return };
-        let params = json!({ "threadId": self.thread, "turnId": id });
-        self.ask_server("turn/interrupt", &params, Awaited::Interrupt, scene);
-    }
-
-    /// Ends the commands that outlive their turn.
-    fn clean(&mut self, scene: &mut Scene<'_>) {
-        let params = json!({ "threadId": self.thread });
-        self.ask_server("thread/backgroundTerminals/clean", &params, Awaited::Clean, scene);
-    }
-
     // Words.
 
     /// Tells the running turn what waits, when it takes words.
@@ -414,35 +279,6 @@ impl CodexDialogue {
                 "threadId": thread, "input": wire::input(&words), "expectedTurnId": turn,
             });
             self.ask_server("turn/steer", &params, Awaited::Steer(say), scene);
-        }
-    }
-
-    fn answer(&mut self, ask: &str, option: &str, note: Option<&str>, scene: &mut Scene<'_>) {
-        let Some(mut form) = self.forms.remove(ask) else { return };
-        let Some((taken, status, used_note)) = form.answer(option, note) else {
-            let text = format!("`{option}` is no answer to this question: it stays open.");
-            scene.notice("no_such_answer", &text);
-            self.forms.insert(ask.to_owned(), form);
-            return;
-        };
-        scene.settle(ask, Some(option), status);
-        match taken {
-            Taken::Reply(result) => scene.send(&wire::answer(&form.rpc, &result)),
-            Taken::More => self.put(form, scene),
-        }
-        let words = note.map(str::trim).filter(|note| !note.is_empty() && !used_note);
-        if let Some(words) = words {
-            self.says.push_back((None, words.to_owned()));
-            self.steer(scene);
-        }
-    }
-
-    /// Asks a form's next question.
-    fn put(&mut self, form: Form, scene: &mut Scene<'_>) {
-        if let Some(ask) = form.open() {
-            let ask = ask.clone();
-            self.forms.insert(ask.id.clone(), form);
-            scene.ask(ask);
         }
     }
 
@@ -491,41 +327,6 @@ impl CodexDialogue {
         true
     }
 
-    /// A request of the server. False when nobody serves it.
-    fn requested(&mut self, rpc: &Value, method: &str, params: &Value, scene: &mut Scene<'_>) -> bool {
-        let item = text(params, "itemId").and_then(|item| self.open.get(item));
-        let mut context = Context {
-            worktree: &self.plan.worktree,
-            item: item.map_or(&[][..], Vec::as_slice),
-            next: &mut self.last_ask,
-        };
-        let Some(form) = asks::form(rpc, method, params, &mut context) else {
-            scene.send(&wire::not_served(rpc, method));
-            return false;
-        };
-        let why = if self.stopping {
-            Some("The run is being stopped.")
-        } else if self.asks_nobody() {
-            Some("Nobody is asked in this mode.")
-        } else {
-            form.unaskable
-        };
-        match why {
-            Some(why) => refuse(&form, why, scene),
-            None => self.put(form, scene),
-        }
-        true
-    }
-
-    /// A request of the server is settled, by our answer or by itself.
-    fn resolved(&mut self, rpc: &Value, scene: &mut Scene<'_>) {
-        let asked = self.forms.iter().find(|(_, form)| form.rpc == *rpc).map(|(ask, _)| ask.clone());
-        if let Some(ask) = asked {
-            self.forms.remove(&ask);
-            scene.settle(&ask, None, EntryStatus::Cancelled);
-        }
-    }
-
     /// Something that it tells. False when nobody knows it.
     fn noticed(&mut self, method: &str, params: &Value, raw_offset: u64, scene: &mut Scene<'_>) -> bool {
         let is_ours = self.is_ours(params);
@@ -534,7 +335,7 @@ impl CodexDialogue {
             "item/completed" => return self.item(params, true, raw_offset, scene),
             "item/agentMessage/delta" | "item/plan/delta" if is_ours => self.writes(params, scene),
             "turn/completed" if is_ours => self.turn_over(params, scene),
-            "turn/plan/updated" if is_ours => log_at(entries::plan(params), raw_offset, scene),
+            "turn/plan/updated" if is_ours => scene.log_at(entries::plan(params), raw_offset),
             "thread/tokenUsage/updated" => self.used(params, raw_offset, scene),
             "serverRequest/resolved" => {
                 self.resolved(params.get("requestId").unwrap_or(&Value::Null), scene);
@@ -614,30 +415,6 @@ impl Dialogue for CodexDialogue {
             summary: self.last_said.as_deref().and_then(summary::of_message),
         }
     }
-}
-
-/// Whether this is the end of that turn. A review has turns in it, whose root it is. One that was not named yet is
-/// the only one that there is.
-fn is_end_of(turn: &Turn, ended: &Value) -> bool {
-    turn.id.as_deref().is_none_or(|id| ["id", "rootTurnId"].iter().any(|name| text(ended, name) == Some(id)))
-}
-
-/// Says no in the place of a person, and why.
-fn refuse(form: &Form, why: &str, scene: &mut Scene<'_>) {
-    if let Some(ask) = form.open() {
-        let body = json!({
-            "text": ask.title, "kind": ask.kind, "detail": ask.detail, "options": ask.options,
-        });
-        let mut asked = NewEntry::new(EntryKind::ApprovalRequest, ask.id.clone(), body);
-        asked.status = Some(EntryStatus::Declined);
-        scene.log(asked);
-        let body = json!({ "answer": "decline", "reason": why });
-        let mut resolved = NewEntry::new(EntryKind::ApprovalResolved, format!("{}:answer", ask.id), body);
-        resolved.parent_id = Some(ask.id.clone());
-        resolved.status = Some(EntryStatus::Declined);
-        scene.log(resolved);
-    }
-    scene.send(&wire::answer(&form.rpc, &form.declined));
 }
 
 /// What is told and needs no entry: pieces of what comes whole later, and what is about the program itself.

@@ -5,8 +5,8 @@ use std::path::Path;
 use forge_model::log::{EntryKind, EntryStatus};
 use serde_json::{Value, json};
 
-use super::wire::{object, text};
-use crate::NewEntry;
+use super::wire::object;
+use crate::{NewEntry, json::text};
 
 /// What an item is to the log.
 #[derive(Debug, Default)]

@@ -2,11 +2,8 @@
 
 use serde_json::Value;
 
-use super::{
-    usage::{Until, until},
-    wire::text,
-};
-use crate::AgentError;
+use super::usage::{Until, until};
+use crate::{AgentError, json::text};
 
 /// The longest text of an error, in characters.
 const DETAIL_CHARS: usize = 500;

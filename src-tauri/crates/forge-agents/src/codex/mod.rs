@@ -19,10 +19,10 @@ mod wire;
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use async_trait::async_trait;
+use forge_exec::Command;
 use forge_model::agent::{AdapterKind, AgentModel, ProgramConfig};
 use serde_json::Value;
 
@@ -31,7 +31,8 @@ pub use dialogue::{CodexDialogue, Plan};
 pub use fuzz::fuzz_lines;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, RunOutcome, dialogue::converse, program,
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, RunOutcome, clock::now_ms,
+    dialogue::converse, end::never_began, program,
 };
 
 /// The program, unless a profile names another.
@@ -51,48 +52,24 @@ impl Adapter for CodexAdapter {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            resume: true,
-            fork: true,
-            review: true,
-            steer: true,
-            interrupt: true,
-            approvals: true,
-            usage: true,
-            models: true,
-        }
+        Capabilities::ALL
     }
 
     async fn detect(&self, config: &Value, path: &str) -> Result<Detected, AgentError> {
-        let config = program::parse(config)?;
-        let found = program::find(&config, Some(PROGRAM), path)?;
-        probe::detect(&config, found, path).await
+        let (config, program) = program::named(config, Some(PROGRAM), path)?;
+        probe::detect(&config, program, path).await
     }
 
     async fn models(&self, config: &Value, path: &str) -> Result<Vec<AgentModel>, AgentError> {
-        let config = program::parse(config)?;
-        let found = program::find(&config, Some(PROGRAM), path)?;
-        probe::models(&config, found, path).await
+        let (config, program) = program::named(config, Some(PROGRAM), path)?;
+        probe::models(&config, program, path).await
     }
 
     async fn run(&self, launch: Launch, control: &Control) -> RunOutcome {
-        let config = match program::parse(&launch.config) {
-            Ok(config) => config,
-            Err(error) => return RunOutcome::failed(error),
+        let Prepared { command, config, temp } = match prepare(&launch) {
+            Ok(prepared) => prepared,
+            Err(error) => return never_began(launch, error).await,
         };
-        let found = match program::find(&config, Some(PROGRAM), &program::path_of(&launch)) {
-            Ok(found) => found,
-            Err(error) => return RunOutcome::failed(error),
-        };
-        let mut command = program::command(&launch, &config, found, &[SERVER.to_owned()]);
-        let temp = own_temp_folder(&launch, &config);
-        if let Some(folder) = &temp {
-            if let Err(error) = fs::create_dir_all(folder) {
-                let detail = format!("no folder for its temporary files can be made: {error}");
-                return RunOutcome::failed(AgentError::Unavailable { program: PROGRAM.to_owned(), detail });
-            }
-            command = command.env("TMPDIR", folder);
-        }
         let mut dialogue = CodexDialogue::new(Plan {
             prompt: launch.prompt.clone(),
             model: launch.model.clone(),
@@ -115,9 +92,26 @@ impl Adapter for CodexAdapter {
     }
 }
 
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+/// What a run needs.
+struct Prepared {
+    command: Command,
+    config: ProgramConfig,
+    /// A folder for its temporary files, which goes with it.
+    temp: Option<PathBuf>,
+}
+
+fn prepare(launch: &Launch) -> Result<Prepared, AgentError> {
+    let (config, program) = program::named(&launch.config, Some(PROGRAM), &program::path_of(launch))?;
+    let mut command = program::command(launch, &config, program, &[SERVER.to_owned()]);
+    let temp = own_temp_folder(launch, &config);
+    if let Some(folder) = &temp {
+        fs::create_dir_all(folder).map_err(|error| AgentError::Unavailable {
+            program: PROGRAM.to_owned(),
+            detail: format!("no folder for its temporary files can be made: {error}"),
+        })?;
+        command = command.env("TMPDIR", folder);
+    }
+    Ok(Prepared { command, config, temp })
 }
 
 /// A folder for temporary files beside the prompt, when the one that the program would take is above its home: it

@@ -8,9 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{CodexDialogue, Plan, fuzz_lines};
-use crate::{
-    AgentError, Ask, Dialogue, NewEntry, RunCommand, RunEvent, SessionRequest, rehearsal::Rehearsal,
-};
+use crate::{AgentError, Ask, Dialogue as _, RunEvent, SessionRequest, play::damage};
 
 const COMMAND: &str = include_str!("recorded/command.jsonl");
 const FILE_CHANGE: &str = include_str!("recorded/file_change.jsonl");
@@ -34,28 +32,11 @@ fn plan() -> Plan {
     }
 }
 
-/// A run on a stage of its own.
-struct Play {
-    dialogue: CodexDialogue,
-    stage: Rehearsal,
-    offset: u64,
-    sent: Vec<Value>,
-    entries: Vec<(u32, NewEntry)>,
-    events: Vec<RunEvent>,
-}
+type Play = crate::play::Play<CodexDialogue>;
 
 impl Play {
     fn new(plan: Plan) -> Self {
-        let mut play = Self {
-            dialogue: CodexDialogue::new(plan),
-            stage: Rehearsal::default(),
-            offset: 0,
-            sent: Vec::new(),
-            entries: Vec::new(),
-            events: Vec::new(),
-        };
-        play.act(|dialogue, scene| dialogue.begin(scene));
-        play
+        Self::begin(CodexDialogue::new(plan))
     }
 
     /// One whose turn runs, by the name `turn`, in the thread `thread`.
@@ -65,23 +46,6 @@ impl Play {
         play.hear(&json!({ "id": 2, "result": { "thread": { "id": "thread" }, "model": "m" } }));
         play.hear(&json!({ "id": 3, "result": { "turn": { "id": "turn" } } }));
         play
-    }
-
-    fn act(&mut self, act: impl FnOnce(&mut CodexDialogue, &mut crate::Scene<'_>)) {
-        self.stage.scene(|scene| act(&mut self.dialogue, scene));
-        self.sent.extend(self.stage.sent());
-        self.entries.extend(self.stage.entries());
-        self.events.extend(self.stage.told());
-    }
-
-    fn line(&mut self, line: &str) {
-        let offset = self.offset;
-        self.offset += line.len() as u64 + 1;
-        self.act(|dialogue, scene| dialogue.hear(line.as_bytes(), offset, scene));
-    }
-
-    fn hear(&mut self, message: &Value) {
-        self.line(&message.to_string());
     }
 
     fn tell(&mut self, method: &str, params: Value) {
@@ -99,39 +63,6 @@ impl Play {
         self.tell("turn/completed", json!({ "turn": turn }));
     }
 
-    fn answer(&mut self, ask: &str, option: &str, note: Option<&str>) {
-        let (ask, option, note) = (ask.to_owned(), option.to_owned(), note.map(str::to_owned));
-        self.act(|dialogue, scene| dialogue.command(RunCommand::Answer { ask, option, note }, scene));
-    }
-
-    fn say(&mut self, id: &str, text: &str) {
-        let say = RunCommand::Say { id: id.to_owned(), text: text.to_owned() };
-        self.act(|dialogue, scene| dialogue.command(say, scene));
-    }
-
-    fn last_sent(&self) -> &Value {
-        self.sent.last().expect("nothing was sent")
-    }
-
-    fn asked(&self) -> Vec<&Ask> {
-        self.events
-            .iter()
-            .filter_map(|event| if let RunEvent::Asked(ask) = event { Some(ask) } else { None })
-            .collect()
-    }
-
-    fn result(&mut self) -> Option<Result<(), AgentError>> {
-        self.dialogue.said().result
-    }
-
-    fn of_kind(&self, kind: EntryKind) -> Vec<&NewEntry> {
-        self.entries.iter().map(|(_, entry)| entry).filter(|entry| entry.kind == kind).collect()
-    }
-
-    fn notices(&self) -> Vec<&str> {
-        self.of_kind(EntryKind::Notice).iter().filter_map(|entry| entry.body["code"].as_str()).collect()
-    }
-
     /// All of it, to be read.
     fn report(&mut self) -> String {
         let mut text = String::new();
@@ -142,7 +73,7 @@ impl Play {
             let (kind, id) = (entry.kind.as_str(), &entry.id);
             let _ = writeln!(text, "{turn} {kind} [{id}]{parent} {status} @{at} {}", entry.body);
         }
-        for event in &self.events {
+        for event in &self.told {
             let _ = writeln!(text, "! {event:?}");
         }
         for message in &self.sent {
@@ -151,6 +82,10 @@ impl Play {
         let _ = writeln!(text, "= {:#?}", self.dialogue.said());
         text
     }
+}
+
+fn unasked(ask: &Ask) -> &'static str {
+    panic!("asked {ask:?}")
 }
 
 #[test]
@@ -163,7 +98,7 @@ fn a_command_is_asked_for_and_run() {
             play.answer("ask-1", "accept", Some("go on"));
         }
     }
-    assert!(play.stage.is_over());
+    assert!(play.is_over());
     insta::assert_snapshot!(play.report());
 }
 
@@ -176,7 +111,7 @@ fn a_file_is_changed() {
         effort: Some("high".to_owned()),
         ..plan()
     });
-    FILE_CHANGE.lines().for_each(|line| play.line(line));
+    play.lines(FILE_CHANGE, unasked);
     insta::assert_snapshot!(play.report());
 }
 
@@ -184,8 +119,8 @@ fn a_file_is_changed() {
 fn a_review_without_a_verdict_is_asked_for_one() {
     let session = SessionRequest::Fork("01a1ffef-7011-7523-a82f-53130a5c0379".to_owned());
     let mut play = Play::new(Plan { role: ExecutionRole::Reviewer, session, ..plan() });
-    REVIEW.lines().for_each(|line| play.line(line));
-    assert!(!play.stage.is_over(), "there is no verdict yet");
+    play.lines(REVIEW, unasked);
+    assert!(!play.is_over(), "there is no verdict yet");
     play.hear(&json!({ "id": 4, "result": { "turn": { "id": "t2" } } }));
     let thread = "01a1ffef-7236-7481-8e8e-d651578f56ab";
     let verdict = r#"{"verdict":"fail","summary":"Off by one.","score":40,"findings":[]}"#;
@@ -195,7 +130,7 @@ fn a_review_without_a_verdict_is_asked_for_one() {
     );
     let turn = json!({ "id": "t2", "status": "completed" });
     play.hear(&json!({ "method": "turn/completed", "params": { "threadId": thread, "turn": turn } }));
-    assert!(play.stage.is_over());
+    assert!(play.is_over());
     assert_eq!(play.result(), Some(Ok(())));
     insta::assert_snapshot!(play.report());
 }
@@ -205,11 +140,11 @@ fn a_review_with_a_verdict_is_enough() {
     let session = SessionRequest::Fork("01a1ffef-7011-7523-a82f-53130a5c0379".to_owned());
     let mut play = Play::new(Plan { role: ExecutionRole::Reviewer, session, ..plan() });
     let judged = REVIEW.replace("reads past the end.", "reads past the end.\\n\\n===REVIEW: FAIL===");
-    judged.lines().for_each(|line| play.line(line));
-    assert!(play.stage.is_over());
+    play.lines(&judged, unasked);
+    assert!(play.is_over());
     assert_eq!(play.result(), Some(Ok(())));
     assert_eq!(play.notices(), ["usage_unreported"]);
-    assert_eq!(play.of_kind(EntryKind::AssistantText).len(), 1, "its outcome is told twice");
+    assert_eq!(play.of(EntryKind::AssistantText).len(), 1, "its outcome is told twice");
 }
 
 #[test]
@@ -228,29 +163,29 @@ fn an_interrupt_waits_for_the_turn_and_ends_what_it_left() {
     for line in INTERRUPT.lines() {
         play.line(line);
         if line.contains("agentMessage/delta") {
-            play.act(|dialogue, scene| dialogue.interrupt(scene));
+            play.interrupt();
         }
     }
-    assert!(!play.stage.is_over(), "its commands are still to be ended");
+    assert!(!play.is_over(), "its commands are still to be ended");
     assert_eq!(play.last_sent()["method"], "thread/backgroundTerminals/clean");
     play.hear(&json!({ "id": 5, "result": {} }));
-    assert!(play.stage.is_over());
+    assert!(play.is_over());
     assert_eq!(play.result(), Some(Err(AgentError::Cancelled)));
-    assert!(play.events.iter().all(|event| !matches!(event, RunEvent::Used { .. })), "nothing new was used");
+    assert!(play.told.iter().all(|event| !matches!(event, RunEvent::Used { .. })), "nothing new was used");
     insta::assert_snapshot!(play.report());
 }
 
 #[test]
 fn an_interrupt_comes_at_any_time() {
     let mut early = Play::new(plan());
-    early.act(|dialogue, scene| dialogue.interrupt(scene));
-    assert!(early.stage.is_over());
+    early.interrupt();
+    assert!(early.is_over());
     assert_eq!(early.result(), Some(Err(AgentError::Cancelled)));
 
     let mut before_the_turn = Play::new(plan());
     before_the_turn.hear(&json!({ "id": 1, "result": {} }));
     before_the_turn.hear(&json!({ "id": 2, "result": { "thread": { "id": "thread" } } }));
-    before_the_turn.act(|dialogue, scene| dialogue.interrupt(scene));
+    before_the_turn.interrupt();
     assert_eq!(before_the_turn.last_sent()["method"], "turn/start", "the turn has no name yet");
     before_the_turn.hear(&json!({ "id": 3, "result": { "turn": { "id": "turn" } } }));
     assert_eq!(before_the_turn.last_sent()["method"], "turn/interrupt");
@@ -258,7 +193,7 @@ fn an_interrupt_comes_at_any_time() {
     assert_eq!(before_the_turn.last_sent()["method"], "thread/backgroundTerminals/clean");
 
     let mut finished = Play::at_work(plan());
-    finished.act(|dialogue, scene| dialogue.interrupt(scene));
+    finished.interrupt();
     finished.ends("completed", &Value::Null);
     finished.hear(&json!({ "id": 5, "result": {} }));
     assert_eq!(finished.result(), Some(Ok(())), "who has finished has finished");
@@ -271,11 +206,11 @@ fn what_runs_when_the_turn_ends_is_cancelled() {
     play.tell("item/started", json!({ "item": item }));
     play.ask(7, "item/commandExecution/requestApproval", &json!({ "itemId": "c", "command": "x" }));
     play.ends("interrupted", &Value::Null);
-    let commands = play.of_kind(EntryKind::Command);
+    let commands = play.of(EntryKind::Command);
     let statuses: Vec<_> = commands.iter().filter_map(|entry| entry.status).map(|it| it.as_str()).collect();
     assert_eq!(statuses, ["running", "cancelled"]);
     assert_eq!(commands[1].body["command"], "sleep 9");
-    assert!(play.events.contains(&RunEvent::Withdrawn { id: "ask-1".to_owned() }));
+    assert!(play.told.contains(&RunEvent::Withdrawn { id: "ask-1".to_owned() }));
 }
 
 #[test]
@@ -335,7 +270,7 @@ fn nobody_is_asked_where_nobody_may_be() {
         play.ask(9, "mcpServer/elicitation/request", &json!({ "mode": "url", "message": "m" }));
         assert_eq!(play.last_sent()["result"]["action"], "decline");
         assert!(play.asked().is_empty());
-        assert_eq!(play.of_kind(EntryKind::ApprovalResolved).len(), 3);
+        assert_eq!(play.of(EntryKind::ApprovalResolved).len(), 3);
     }
 }
 
@@ -347,7 +282,7 @@ fn requests_that_nobody_serves_are_answered() {
         assert_eq!(play.last_sent()["id"], 9);
         assert_eq!(play.last_sent()["error"]["code"], -32601, "{method}");
     }
-    assert_eq!(play.of_kind(EntryKind::Raw).len(), 4);
+    assert_eq!(play.of(EntryKind::Raw).len(), 4);
 }
 
 #[test]
@@ -408,7 +343,7 @@ fn a_question_that_is_settled_elsewhere_is_withdrawn() {
     let mut play = Play::at_work(plan());
     play.ask(4, "item/commandExecution/requestApproval", &json!({ "command": "x" }));
     play.tell("serverRequest/resolved", json!({ "requestId": 4 }));
-    assert!(play.events.contains(&RunEvent::Withdrawn { id: "ask-1".to_owned() }));
+    assert!(play.told.contains(&RunEvent::Withdrawn { id: "ask-1".to_owned() }));
     let before = play.sent.len();
     play.answer("ask-1", "accept", None);
     assert_eq!(play.sent.len(), before, "it is too late");
@@ -423,12 +358,12 @@ fn words_wait_for_a_turn_and_are_heard_when_they_are_taken() {
     play.hear(&json!({ "id": 3, "result": { "turn": { "id": "turn" } } }));
     assert_eq!(play.last_sent()["method"], "turn/steer");
     assert_eq!(play.last_sent()["params"]["expectedTurnId"], "turn");
-    assert!(!play.events.contains(&RunEvent::Heard { id: "early".to_owned() }));
+    assert!(!play.told.contains(&RunEvent::Heard { id: "early".to_owned() }));
     play.hear(&json!({ "id": 4, "result": { "turnId": "turn" } }));
-    assert!(play.events.contains(&RunEvent::Heard { id: "early".to_owned() }));
+    assert!(play.told.contains(&RunEvent::Heard { id: "early".to_owned() }));
     play.say("late", "second");
     play.hear(&json!({ "id": 5, "error": { "code": -32600, "message": "no active turn to steer" } }));
-    assert!(!play.events.contains(&RunEvent::Heard { id: "late".to_owned() }));
+    assert!(!play.told.contains(&RunEvent::Heard { id: "late".to_owned() }));
     assert_eq!(play.notices(), ["message_not_taken"]);
 }
 
@@ -479,12 +414,12 @@ fn no_more_calls_than_allowed() {
             "thread/tokenUsage/updated",
             json!({ "tokenUsage": { "total": tokens(call), "last": tokens(1) } }),
         );
-        assert!(!play.stage.handle().cancel.is_cancelled(), "the last call may be the end of the turn");
+        assert!(!play.rehearsal.handle().cancel.is_cancelled(), "the last call may be the end of the turn");
     }
     play.tell("item/completed", json!({ "item": { "type": "agentMessage", "id": "a", "text": "x" } }));
-    assert!(!play.stage.handle().cancel.is_cancelled());
+    assert!(!play.rehearsal.handle().cancel.is_cancelled());
     play.tell("item/started", json!({ "item": { "type": "agentMessage", "id": "b" } }));
-    assert!(play.stage.handle().cancel.is_cancelled());
+    assert!(play.rehearsal.handle().cancel.is_cancelled());
 }
 
 #[test]
@@ -496,8 +431,8 @@ fn a_helpers_words_are_not_the_agents() {
     play.hear(&json!({ "method": "item/completed", "params": { "threadId": "t2", "item": item } }));
     play.hear(&json!({ "method": "turn/completed", "params": {
         "threadId": "t2", "turn": { "id": "x", "status": "failed" } } }));
-    assert!(play.of_kind(EntryKind::AssistantText).is_empty());
-    assert_eq!(play.of_kind(EntryKind::ToolCall)[1].parent_id.as_deref(), Some("h"));
+    assert!(play.of(EntryKind::AssistantText).is_empty());
+    assert_eq!(play.of(EntryKind::ToolCall)[1].parent_id.as_deref(), Some("h"));
     assert_eq!(play.result(), None, "its end is not the agent's");
 }
 
@@ -508,10 +443,10 @@ fn what_nobody_knows_is_kept_as_it_came() {
     play.tell("item/completed", json!({ "item": { "type": "hologram", "id": "x" } }));
     play.hear(&json!({ "method": "future/event", "params": {} }));
     play.hear(&json!({ "id": 99, "result": {} }));
-    assert_eq!(play.of_kind(EntryKind::Raw).len(), 4);
+    assert_eq!(play.of(EntryKind::Raw).len(), 4);
     play.tell("thread/readState/changed", json!({}));
     play.tell("item/agentMessage/delta", json!({ "itemId": "m", "delta": "a\n\nb" }));
-    assert_eq!(play.of_kind(EntryKind::Raw).len(), 4, "and what needs no entry has none");
+    assert_eq!(play.of(EntryKind::Raw).len(), 4, "and what needs no entry has none");
 }
 
 fn recorded() -> Vec<Vec<u8>> {
@@ -529,19 +464,14 @@ proptest! {
     #[test]
     fn no_order_of_lines_panics(
         choice in any::<u8>(),
-        picks in prop::collection::vec((0_usize..92, any::<u16>(), any::<u16>(), 0_u8..4), 0..120),
+        picks in prop::collection::vec((0_usize..92, any::<u16>(), 0_u8..4), 0..120),
+        garbage in prop::collection::vec(any::<u8>(), 0..64),
     ) {
         let lines = recorded();
         let mut bytes = vec![choice];
-        for (pick, at, to, how) in picks {
+        for (pick, at, how) in picks {
             let mut line = lines[pick % lines.len()].clone();
-            let (at, to) = (usize::from(at) % line.len(), usize::from(to));
-            match how {
-                0 => line.truncate(at),
-                1 => line[at] = to.to_le_bytes()[0],
-                2 => { line.drain(at..(at + to % 64).min(line.len())); }
-                _ => {}
-            }
+            damage(&mut line, how, at, &garbage);
             bytes.extend(line);
             bytes.push(b'\n');
         }

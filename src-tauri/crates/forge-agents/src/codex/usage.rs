@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use forge_model::usage::UsageSample;
 use serde_json::{Value, json};
 
-use super::wire::{count, object, text};
+use super::wire::{count, object};
+use crate::json::text;
 
 /// How long to wait at first when nobody told when the limit is over, in seconds.
 const FIRST_WAIT: i64 = 60;

@@ -6,6 +6,8 @@
 use forge_model::agent::PermissionMode;
 use serde_json::{Map, Value, json};
 
+use crate::json::text;
+
 /// What came.
 #[derive(Debug)]
 pub(super) enum Heard {
@@ -69,11 +71,6 @@ pub(super) fn hello() -> Value {
         "clientInfo": { "name": "forge", "title": "Forge", "version": env!("CARGO_PKG_VERSION") },
         "capabilities": { "experimentalApi": true, "requestAttestation": false },
     })
-}
-
-/// The text member of an object.
-pub(super) fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
-    value.get(name).and_then(Value::as_str)
 }
 
 /// The number member of an object.

@@ -10,7 +10,7 @@ use std::{
     path::Path,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use forge_model::log::{EntryKind, EntryStatus};
@@ -308,7 +308,7 @@ impl State {
         let start = self.lines.len();
         let line = Line {
             seq,
-            at: unix_ms(),
+            at: crate::clock::now_ms(),
             execution_id: &shared.execution_id,
             turn: self.turn,
             id: if entry.id.is_empty() { LineId::Number(seq) } else { LineId::Given(&entry.id) },
@@ -487,11 +487,6 @@ fn has_cap_notice(dir: &Path, log_id: &str, total: u64) -> Result<bool, LogError
     Ok(page.entries.iter().any(|entry| {
         entry.kind == EntryKind::Notice && entry.body.get("code").and_then(Value::as_str) == Some(CAP_CODE)
     }))
-}
-
-fn unix_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

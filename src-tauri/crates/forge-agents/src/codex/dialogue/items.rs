@@ -53,7 +53,7 @@ impl CodexDialogue {
             logged.iter_mut().for_each(|entry| as_helper(entry, parent));
         }
         self.follow(id, &logged);
-        logged.into_iter().for_each(|entry| log_at(entry, raw_offset, scene));
+        logged.into_iter().for_each(|entry| scene.log_at(entry, raw_offset));
         true
     }
 
@@ -157,12 +157,7 @@ fn as_helper(entry: &mut NewEntry, parent: Option<&String>) {
     }
 }
 
-pub(super) fn log_at(mut entry: NewEntry, raw_offset: u64, scene: &mut Scene<'_>) {
-    entry.raw_offset = Some(raw_offset);
-    scene.log(entry);
-}
-
 pub(super) fn notice_at(code: &str, words: &str, raw_offset: u64, scene: &mut Scene<'_>) {
     let body = json!({ "text": words, "code": code });
-    log_at(NewEntry::new(EntryKind::Notice, String::new(), body), raw_offset, scene);
+    scene.log_at(NewEntry::new(EntryKind::Notice, String::new(), body), raw_offset);
 }

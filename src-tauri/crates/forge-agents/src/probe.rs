@@ -1,0 +1,170 @@
+//! A short talk with a program about itself, the same for every adapter: its version, its models.
+//!
+//! The model is never called. Each look has a time limit, what it says is kept up to a limit, and nothing of the
+//! program runs when the look is over.
+
+use std::{io, path::Path, time::Duration};
+
+use async_trait::async_trait;
+use forge_exec::{Command, Exit, Marker, OutputSink, Stdin, Stream, run};
+use forge_model::agent::ProgramConfig;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::{AgentError, end::not_run};
+
+/// From the gentle signal to the kill.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// More than any answer takes.
+const MAX_ANSWER: usize = 8 * 1024 * 1024;
+
+/// How much of a program's last line is kept to say how it failed, in characters.
+const LAST_LINE_CHARS: usize = 300;
+
+/// How many messages wait for a program that does not read.
+const MESSAGES_AHEAD: usize = 8;
+
+/// The program with the profile's environment, in the folder for temporary files.
+pub(crate) fn command(config: &ProgramConfig, program: &Path, path: &str, patience: Duration) -> Command {
+    let marker = Marker(format!("probe-{}", Uuid::new_v4()));
+    Command::new(program, std::env::temp_dir(), marker)
+        .env("PATH", path)
+        .envs(config.env.iter().flatten())
+        .timeout(patience)
+        .grace(GRACE)
+}
+
+/// What a program said of itself, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    pub(crate) exit: Exit,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+impl Heard {
+    /// What it printed, when nobody talked with it.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.stdout
+    }
+
+    /// The same as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// The last line of its errors.
+    pub(crate) fn last_words(&self) -> String {
+        let errors = String::from_utf8_lossy(&self.stderr);
+        let line = errors.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        line.chars().take(LAST_LINE_CHARS).collect()
+    }
+}
+
+/// The input of a program that is talked with, until it is ended.
+#[derive(Debug, Default)]
+pub(crate) struct Input(Option<mpsc::Sender<Vec<u8>>>);
+
+impl Input {
+    /// Says one line. A program that takes none any more has ended the talk.
+    pub(crate) fn say(&mut self, message: &Value) {
+        let line = format!("{message}\n").into_bytes();
+        if self.0.as_ref().is_some_and(|input| input.try_send(line).is_err()) {
+            self.end();
+        }
+    }
+
+    /// The talk is over.
+    pub(crate) fn end(&mut self) {
+        self.0 = None;
+    }
+
+    pub(crate) const fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// Runs the program to its end without telling it anything.
+///
+/// # Errors
+/// `Unavailable` when it cannot be run or does not end in time.
+pub(crate) async fn listen(command: Command) -> Result<Heard, AgentError> {
+    let mut ears = Ears { hear: None, ..Ears::default() };
+    let (exit, timed_out) = ears.listen(command).await?;
+    if let Some(late) = timed_out {
+        return Err(late);
+    }
+    Ok(Heard { exit, stdout: ears.stdout, stderr: ears.stderr })
+}
+
+/// Talks with the program by lines: says `first`, and lets `hear` take each line and say more or end the talk.
+///
+/// # Errors
+/// `Unavailable` when it cannot be run, or the talk does not end in time.
+pub(crate) async fn talk(
+    command: Command,
+    first: &Value,
+    hear: &mut (dyn FnMut(&[u8], &mut Input) + Send),
+) -> Result<Heard, AgentError> {
+    let (sender, receiver) = mpsc::channel(MESSAGES_AHEAD);
+    let mut ears = Ears { input: Input(Some(sender)), hear: Some(hear), ..Ears::default() };
+    ears.input.say(first);
+    let (exit, timed_out) = ears.listen(command.stdin(Stdin::Stream(receiver))).await?;
+    ears.hear_rest();
+    match timed_out {
+        Some(late) if ears.input.is_open() => Err(late),
+        Some(_) | None => Ok(Heard { exit, stdout: ears.stdout, stderr: ears.stderr }),
+    }
+}
+
+type Hear<'h> = &'h mut (dyn FnMut(&[u8], &mut Input) + Send);
+
+/// Takes what a program prints.
+#[derive(Default)]
+struct Ears<'h> {
+    /// All of it; of a program that is talked with, the line that has no end yet.
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    input: Input,
+    hear: Option<Hear<'h>>,
+}
+
+impl Ears<'_> {
+    /// Runs the program. Also the error of being late, when it was.
+    async fn listen(&mut self, command: Command) -> Result<(Exit, Option<AgentError>), AgentError> {
+        let program = command.program.to_string_lossy().into_owned();
+        let patience = command.timeout.unwrap_or_default();
+        let finished = run(command, &CancellationToken::new(), |_| {}, self).await.map_err(not_run)?;
+        let detail = format!("it does not answer within {} s", patience.as_secs());
+        Ok((finished.exit, finished.timed_out.then_some(AgentError::Unavailable { program, detail })))
+    }
+
+    /// The line that never got an end.
+    fn hear_rest(&mut self) {
+        let line = std::mem::take(&mut self.stdout);
+        if let Some(hear) = self.hear.as_mut().filter(|_| !line.is_empty()) {
+            hear(&line, &mut self.input);
+        }
+    }
+}
+
+#[async_trait]
+impl OutputSink for Ears<'_> {
+    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        let kept = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        };
+        let room = MAX_ANSWER.saturating_sub(kept.len());
+        kept.extend_from_slice(bytes.get(..room.min(bytes.len())).unwrap_or_default());
+        let Some(hear) = &mut self.hear else { return Ok(()) };
+        while let Some(end) = self.stdout.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.stdout.drain(..=end).collect();
+            hear(&line, &mut self.input);
+        }
+        Ok(())
+    }
+}
