@@ -3,14 +3,14 @@
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
-use forge_testkit::models::{AgentProgram, Failure, Scenario, Tokens, Turn};
+use forge_testkit::models::{AgentProgram, Failure, Scenario, Turn};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
     time::{Duration, timeout},
 };
 
-use crate::support::{Ended, Stage};
+use crate::support::{Ended, Stage, talk};
 
 const PRINT: &[&str] =
     &["-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"];
@@ -22,20 +22,7 @@ fn session(ended: &Ended) -> Result<String> {
 #[tokio::test]
 async fn it_edits_and_runs_what_the_script_says() -> Result<()> {
     let stage = Stage::new(AgentProgram::Claude).await?;
-    let tokens = Tokens { input_uncached: 100, cache_read: 20, cache_write: 3, output: 40, reasoning: 5 };
-    let tag = stage.server.script(
-        Scenario::new("work")
-            .turn(
-                Turn::new().think("What is there?").say("I look.").run("echo from-the-shell").tokens(tokens),
-            )
-            .turn(Turn::new().edit("README.md", "hello", "goodbye").tokens(tokens))
-            .turn(Turn::new().write("new.md", "one\ntwo\n").tokens(tokens))
-            .turn(Turn::new().say("It is done.").tokens(tokens)),
-    );
-    let ended = stage.run(&[PRINT, &[&tag]].concat()).await?.succeeded()?;
-
-    assert_eq!(stage.text("README.md")?, "goodbye\n");
-    assert_eq!(stage.text("new.md")?, "one\ntwo\n");
+    let ended = stage.works(PRINT).await?;
     let result = ended.only("result")?;
     assert_eq!((&result["is_error"], &result["result"]), (&json!(false), &json!("It is done.")));
     let usage = &result["usage"];
@@ -48,22 +35,13 @@ async fn it_edits_and_runs_what_the_script_says() -> Result<()> {
         assert_eq!(usage[field], expected, "{field} in {usage}");
     }
     assert_eq!(usage["output_tokens_details"]["thinking_tokens"], 20, "{usage}");
-
-    let requests = stage.server.requests().of("work");
-    assert_eq!(requests.len(), 4, "one for each turn");
-    ensure!(requests[1].got_back("from-the-shell"), "the model is shown what its command printed");
-    stage.understood_all()
+    Ok(())
 }
 
 #[tokio::test]
 async fn a_resumed_and_a_forked_session_remember() -> Result<()> {
     let stage = Stage::new(AgentProgram::Claude).await?;
-    let tag = stage.server.script(
-        Scenario::new("talk")
-            .turn(Turn::new().say("The word is heron."))
-            .turn(Turn::new().say("You asked again."))
-            .turn(Turn::new().say("And a third time.")),
-    );
+    let tag = stage.server.script(talk());
     let first = stage.run(&[PRINT, &[&tag]].concat()).await?.succeeded()?;
     let id = session(&first)?;
     let again = stage.run(&[PRINT, &["--resume", &id, "what was it?"]].concat()).await?.succeeded()?;

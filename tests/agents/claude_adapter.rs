@@ -26,6 +26,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+use crate::support::talk;
+
 /// A command that goes on until it is ended.
 const FOR_EVER: &str = r#"python3 -c "import time; time.sleep(300)""#;
 
@@ -326,12 +328,7 @@ async fn an_interrupted_command_leaves_nothing() -> Result<()> {
 #[tokio::test]
 async fn a_session_is_resumed_and_forked_and_counted_once() -> Result<()> {
     let desk = Desk::new().await?;
-    let tag = desk.script(
-        Scenario::new("talk")
-            .turn(Turn::new().say("The word is heron."))
-            .turn(Turn::new().say("You asked again."))
-            .turn(Turn::new().say("And a third time.")),
-    );
+    let tag = desk.script(talk());
     let first = desk.go(Run::new(tag)).await?.succeeded()?;
     let resume = SessionRequest::Resume(first.session()?);
     let again = desk.go(Run::new("again").goes_on(resume, first.outcome.carry.clone())).await?.succeeded()?;

@@ -1,6 +1,6 @@
 //! Codex as Forge runs it.
 
-use std::{fs, time::Duration};
+use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use forge_agents::{
@@ -15,6 +15,7 @@ use forge_model::{
     verdict::{AuditVerdict, audit, spoken},
 };
 use forge_testkit::models::{AgentProgram, Failure, Scenario, Tokens, Turn};
+use forge_tests::patience;
 use serde_json::json;
 
 use crate::running::{Order, Place, Ran, Running};
@@ -199,12 +200,7 @@ async fn a_stopped_run_leaves_nothing() -> Result<()> {
     let tag = place.server.script(Scenario::new("long").turn(Turn::new().run(command)));
     let mut running = start(&place, Order::new(&tag))?;
     running.until_doing("Running touch begun").await?;
-    let begun = async {
-        while place.text("begun").is_err() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), begun).await.context("it never runs")?;
+    patience::until_there(&place.file("begun")).await?;
     running.cancel();
     let ran = running.end().await?;
     assert_eq!(ran.outcome.result, Err(AgentError::Cancelled));

@@ -109,9 +109,12 @@ impl Place {
         json!({ "program": self.seat.program, "env": self.seat.environment })
     }
 
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.repository.path().join(name)
+    }
+
     pub fn text(&self, name: &str) -> Result<String> {
-        let path = self.repository.path().join(name);
-        fs::read_to_string(path).with_context(|| format!("failed to read {name}"))
+        fs::read_to_string(self.file(name)).with_context(|| format!("failed to read {name}"))
     }
 
     /// Where runs are told what to do, beside the worktree.

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, process::Stdio, time::Duration};
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::{
     Repository,
-    models::{AgentProgram, ModelServer, Seat},
+    models::{AgentProgram, ModelServer, Scenario, Seat, Tokens, Turn},
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -20,6 +20,28 @@ pub struct Stage {
     seat: Seat,
     repository: Repository,
     _folder: TempDir,
+}
+
+/// What each turn of [`work`] uses.
+const TOKENS: Tokens =
+    Tokens { input_uncached: 100, cache_read: 20, cache_write: 3, output: 40, reasoning: 5 };
+
+/// Four turns: a thought, words and a command; an edit; a new file; the last words.
+fn work() -> Scenario {
+    let look = Turn::new().think("What is there?").say("I look.").run("echo from-the-shell");
+    Scenario::new("work")
+        .turn(look.tokens(TOKENS))
+        .turn(Turn::new().edit("README.md", "hello", "goodbye").tokens(TOKENS))
+        .turn(Turn::new().write("new.md", "one\ntwo\n").tokens(TOKENS))
+        .turn(Turn::new().say("It is done.").tokens(TOKENS))
+}
+
+/// Three prompts, three answers, the first of which is to be remembered.
+pub fn talk() -> Scenario {
+    Scenario::new("talk")
+        .turn(Turn::new().say("The word is heron."))
+        .turn(Turn::new().say("You asked again."))
+        .turn(Turn::new().say("And a third time."))
 }
 
 /// How a program ended, and what it printed: a JSON object a line.
@@ -54,6 +76,20 @@ impl Stage {
         let events = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         Ok(Ended { succeeded: output.status.success(), events, errors })
+    }
+
+    /// Lets it work through a script, and sees that the files are as they should be and that the model was shown
+    /// what its command printed.
+    pub async fn works(&self, arguments: &[&str]) -> Result<Ended> {
+        let tag = self.server.script(work());
+        let ended = self.run(&[arguments, &[&tag]].concat()).await?.succeeded()?;
+        assert_eq!(self.text("README.md")?, "goodbye\n");
+        assert_eq!(self.text("new.md")?, "one\ntwo\n");
+        let requests = self.server.requests().of("work");
+        assert_eq!(requests.len(), 4, "one for each turn");
+        ensure!(requests[1].got_back("from-the-shell"), "the model is shown what its command printed");
+        self.understood_all()?;
+        Ok(ended)
     }
 
     pub fn file(&self, name: &str) -> PathBuf {

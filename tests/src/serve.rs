@@ -4,11 +4,19 @@ use std::{
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::mpsc,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
 use forge_testkit::{HERMETIC_GIT, program};
+use nix::{
+    sys::{
+        signal::{Signal, kill},
+        wait::{Id, WaitPidFlag, waitid},
+    },
+    unistd::Pid,
+};
 use serde_json::{Value, json};
 
 /// How long a test waits for something that is bound to happen.
@@ -140,6 +148,20 @@ impl Served {
             tokio::time::sleep(LOOK_EVERY).await;
         }
         Ok(())
+    }
+
+    /// Asks it to end in good order, and waits until it has, or has had its time.
+    pub fn end_in_order(&mut self) {
+        let Ok(pid) = i32::try_from(self.pid()).map(Pid::from_raw) else { return };
+        if !matches!(self.is_gone(), Ok(false)) || kill(pid, Signal::SIGTERM).is_err() {
+            return;
+        }
+        let (gone, until_gone) = mpsc::channel();
+        // Left to be waited for again: its exit is seen, not taken.
+        let see = move || gone.send(waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT));
+        std::thread::spawn(see);
+        // Whoever lives on is killed when this goes.
+        let _ = until_gone.recv_timeout(PATIENCE);
     }
 
     /// Ends it at once, as a power cut would, and waits for it.

@@ -11,10 +11,6 @@ use forge_testkit::{
     models::{AgentProgram, ModelServer, Seat},
 };
 use forge_tests::serve::{Serve, Served, marked_processes};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -54,14 +50,8 @@ pub fn is(state: &'static str) -> impl Fn(&Value) -> bool {
 impl Drop for Floor {
     fn drop(&mut self) {
         // In good order, so that a test that fails leaves no agent behind.
-        if let Some(served) = &mut self.served
-            && let Ok(pid) = i32::try_from(served.pid())
-            && kill(Pid::from_raw(pid), Signal::SIGTERM).is_ok()
-        {
-            let end = std::time::Instant::now() + Duration::from_secs(20);
-            while matches!(served.is_gone(), Ok(false)) && std::time::Instant::now() < end {
-                std::thread::sleep(LOOK_EVERY);
-            }
+        if let Some(served) = &mut self.served {
+            served.end_in_order();
         }
     }
 }

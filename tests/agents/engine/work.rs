@@ -15,13 +15,31 @@ super::both!(
     a_workflow_says_how_a_conversation_goes_on,
 );
 
+/// What a coder does at first: it says a word to be remembered, and puts another one for `hello`.
+fn rewrites(word: &str) -> Scenario {
+    Scenario::new("work")
+        .turn(Turn::new().say("The word is heron.").edit("README.md", "hello", word))
+        .turn(Turn::new().say("Rewritten."))
+}
+
+/// A project in which a script checks the work.
+async fn checked(program: AgentProgram) -> Result<Floor> {
+    let settings = json!({ "review_config": { "ci_steps": ["sh check.sh"] } });
+    let floor = Floor::with(program, json!({}), settings).await?;
+    floor.repo.write("check.sh", CHECK)?;
+    floor.repo.commit("check")?;
+    Ok(floor)
+}
+
+/// A project in which somebody judges the work.
+async fn judged(program: AgentProgram) -> Result<Floor> {
+    Floor::with(program, json!({}), json!({ "auto_approve": false })).await
+}
+
 const CHECK: &str = "test \"$(cat README.md)\" = goodbye || { echo 'README is rude'; exit 3; }\n";
 
 async fn a_task_is_done_and_its_conversation_kept(program: AgentProgram) -> Result<()> {
-    let floor =
-        Floor::with(program, json!({}), json!({ "review_config": { "ci_steps": ["sh check.sh"] } })).await?;
-    floor.repo.write("check.sh", CHECK)?;
-    floor.repo.commit("check")?;
+    let floor = checked(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")
             .turn(Turn::new().think("Where is it?").say("I look.").run("cat README.md"))
@@ -66,21 +84,14 @@ async fn a_task_is_done_and_its_conversation_kept(program: AgentProgram) -> Resu
 }
 
 async fn a_failed_check_is_mended_on_a_fork(program: AgentProgram) -> Result<()> {
-    let floor =
-        Floor::with(program, json!({}), json!({ "review_config": { "ci_steps": ["sh check.sh"] } })).await?;
-    floor.repo.write("check.sh", CHECK)?;
-    floor.repo.commit("check")?;
+    let floor = checked(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")
             .when("README is rude")
             .turn(Turn::new().edit("README.md", "get out", "goodbye"))
             .turn(Turn::new().say("Polite now.")),
     );
-    floor.server.script(
-        Scenario::new("work")
-            .turn(Turn::new().say("The word is heron.").edit("README.md", "hello", "get out"))
-            .turn(Turn::new().say("Rewritten.")),
-    );
+    floor.server.script(rewrites("get out"));
     let task = floor.started(&tag, json!({})).await?;
     floor.task_is(&task, is("done")).await?;
     assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("goodbye"));
@@ -106,7 +117,7 @@ const FINDING: &str = r#"{"verdict": "fail", "score": 20, "summary": "line one i
  "findings": [{"file": "README.md", "line": 1, "severity": "error", "text": "say farewell"}]}"#;
 
 async fn an_auditor_judges_on_a_fork(program: AgentProgram) -> Result<()> {
-    let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
+    let floor = judged(program).await?;
     let roles = json!({ "coder": floor.agent, "reviewer": floor.agent });
     // The auditor's instructions say this; the coder's do not. The second audit is told of the first one.
     let tag = floor.server.script(
@@ -126,11 +137,7 @@ async fn an_auditor_judges_on_a_fork(program: AgentProgram) -> Result<()> {
             .turn(Turn::new().edit("README.md", "goodbye", "farewell"))
             .turn(Turn::new().say("Farewell it is.")),
     );
-    floor.server.script(
-        Scenario::new("work")
-            .turn(Turn::new().say("The word is heron.").edit("README.md", "hello", "goodbye"))
-            .turn(Turn::new().say("Rewritten.")),
-    );
+    floor.server.script(rewrites("goodbye"));
     let task = floor.started(&tag, json!({ "roles": roles })).await?;
     floor.task_is(&task, is("done")).await?;
     assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("farewell"));
@@ -179,7 +186,7 @@ async fn an_auditor_judges_on_a_fork(program: AgentProgram) -> Result<()> {
 }
 
 async fn a_review_without_a_verdict_is_asked_for_it(program: AgentProgram) -> Result<()> {
-    let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
+    let floor = judged(program).await?;
     let roles = json!({ "coder": floor.agent, "reviewer": floor.agent });
     let verdict = json!({ "verdict": "pass", "summary": "All right.", "score": 77, "findings": [] });
     let asks = match program {
@@ -192,11 +199,7 @@ async fn a_review_without_a_verdict_is_asked_for_it(program: AgentProgram) -> Re
             .when("===REVIEW: PASS===")
             .turn(Turn::new().say("I find nothing to complain about.")),
     );
-    floor.server.script(
-        Scenario::new("work")
-            .turn(Turn::new().say("The word is heron.").edit("README.md", "hello", "goodbye"))
-            .turn(Turn::new().say("Rewritten.")),
-    );
+    floor.server.script(rewrites("goodbye"));
     let task = floor.started(&tag, json!({ "roles": roles })).await?;
     floor.task_is(&task, is("done")).await?;
     let reviews = floor.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
@@ -217,7 +220,7 @@ async fn a_review_without_a_verdict_is_asked_for_it(program: AgentProgram) -> Re
 
 /// The programs keep to the worktree, where git's own files are not: Forge begins the merge and ends it.
 async fn a_conflict_is_resolved_by_editing_files_alone(program: AgentProgram) -> Result<()> {
-    let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
+    let floor = judged(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")
             .when("hold conflict markers")
@@ -225,11 +228,7 @@ async fn a_conflict_is_resolved_by_editing_files_alone(program: AgentProgram) ->
             .turn(Turn::new().run("printf 'hello and goodbye\\n' >README.md"))
             .turn(Turn::new().say("Both it is.")),
     );
-    floor.server.script(
-        Scenario::new("work")
-            .turn(Turn::new().say("The word is heron.").edit("README.md", "hello", "goodbye"))
-            .turn(Turn::new().say("Rewritten.")),
-    );
+    floor.server.script(rewrites("goodbye"));
     let task = floor.started(&tag, json!({})).await?;
     floor.task_is(&task, |task| task["review"]["status"] == "awaiting_human").await?;
     floor.repo.write("README.md", "hello there\n")?;
@@ -249,18 +248,14 @@ async fn a_conflict_is_resolved_by_editing_files_alone(program: AgentProgram) ->
 }
 
 async fn a_workflow_says_how_a_conversation_goes_on(program: AgentProgram) -> Result<()> {
-    let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
+    let floor = judged(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")
             .when("Mind the workflow")
             .turn(Turn::new().run("echo more >>more.txt"))
             .turn(Turn::new().say("More.")),
     );
-    floor.server.script(
-        Scenario::new("work")
-            .turn(Turn::new().say("The word is heron.").edit("README.md", "hello", "goodbye"))
-            .turn(Turn::new().say("Rewritten.")),
-    );
+    floor.server.script(rewrites("goodbye"));
     let task = floor.started(&tag, json!({})).await?;
     for (round, mode) in ["new", "resume"].into_iter().enumerate() {
         let attempt = json!(round + 1);

@@ -117,8 +117,13 @@ impl<D: Dialogue> Play<D> {
     }
 
     pub(crate) fn asked(&self) -> Vec<&Ask> {
-        let ask = |event| if let &RunEvent::Asked(ref ask) = event { Some(ask) } else { None };
-        self.told.iter().filter_map(ask).collect()
+        let mut asked = Vec::new();
+        for event in &self.told {
+            if let RunEvent::Asked(ask) = event {
+                asked.push(ask);
+            }
+        }
+        asked
     }
 
     pub(crate) fn of(&self, kind: EntryKind) -> Vec<&NewEntry> {

@@ -168,3 +168,52 @@ impl OutputSink for Ears<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn script(script: &str) -> Command {
+        let path = std::env::var("PATH").unwrap_or_default();
+        command(&ProgramConfig::default(), Path::new("/bin/sh"), &path, Duration::from_secs(60))
+            .args(["-c", script])
+    }
+
+    #[tokio::test]
+    async fn a_talk_goes_on_until_it_is_ended() -> Result<(), AgentError> {
+        let mut lines = Vec::new();
+        let mut hear = |line: &[u8], input: &mut Input| {
+            lines.push(String::from_utf8_lossy(line).trim().to_owned());
+            match lines.len() {
+                1 => input.say(&json!({ "second": 2 })),
+                _ => input.end(),
+            }
+        };
+        // It reads until its input ends, and says something that has no end of line.
+        let echo = script("while read -r line; do echo \"$line\"; done; echo why >&2; printf rest; exit 3");
+        let heard = talk(echo, &json!({ "first": 1 }), &mut hear).await?;
+        assert_eq!(lines, [r#"{"first":1}"#, r#"{"second":2}"#, "rest"]);
+        assert_eq!((heard.exit, heard.last_words().as_str()), (Exit::Code(3), "why"));
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn who_goes_without_a_word_is_heard_out() -> Result<(), AgentError> {
+        let mut hear = |_: &[u8], _: &mut Input| {};
+        let heard = talk(script("echo no >&2"), &json!({}), &mut hear).await?;
+        assert_eq!((heard.bytes(), heard.last_words().as_str()), (&b""[..], "no"));
+        let heard = listen(script("echo one; echo two")).await?;
+        assert_eq!(heard.text(), "one\ntwo\n");
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn who_never_answers_is_late() {
+        let mut hear = |_: &[u8], _: &mut Input| {};
+        let silent = script("while read -r line; do :; done").timeout(Duration::from_millis(1));
+        let late = talk(silent, &json!({}), &mut hear).await;
+        assert!(matches!(late, Err(AgentError::Unavailable { detail, .. }) if detail.contains("0 s")));
+    }
+}

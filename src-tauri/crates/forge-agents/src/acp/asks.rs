@@ -247,7 +247,7 @@ fn question(
         label: "Refuse and stop".to_owned(),
         choice: ApprovalChoice::Stop,
     });
-    Ask { id: id.to_owned(), kind: about, title: title, detail: Value::Object(detail), options }
+    Ask { id: id.to_owned(), kind: about, title, detail: Value::Object(detail), options }
 }
 
 fn option(choice: &PermissionChoice) -> ApprovalOption {

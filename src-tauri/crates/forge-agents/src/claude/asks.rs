@@ -272,7 +272,7 @@ fn permission(
     }
     options.push(option(REFUSE, "Refuse", ApprovalChoice::RejectOnce));
     options.push(option(STOP, "Refuse and stop", ApprovalChoice::Stop));
-    Ask { id: id.to_owned(), kind, title: title, detail: Value::Object(detail), options }
+    Ask { id: id.to_owned(), kind, title, detail: Value::Object(detail), options }
 }
 
 /// What a suggestion would allow, in short.
