@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     AgentError, Ask, Control, Launch, LimitKind, LogWriter, NewEntry, RunCommand, RunEvent, RunOutcome,
     end::{flush, not_run, note_end},
-    output::{LastOutput, Output},
+    output::{LastOutput, Output, Sheet},
     question,
 };
 
@@ -527,7 +527,7 @@ struct Ears {
 
 impl Ears {
     fn new(log: LogWriter, control: &Control, lines: mpsc::Sender<Line>) -> Self {
-        let errors = Output::new(log.clone(), control);
+        let errors = Output::new(Sheet::Log(log.clone()), control);
         let last = errors.last_output();
         Self { log, errors, last, lines, carry: Vec::new(), raw_offset: 0, skipped: 0 }
     }

@@ -1,28 +1,48 @@
 //! Arbitrary bytes as what a program prints: played to a dialogue that has no program, whose every question is
-//! answered.
+//! answered, and looked at for what has to hold whatever comes.
 
-use crate::{Dialogue, RunCommand, RunEvent, rehearsal::Rehearsal};
+use forge_model::log::EntryKind;
+use serde_json::Value;
+
+use crate::{Dialogue, NewEntry, RunCommand, RunEvent, log::stays_short, question, rehearsal::Rehearsal};
 
 /// The longest run that is played, in lines.
 const MOST_LINES: usize = 4096;
 
-/// Plays bytes to a dialogue, line by line; `choice` is which option answers its questions. Panics when an invariant
-/// breaks.
-pub(crate) fn play(dialogue: &mut dyn Dialogue, bytes: &[u8], choice: usize) {
+/// Plays bytes to a dialogue, line by line; `choice` is which option answers its questions, `check` looks at what it
+/// sends.
+///
+/// Panics when an invariant breaks: a line that is no message is in the log as it is, with its place; no entry and
+/// no question is longer than it may be; nothing but objects is sent; who is over has a result.
+pub(crate) fn play(dialogue: &mut dyn Dialogue, bytes: &[u8], choice: usize, check: fn(&Value)) {
     let mut stage = Rehearsal::default();
     stage.scene(|scene| dialogue.begin(scene));
-    let mut offset = 0;
+    let mut next = 0;
     for (number, line) in bytes.split(|byte| *byte == b'\n').take(MOST_LINES).enumerate() {
+        let offset = next;
+        next += line.len() as u64 + 1;
+        // The driver keeps those to itself.
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let was_over = stage.is_over();
         stage.scene(|scene| dialogue.hear(line, offset, scene));
-        offset += line.len() as u64 + 1;
+        let entries = stage.entries();
+        let is_kept = |entry: &NewEntry| entry.kind == EntryKind::Raw && entry.raw_offset == Some(offset);
+        assert!(
+            was_over || is_message(line) || entries.iter().any(|(_, entry)| is_kept(entry)),
+            "lost: {}",
+            String::from_utf8_lossy(line)
+        );
+        look_at(entries, offset);
         for event in stage.told() {
-            if let RunEvent::Asked(ask) = event {
-                let option = ask.options.get(choice.wrapping_add(number) % ask.options.len().max(1));
-                let option = option.map_or_else(String::new, |option| option.id.clone());
-                let note = (number % 2 == 0).then(|| "words".to_owned());
-                let answer = RunCommand::Answer { ask: ask.id, option, note };
-                stage.scene(|scene| dialogue.command(answer, scene));
-            }
+            let RunEvent::Asked(ask) = event else { continue };
+            assert!(question::is_storable(&ask), "{ask:?}");
+            let option = ask.options.get(choice.wrapping_add(number) % ask.options.len().max(1));
+            let option = option.map_or_else(String::new, |option| option.id.clone());
+            let note = (number % 2 == 0).then(|| "words".to_owned());
+            let answer = RunCommand::Answer { ask: ask.id, option, note };
+            stage.scene(|scene| dialogue.command(answer, scene));
         }
         if number % 2 == 1 {
             let say = RunCommand::Say { id: number.to_string(), text: "more".to_owned() };
@@ -30,10 +50,23 @@ pub(crate) fn play(dialogue: &mut dyn Dialogue, bytes: &[u8], choice: usize) {
         }
         for message in stage.sent() {
             assert!(message.is_object(), "{message}");
-            assert!(!message.to_string().contains("danger"), "the sandbox was opened: {message}");
+            check(&message);
         }
-        stage.entries();
     }
+    let was_over = stage.is_over();
     stage.scene(|scene| dialogue.interrupt(scene));
-    dialogue.said();
+    look_at(stage.entries(), next);
+    let said = dialogue.said();
+    assert!(!was_over || said.result.is_some(), "over without an end");
+}
+
+fn is_message(line: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(line).is_ok_and(|message| message.is_object())
+}
+
+fn look_at(entries: Vec<(u32, NewEntry)>, offset: u64) {
+    for (_, entry) in entries {
+        assert!(entry.raw_offset.is_none_or(|at| at <= offset), "from a line that never came: {entry:?}");
+        assert!(stays_short(entry.body), "a body of {:?} is too long", entry.kind);
+    }
 }

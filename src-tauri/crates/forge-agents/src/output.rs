@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
-    AgentError, Control, LogWriter, NewEntry, RunEvent, adapter::Activity, doing::doing, log::MAX_INLINE_TEXT,
+    AgentError, Control, LogWriter, NewEntry, RunEvent, adapter::Activity, doing::doing,
+    log::MAX_INLINE_TEXT, rehearsal::Page,
 };
 
 /// The longest line that may still turn out to be an entry.
@@ -26,9 +27,44 @@ const MAX_ENTRY_LINE: usize = 1024 * 1024;
 /// How much of a program's last line is kept to say how it failed.
 const LAST_LINE_CHARS: usize = 300;
 
+/// Where entries and raw bytes go.
+pub(crate) enum Sheet {
+    /// To a run's log.
+    Log(LogWriter),
+    /// Into memory, of the raw bytes their number alone: output that no program printed.
+    Memory { page: Page, raw_bytes: u64 },
+}
+
+impl Sheet {
+    fn raw(&mut self, bytes: &[u8]) -> u64 {
+        match self {
+            Self::Log(log) => log.raw(bytes),
+            Self::Memory { raw_bytes, .. } => {
+                let at = *raw_bytes;
+                *raw_bytes += bytes.len() as u64;
+                at
+            }
+        }
+    }
+
+    fn append(&mut self, entry: NewEntry) {
+        match self {
+            Self::Log(log) => drop(log.append_entry(entry)),
+            Self::Memory { page, .. } => page.append(entry),
+        }
+    }
+
+    fn set_turn(&mut self, turn: u32) {
+        match self {
+            Self::Log(log) => log.set_turn(turn),
+            Self::Memory { page, .. } => page.turn = turn,
+        }
+    }
+}
+
 /// Takes a command's output.
 pub(crate) struct Output {
-    log: LogWriter,
+    pub(crate) log: Sheet,
     activity: Activity,
     events: mpsc::UnboundedSender<RunEvent>,
     last: Arc<LastOutput>,
@@ -55,7 +91,7 @@ struct Carry {
 }
 
 impl Output {
-    pub(crate) fn new(log: LogWriter, control: &Control) -> Self {
+    pub(crate) fn new(log: Sheet, control: &Control) -> Self {
         Self {
             log,
             activity: control.activity.clone(),
@@ -175,7 +211,7 @@ impl Output {
                 if is_whole { json!({ "text": text }) } else { json!({ "text": text, "partial": true }) };
             let mut entry = NewEntry::new(kind, String::new(), body);
             entry.raw_offset = Some(raw_offset + at as u64);
-            self.log.append_entry(entry);
+            self.log.append(entry);
             at = end;
         }
     }
@@ -203,7 +239,7 @@ impl Output {
         if let Some(turn) = turn {
             self.log.set_turn(turn);
         }
-        self.log.append_entry(NewEntry { kind, id, parent_id, status, body, raw_offset: Some(raw_offset) });
+        self.log.append(NewEntry { kind, id, parent_id, status, body, raw_offset: Some(raw_offset) });
     }
 
     fn count(&mut self, body: &Value) {
@@ -216,7 +252,8 @@ impl Output {
             }
             Err(error) => {
                 let text = format!("A usage report was not understood and is not counted: {error}.");
-                self.log.append(EntryKind::Notice, "", json!({ "text": text, "code": "usage_unread" }));
+                let body = json!({ "text": text, "code": "usage_unread" });
+                self.log.append(NewEntry::new(EntryKind::Notice, String::new(), body));
             }
         }
     }

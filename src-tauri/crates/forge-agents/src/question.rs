@@ -36,6 +36,14 @@ pub(crate) fn resolved(ask: &str, body: Value, status: EntryStatus) -> NewEntry 
     entry
 }
 
+/// Whether a question is as short as it has to be.
+pub(crate) fn is_storable(ask: &Ask) -> bool {
+    let is_short = |text: &str| text.len() <= MAX_TITLE && !text.contains('\n');
+    is_short(&ask.title)
+        && ask.options.iter().all(|option| is_short(&option.label))
+        && shortened(&ask.detail) == ask.detail
+}
+
 fn one_line(text: &str) -> String {
     cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_TITLE)
 }

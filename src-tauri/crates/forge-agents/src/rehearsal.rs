@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The entries of a rehearsal, each with its turn.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Page {
     pub(crate) turn: u32,
     pub(crate) entries: Vec<(u32, NewEntry)>,

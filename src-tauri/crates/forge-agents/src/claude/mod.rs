@@ -145,6 +145,6 @@ pub fn fuzz_lines(bytes: &[u8]) {
             goes_on: true,
             carry: serde_json::from_slice(bytes).ok(),
         });
-        play(&mut dialogue, bytes, 0);
+        play(&mut dialogue, bytes, 0, |_| {});
     }
 }

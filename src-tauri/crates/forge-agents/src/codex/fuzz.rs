@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use forge_model::{agent::PermissionMode, execution::ExecutionRole};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{CodexDialogue, Plan};
 use crate::{SessionRequest, fuzz::play};
@@ -12,7 +12,15 @@ use crate::{SessionRequest, fuzz::play};
 #[doc(hidden)]
 pub fn fuzz_lines(bytes: &[u8]) {
     let (choice, lines) = bytes.split_first().map_or((0, bytes), |(first, rest)| (*first, rest));
-    play(&mut CodexDialogue::new(plan(choice)), lines, usize::from(choice));
+    play(&mut CodexDialogue::new(plan(choice)), lines, usize::from(choice), stays_closed);
+}
+
+/// The sandbox is never opened.
+fn stays_closed(message: &Value) {
+    let params = &message["params"];
+    for mode in [&params["sandbox"], &params["sandboxPolicy"]["type"]] {
+        assert!(!mode.to_string().contains("danger"), "the sandbox was opened: {message}");
+    }
 }
 
 fn plan(choice: u8) -> Plan {

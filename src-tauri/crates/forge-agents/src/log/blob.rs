@@ -56,6 +56,12 @@ pub(super) fn shorten(body: &mut Value, seq: u64) -> Option<Shortened> {
     Some(Shortened { body: Value::Object(short), text })
 }
 
+/// Whether a body is short once its long text is taken out of it, as every body has to be that is written.
+pub(crate) fn stays_short(mut body: Value) -> bool {
+    let written = shorten(&mut body, 0).map_or(body, |short| short.body);
+    size(&written) <= MAX_BODY
+}
+
 fn longest_text(fields: &Map<String, Value>) -> Option<String> {
     fields
         .iter()

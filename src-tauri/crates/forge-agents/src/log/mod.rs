@@ -24,6 +24,7 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use blob::stays_short;
 pub use reader::LogReader;
 pub use writer::{LogSummary, LogWriter, NewEntry};
 

@@ -4,6 +4,7 @@
 //! text, or entries of the log format, one JSON object a line.
 
 mod command;
+mod fuzz;
 #[cfg(test)]
 mod tests;
 
@@ -18,10 +19,13 @@ use forge_model::{
 };
 use serde_json::{Value, json};
 
+#[doc(hidden)]
+pub use fuzz::fuzz_lines;
+
 use crate::{
     Adapter, AgentError, Capabilities, Control, Detected, Launch, LimitKind, Limits, NewEntry, RunOutcome,
     end::{flush, not_run, note_end},
-    output::Output,
+    output::{Output, Sheet},
 };
 
 /// Runs commands.
@@ -51,7 +55,7 @@ impl Adapter for ShellAdapter {
         let begun = Instant::now();
         let limits = launch.limits;
         log.append_entry(NewEntry::text(EntryKind::UserMessage, &launch.prompt));
-        let mut output = Output::new(log.clone(), control);
+        let mut output = Output::new(Sheet::Log(log.clone()), control);
         let ran = run_watched(launch, &mut output, control).await;
         output.finish();
         control.activity.settle();
