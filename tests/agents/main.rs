@@ -11,3 +11,4 @@ mod opencode;
 mod opencode_acp;
 mod running;
 mod support;
+mod sweep;

@@ -103,12 +103,12 @@ async fn it_is_stopped_with_all_that_it_started() -> Result<()> {
     run.cancel();
     assert_eq!(run.end().await?.outcome.result, Err(AgentError::Cancelled));
 
-    // The protocol tells no status, and words are not read: no more than that it failed is known.
+    // The protocol tells no status, but the program's record of the session does.
     let refused = Turn::new().always_fails(Failure::Status(401));
     let tag = place.server.script(Scenario::new("refused").turn(refused));
     let ran = place.start(AcpAdapter, config, Order::new(tag))?.end().await?;
     let result = &ran.outcome.result;
-    ensure!(matches!(result, Err(AgentError::ModelError { .. })), "{result:?}");
+    ensure!(matches!(result, Err(AgentError::Auth { .. })), "{result:?}");
     Ok(())
 }
 

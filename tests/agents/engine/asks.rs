@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::floor::{Floor, is, of_kind, text};
 
 super::both!(a_person_allows_and_refuses, a_question_dies_with_its_run, programs_are_found_probed_and_tried,);
+super::with!(with_opencode, OpenCode: a_person_allows_and_refuses, a_question_dies_with_its_run,);
 
 /// The one question that waits.
 async fn question(floor: &Floor, but: &[&str]) -> Result<Value> {
@@ -26,7 +27,7 @@ async fn answer(floor: &Floor, asked: &Value, choice: &str, note: Option<&str>) 
     floor.post(&path, json!({ "option": option["id"], "note": note })).await
 }
 
-async fn a_person_allows_and_refuses(program: AgentProgram) -> Result<()> {
+async fn a_person_allows_and_refuses(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "permissions": "ask" }), json!({})).await?;
     let tag = floor.server.script(
         Scenario::new("work")
@@ -73,10 +74,10 @@ async fn a_person_allows_and_refuses(program: AgentProgram) -> Result<()> {
     assert_eq!(asked, ["completed", "declined"]);
     let all = floor.items(&format!("/approvals?all=true&task_id={}", text(&task, "id"))).await?;
     ensure!(all.iter().all(|it| it["status"] == "answered"), "{all:#?}");
-    Ok(())
+    Ok(floor)
 }
 
-async fn a_question_dies_with_its_run(program: AgentProgram) -> Result<()> {
+async fn a_question_dies_with_its_run(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "permissions": "ask" }), json!({})).await?;
     let tag = floor.server.script(Scenario::new("work").turn(Turn::new().run("echo yes >allowed.txt")));
     let task = floor.started(&tag, json!({})).await?;
@@ -90,12 +91,12 @@ async fn a_question_dies_with_its_run(program: AgentProgram) -> Result<()> {
     let late =
         answer(&floor, &asked, "allow_once", None).await.err().context("answered too late")?.to_string();
     ensure!(late.contains("409") && late.contains("not_awaiting"), "{late}");
-    floor.nothing_left().await
+    Ok(floor)
 }
 
-async fn programs_are_found_probed_and_tried(program: AgentProgram) -> Result<()> {
+async fn programs_are_found_probed_and_tried(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::on_the_path(program).await?;
-    let name = floor.adapter();
+    let name = floor.name();
     let known = floor.items("/agents/detect").await?;
     let found = known.iter().find(|it| it["config"]["program"] == name).context("it is not known")?;
     assert_eq!(
@@ -134,5 +135,5 @@ async fn programs_are_found_probed_and_tried(program: AgentProgram) -> Result<()
     let trial = floor.post(&path, json!({})).await?;
     ensure!(trial["ok"] == false && trial["problem"].is_string() && trial["remedy"].is_string(), "{trial:#}");
     ensure!(floor.items("/runs").await?.is_empty(), "a trial is nobody's run");
-    floor.nothing_left().await
+    Ok(floor)
 }

@@ -1,7 +1,14 @@
 //! Runs that are cut short: by a person, by a signal, by the end of the engine. Nothing stays behind, and the
 //! conversation goes on where it was.
 
+use std::os::unix::process::CommandExt as _;
+
 use anyhow::{Context as _, Result, ensure};
+use forge_exec::ProcessIdentity;
+use forge_store::{
+    Store,
+    table::processes::{self, ProcessRow},
+};
 use forge_testkit::models::{AgentProgram, Request, Scenario, Tokens, Turn};
 use nix::{
     sys::signal::{Signal, kill},
@@ -10,18 +17,27 @@ use nix::{
 use serde_json::{Value, json};
 
 use super::floor::{Floor, is, of_kind, text};
+use crate::sweep::Process;
 
 super::both!(
     a_stopped_run_leaves_nothing_and_is_gone_on_with,
     words_are_heard_in_the_same_turn,
     a_killed_agent_is_restarted_in_its_conversation,
     a_killed_engine_leaves_no_orphan_and_goes_on,
+    a_machine_that_went_down_is_gone_on_from,
+);
+super::with!(with_opencode, OpenCode:
+    a_stopped_run_leaves_nothing_and_is_gone_on_with,
+    a_killed_agent_is_restarted_in_its_conversation,
+    a_killed_engine_leaves_no_orphan_and_goes_on,
 );
 
-const ENDLESS: &str = "touch begun && tail -f /dev/null";
+/// Does not end by itself, nor does what it starts in a session of its own.
+const ENDLESS: &str =
+    "setsid sh -c 'touch aside && exec tail -f /dev/null' & touch begun && tail -f /dev/null";
 const EACH: Tokens = Tokens { input_uncached: 100, cache_read: 20, cache_write: 0, output: 40, reasoning: 5 };
 
-async fn a_stopped_run_leaves_nothing_and_is_gone_on_with(program: AgentProgram) -> Result<()> {
+async fn a_stopped_run_leaves_nothing_and_is_gone_on_with(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let tag =
         floor.server.script(Scenario::new("work").turn(Turn::new().say("The word is heron.").run(ENDLESS)));
@@ -31,10 +47,10 @@ async fn a_stopped_run_leaves_nothing_and_is_gone_on_with(program: AgentProgram)
             .turn(Turn::new().say("That was short.")),
     );
     let task = floor.started(&tag, json!({})).await?;
-    let begun = floor.worktree_file(&task, "begun").await?;
-    forge_tests::patience::until_there(&begun).await?;
+    floor.there(&task, "begun").await?;
+    floor.there(&task, "aside").await?;
     let run = floor.run_is(&task, |run| run["status"] == "running").await?;
-    ensure!(floor.processes()?.iter().any(|it| it.contains("tail -f")), "{:?}", floor.processes()?);
+    ensure!(tails(&floor)? >= 2, "{:?}", floor.processes()?);
     // A program may tell of a command a moment after it began.
     forge_tests::patience::until("the command in the log", async || {
         let log = floor.log(&run).await?;
@@ -55,10 +71,10 @@ async fn a_stopped_run_leaves_nothing_and_is_gone_on_with(program: AgentProgram)
     assert_eq!((&runs[1]["session_mode"], &runs[1]["from_session"]), (&json!("resume"), &run["session_id"]));
     assert_eq!(runs[1]["session_id"], run["session_id"]);
     ensure!(floor.server.requests().of("next")[0].remembers("The word is heron."), "it forgot");
-    Ok(())
+    Ok(floor)
 }
 
-async fn words_are_heard_in_the_same_turn(program: AgentProgram) -> Result<()> {
+async fn words_are_heard_in_the_same_turn(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let tag = floor.server.script(
         Scenario::new("work")
@@ -88,7 +104,7 @@ async fn words_are_heard_in_the_same_turn(program: AgentProgram) -> Result<()> {
     let words: Vec<String> =
         of_kind(&said, "user_message").iter().map(|it| text(&it["body"], "text")).collect();
     assert_eq!(words.iter().filter(|it| it.contains("Please say heron.")).count(), 1, "{words:#?}");
-    Ok(())
+    Ok(floor)
 }
 
 /// What a task's runs used, all told: input that no cache knew, input that one knew, output.
@@ -112,11 +128,15 @@ async fn at_work(floor: &Floor) -> Result<(Value, Value)> {
             .turn(Turn::new().run(ENDLESS).tokens(EACH)),
     );
     let task = floor.started(&tag, json!({})).await?;
-    let begun = floor.worktree_file(&task, "begun").await?;
-    forge_tests::patience::until_there(&begun).await?;
-    // Codex tells of each call when what it asked for is done, Claude when the turn is over: that is written down
-    // while the run goes on.
-    let told = if floor.program == AgentProgram::Codex { 2 * EACH.output } else { 0 };
+    floor.there(&task, "begun").await?;
+    floor.there(&task, "aside").await?;
+    // Codex tells of each call when what it asked for is done, Claude as it ends, opencode when the turn is over: that
+    // is written down while the run goes on.
+    let told = match floor.program {
+        AgentProgram::Codex => 2 * EACH.output,
+        AgentProgram::Claude => 3 * EACH.output,
+        AgentProgram::OpenCode | AgentProgram::Gemini => 0,
+    };
     let run =
         floor.run_is(&task, |run| run["session_id"].is_string() && run["usage"]["output"] == told).await?;
     Ok((task, run))
@@ -136,23 +156,31 @@ async fn went_on(floor: &Floor, task: &Value, first: &Value) -> Result<Vec<Value
     let last = requests.last().context("no requests")?;
     ensure!(last.remembers("The word is heron."), "it forgot: {:?}", last.messages);
     ensure!(last.was_told("An earlier run did not end well"), "it does not know: {:?}", last.messages);
-    // What died with the program before it told of it nobody knows: one call of Codex, the whole turn of Claude.
-    let calls = if floor.program == AgentProgram::Codex { 4 } else { 2 };
-    let expected = (calls * EACH.input_uncached, calls * EACH.cache_read, calls * EACH.output);
-    assert_eq!(used(&runs), expected, "{runs:#?}");
-    if floor.program == AgentProgram::Claude {
-        assert_eq!(runs[0]["cost_source"], "unknown");
+    match floor.program {
+        // It tells what the session cost, which counts for the run in which it is told; of tokens those of the last call.
+        // Of the call that was under way nobody knows, as with codex.
+        AgentProgram::OpenCode | AgentProgram::Gemini => {
+            let costs = runs.iter().filter_map(|run| run["cost_micro_usd"].as_u64()).sum::<u64>();
+            let call = EACH.input_uncached + EACH.cache_read / 10 + EACH.output * 2;
+            assert_eq!(costs, 4 * call, "{runs:#?}");
+        }
+        AgentProgram::Codex | AgentProgram::Claude => {
+            let calls = if floor.program == AgentProgram::Codex { 4 } else { 5 };
+            let expected = (calls * EACH.input_uncached, calls * EACH.cache_read, calls * EACH.output);
+            assert_eq!(used(&runs), expected, "{runs:#?}");
+            assert_eq!(runs[0]["cost_source"], "computed");
+        }
     }
     Ok(runs)
 }
 
-async fn a_killed_agent_is_restarted_in_its_conversation(program: AgentProgram) -> Result<()> {
+async fn a_killed_agent_is_restarted_in_its_conversation(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let (task, first) = at_work(&floor).await?;
     let running = floor.items("/runs").await?;
     assert_eq!(running[0]["execution_id"], first["id"], "{running:#?}");
     let agent = &running[0]["processes"][0];
-    ensure!(text(agent, "command").contains(floor.adapter()), "{running:#?}");
+    ensure!(text(agent, "command").contains(floor.name()), "{running:#?}");
     let pid = i32::try_from(agent["pid"].as_u64().context("no pid")?)?;
     kill(Pid::from_raw(pid), Signal::SIGKILL)?;
     let runs = went_on(&floor, &task, &first).await?;
@@ -160,10 +188,10 @@ async fn a_killed_agent_is_restarted_in_its_conversation(program: AgentProgram) 
     assert_eq!((&runs[0]["status"], &error["code"]), (&json!("failed"), &json!("crashed")), "{error:#}");
     ensure!(text(error, "message").contains("signal 9") && !text(error, "remedy").is_empty(), "{error:#}");
     assert_eq!(runs[1]["cause"], "automatic restart");
-    floor.nothing_left().await
+    Ok(floor)
 }
 
-async fn a_killed_engine_leaves_no_orphan_and_goes_on(program: AgentProgram) -> Result<()> {
+async fn a_killed_engine_leaves_no_orphan_and_goes_on(program: AgentProgram) -> Result<Floor> {
     let mut floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let (task, first) = at_work(&floor).await?;
     floor.kill_engine()?;
@@ -173,6 +201,66 @@ async fn a_killed_engine_leaves_no_orphan_and_goes_on(program: AgentProgram) -> 
     assert_eq!(runs[1]["cause"], "Forge was restarted");
     let now = floor.get(&format!("/tasks/{}", text(&task, "id"))).await?;
     assert_eq!(now["budgets"]["execution"]["used"], 0, "{now:#}");
-    ensure!(!floor.processes()?.iter().any(|it| it.contains("tail -f")), "an orphan");
-    floor.nothing_left().await
+    ensure!(tails(&floor)? == 0, "an orphan");
+    Ok(floor)
+}
+
+/// How many of the commands live that do not end by themselves.
+fn tails(floor: &Floor) -> Result<usize> {
+    let tail = |it: &&Process| it.command.starts_with("tail -f");
+    Ok(floor.processes()?.iter().filter(tail).count())
+}
+
+/// All that ran is gone and its numbers are others' by now: of a later start of the machine, or of this one.
+async fn a_machine_that_went_down_is_gone_on_from(program: AgentProgram) -> Result<Floor> {
+    let mut floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
+    let (task, first) = at_work(&floor).await?;
+    let lock_file = floor.worktree(&task).await?.with_file_name(".forge.lock");
+    let mut lock: Value = serde_json::from_str(&std::fs::read_to_string(&lock_file)?)?;
+    floor.kill_engine()?;
+    for process in floor.processes()? {
+        // It may have ended with another one.
+        let _ = kill(Pid::from_raw(i32::try_from(process.pid)?), Signal::SIGKILL);
+    }
+    floor.nothing_left().await?;
+
+    let stranger = std::process::Command::new("tail").args(["-f", "/dev/null"]).process_group(0).spawn()?;
+    let mut stranger = Stranger(stranger);
+    let now = ProcessIdentity::of(stranger.0.id()).context("no process")?;
+    let store = Store::open(&floor.path("data")).await?;
+    let mut tx = store.write().await?;
+    let rows = processes::list(&mut tx).await?;
+    ensure!(!rows.is_empty(), "no process was recorded");
+    let elsewhere = ProcessRow {
+        pid: now.pid,
+        start_time: now.start_time,
+        boot_id: "earlier".to_owned(),
+        ..rows[0].clone()
+    };
+    let earlier =
+        ProcessRow { start_time: now.start_time - 1, boot_id: now.boot_id.clone(), ..elsewhere.clone() };
+    processes::insert(&mut tx, &elsewhere).await?;
+    processes::insert(&mut tx, &ProcessRow { marker: "execution-another".to_owned(), ..earlier }).await?;
+    tx.commit().await?;
+    store.close().await;
+    // The worktree's lock names it as well.
+    lock["pid"] = json!(now.pid);
+    lock["start_time"] = json!(now.start_time - 1);
+    std::fs::write(&lock_file, lock.to_string())?;
+
+    floor.serve_again()?;
+    let runs = went_on(&floor, &task, &first).await?;
+    assert_eq!((&runs[0]["status"], &runs[1]["cause"]), (&json!("lost"), &json!("Forge was restarted")));
+    ensure!(stranger.0.try_wait()?.is_none(), "a stranger was ended");
+    Ok(floor)
+}
+
+/// A process that is nobody's here; it ends with the test.
+struct Stranger(std::process::Child);
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }

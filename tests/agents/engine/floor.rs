@@ -5,19 +5,21 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use forge_testkit::{
     Repository,
     models::{AgentProgram, ModelServer, Seat},
 };
-use forge_tests::serve::{Serve, Served, marked_processes};
+use forge_tests::serve::{Serve, Served};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
+use crate::sweep::{self, Process};
+
 /// Far more than anything here takes on a busy machine; reached only when something is broken.
-const LIMIT: Duration = Duration::from_secs(75);
+const LIMIT: Duration = Duration::from_secs(200);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 pub struct Floor {
@@ -72,7 +74,7 @@ impl Floor {
         let dir = TempDir::new()?;
         let bin = dir.path().join("bin");
         std::fs::create_dir(&bin)?;
-        std::os::unix::fs::symlink(program.path()?, bin.join(adapter(program)))?;
+        std::os::unix::fs::symlink(program.path()?, bin.join(name_of(program)))?;
         // The folder is the login shell's home.
         std::fs::write(dir.path().join(".profile"), format!("export PATH=\"{}:$PATH\"\n", bin.display()))?;
         Self::in_folder(dir, program, json!({}), json!({})).await
@@ -107,11 +109,29 @@ impl Floor {
 
     /// The profile's configuration: the program where it is, and its whole environment.
     pub fn config(&self, more: &Value) -> Value {
-        with(json!({ "program": self.seat.program, "env": self.seat.environment }), more)
+        let own = json!({ "program": self.seat.program, "env": self.seat.environment });
+        let own = match self.program {
+            // It has no sandbox: what it may do without being asked is no command at all, or any.
+            AgentProgram::OpenCode => with(own, &json!({ "args": ["acp"], "permissions": "unattended" })),
+            AgentProgram::Gemini => {
+                let args = ["--acp", "-m", "gemini-2.5-flash"];
+                with(own, &json!({ "args": args, "permissions": "unattended" }))
+            }
+            AgentProgram::Codex | AgentProgram::Claude => own,
+        };
+        with(own, more)
+    }
+
+    /// The program's name.
+    pub fn name(&self) -> &'static str {
+        name_of(self.program)
     }
 
     pub fn adapter(&self) -> &'static str {
-        adapter(self.program)
+        match self.program {
+            AgentProgram::OpenCode | AgentProgram::Gemini => "acp",
+            AgentProgram::Codex | AgentProgram::Claude => self.name(),
+        }
     }
 
     pub async fn another_agent(&self, name: &str, config: Value) -> Result<String> {
@@ -271,12 +291,13 @@ impl Floor {
         self.served()?.call(Method::PATCH, &format!("/agents/{}", self.agent), Some(change)).await
     }
 
-    /// Every process that was started for a task here and lives, by its command line.
-    pub fn processes(&self) -> Result<Vec<String>> {
-        marked_processes(self.dir.path())
+    /// Every process that belongs here and lives, but for the engine.
+    pub fn processes(&self) -> Result<Vec<Process>> {
+        let engine = self.served.as_ref().map(Served::pid);
+        Ok(sweep::below(self.dir.path())?.into_iter().filter(|it| Some(it.pid) != engine).collect())
     }
 
-    /// Waits until nothing lives that was started for a task here.
+    /// Waits until nothing lives here but the engine.
     pub async fn nothing_left(&self) -> Result<()> {
         let end = Instant::now() + LIMIT;
         loop {
@@ -289,6 +310,26 @@ impl Floor {
             }
             sleep(LOOK_EVERY).await;
         }
+    }
+
+    /// The end of every scenario: nothing lives beside the engine, nor when it has ended as one that is asked to.
+    pub async fn leaves_nothing(mut self) -> Result<()> {
+        self.nothing_left().await?;
+        if let Some(mut served) = self.served.take() {
+            kill(Pid::from_raw(i32::try_from(served.pid())?), Signal::SIGTERM)?;
+            served.until_gone().await?;
+        }
+        let left = self.processes()?;
+        ensure!(left.is_empty(), "left behind by the engine's end: {left:#?}");
+        Ok(())
+    }
+
+    /// Waits for a file of a task's worktree.
+    pub async fn there(&self, task: &Value, name: &str) -> Result<PathBuf> {
+        let file = self.worktree_file(task, name).await?;
+        let path = format!("/tasks/{}", text(task, "id"));
+        self.until(name, &path, |_| file.exists().then_some(())).await?;
+        Ok(file)
     }
 
     /// What the program itself says that a run's session cost, from its last words in the raw log.
@@ -307,12 +348,12 @@ impl Floor {
     }
 }
 
-/// The adapter of a program, whose name is the program's, too.
-const fn adapter(program: AgentProgram) -> &'static str {
+const fn name_of(program: AgentProgram) -> &'static str {
     match program {
         AgentProgram::Codex => "codex",
         AgentProgram::Claude => "claude",
         AgentProgram::OpenCode => "opencode",
+        AgentProgram::Gemini => "gemini",
     }
 }
 

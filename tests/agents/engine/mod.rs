@@ -1,22 +1,26 @@
 //! The real agent programs as Forge drives them: `forge serve`, asked over HTTP, with the scripted model behind them.
 //!
-//! What holds for every program is written once and run with each ([`both!`]).
+//! What holds for every program is written once and run with each ([`with!`], [`both!`]).
+//! Each scenario gives back where it took place: nothing may be left there, neither beside the engine nor without it.
 
-/// Makes a test of each function for each program.
+/// Makes a test of each function for a program.
+macro_rules! with {
+    ($module:ident, $program:ident: $($name:ident),* $(,)?) => {
+        mod $module {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $name() -> anyhow::Result<()> {
+                super::$name(forge_testkit::models::AgentProgram::$program).await?.leaves_nothing().await
+            })*
+        }
+    };
+}
+use with;
+
+/// The same for codex and claude.
 macro_rules! both {
     ($($name:ident),* $(,)?) => {
-        mod with_codex {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $name() -> anyhow::Result<()> {
-                super::$name(forge_testkit::models::AgentProgram::Codex).await
-            })*
-        }
-        mod with_claude {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $name() -> anyhow::Result<()> {
-                super::$name(forge_testkit::models::AgentProgram::Claude).await
-            })*
-        }
+        crate::engine::with!(with_codex, Codex: $($name),*);
+        crate::engine::with!(with_claude, Claude: $($name),*);
     };
 }
 use both;
@@ -25,5 +29,7 @@ mod asks;
 mod costs;
 mod cut;
 mod floor;
+mod gemini;
+mod opencode;
 mod troubles;
 mod work;

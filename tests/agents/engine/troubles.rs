@@ -15,7 +15,7 @@ super::both!(
 );
 
 /// A task that is given up with this failure; the task and its last run.
-async fn fails(floor: &Floor, words: &str, code: &str) -> Result<(Value, Value)> {
+pub async fn fails(floor: &Floor, words: &str, code: &str) -> Result<(Value, Value)> {
     let task = floor.started(words, json!({})).await?;
     let task = floor.task_is(&task, is("blocked")).await?;
     let runs = floor.runs(&task).await?;
@@ -29,11 +29,11 @@ async fn fails(floor: &Floor, words: &str, code: &str) -> Result<(Value, Value)>
     Ok((task, run))
 }
 
-fn trouble(task: &Value) -> String {
+pub fn trouble(task: &Value) -> String {
     text(&task["error_annotation"], "type")
 }
 
-async fn failures_have_their_names(program: AgentProgram) -> Result<()> {
+async fn failures_have_their_names(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
     for (name, failure, code, runs) in [
         ("broken", Failure::Status(500), "model_error", None),
@@ -51,28 +51,28 @@ async fn failures_have_their_names(program: AgentProgram) -> Result<()> {
             None => ensure!(all.len() > 1, "it is tried again within the budget: {all:#?}"),
         }
     }
-    floor.nothing_left().await
+    Ok(floor)
 }
 
-async fn a_program_that_is_not_there_is_said_to_be_missing(program: AgentProgram) -> Result<()> {
+async fn a_program_that_is_not_there_is_said_to_be_missing(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "program": "/nowhere/agent" }), json!({})).await?;
     let (task, run) = fails(&floor, "Anything.", "unavailable").await?;
     assert_eq!(trouble(&task), "executor_unavailable");
     ensure!(text(&run["error"], "message").contains("/nowhere/agent"), "{run:#}");
     ensure!(text(&run["error"], "remedy").contains("Install"), "{run:#}");
-    Ok(())
+    Ok(floor)
 }
 
-async fn nobody_there_is_a_failure_of_the_model(program: AgentProgram) -> Result<()> {
+async fn nobody_there_is_a_failure_of_the_model(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
     let tag = floor.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
     floor.server.go_offline().await;
     let (task, _) = fails(&floor, &tag, "model_error").await?;
     assert_eq!(trouble(&task), "executor_failed");
-    Ok(())
+    Ok(floor)
 }
 
-async fn who_is_not_signed_in_is_told_so(program: AgentProgram) -> Result<()> {
+async fn who_is_not_signed_in_is_told_so(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
     let mut config = floor.config(&json!({}));
     let env = config["env"].as_object_mut().context("no environment")?;
@@ -87,10 +87,10 @@ async fn who_is_not_signed_in_is_told_so(program: AgentProgram) -> Result<()> {
     assert_eq!(trouble(&task), "executor_failed");
     ensure!(text(&run["error"], "remedy").contains("Sign in"), "{run:#}");
     assert_eq!(floor.runs(&task).await?.len(), 1);
-    Ok(())
+    Ok(floor)
 }
 
-async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Result<()> {
+async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
     let name = match program {
         AgentProgram::Codex => "used-up",
@@ -124,7 +124,7 @@ async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Resul
     ensure!(text(&runs[1], "started_at") >= text(&waits["waiting"], "until"), "before its time: {runs:#?}");
     let history = floor.items(&format!("/tasks/{}/transitions", text(&task, "id"))).await?;
     ensure!(!history.iter().any(|row| row["to"] == "blocked"), "{history:#?}");
-    Ok(())
+    Ok(floor)
 }
 
 /// Hours, not the minute that is taken when nobody tells. Claude tells so only of accounts that are signed in.

@@ -14,6 +14,11 @@ super::both!(
     a_conflict_is_resolved_by_editing_files_alone,
     a_workflow_says_how_a_conversation_goes_on,
 );
+super::with!(with_opencode, OpenCode:
+    a_task_is_done_and_its_conversation_kept,
+    a_failed_check_is_mended_on_a_fork,
+    an_auditor_judges_on_a_fork,
+);
 
 /// What a coder does at first: it says a word to be remembered, and puts another one for `hello`.
 fn rewrites(word: &str) -> Scenario {
@@ -38,7 +43,7 @@ async fn judged(program: AgentProgram) -> Result<Floor> {
 
 const CHECK: &str = "test \"$(cat README.md)\" = goodbye || { echo 'README is rude'; exit 3; }\n";
 
-async fn a_task_is_done_and_its_conversation_kept(program: AgentProgram) -> Result<()> {
+async fn a_task_is_done_and_its_conversation_kept(program: AgentProgram) -> Result<Floor> {
     let floor = checked(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")
@@ -80,10 +85,10 @@ async fn a_task_is_done_and_its_conversation_kept(program: AgentProgram) -> Resu
     let ends = of_kind(&log, "turn_ended");
     ensure!(ends.len() == 1 && ends[0].to_string().contains("completed"), "{ends:#?}");
     ensure!(floor.server.refused().is_empty(), "{:?}", floor.server.refused());
-    floor.nothing_left().await
+    Ok(floor)
 }
 
-async fn a_failed_check_is_mended_on_a_fork(program: AgentProgram) -> Result<()> {
+async fn a_failed_check_is_mended_on_a_fork(program: AgentProgram) -> Result<Floor> {
     let floor = checked(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")
@@ -110,13 +115,13 @@ async fn a_failed_check_is_mended_on_a_fork(program: AgentProgram) -> Result<()>
             request.messages
         );
     }
-    Ok(())
+    Ok(floor)
 }
 
 const FINDING: &str = r#"{"verdict": "fail", "score": 20, "summary": "line one is wrong",
  "findings": [{"file": "README.md", "line": 1, "severity": "error", "text": "say farewell"}]}"#;
 
-async fn an_auditor_judges_on_a_fork(program: AgentProgram) -> Result<()> {
+async fn an_auditor_judges_on_a_fork(program: AgentProgram) -> Result<Floor> {
     let floor = judged(program).await?;
     let roles = json!({ "coder": floor.agent, "reviewer": floor.agent });
     // The auditor's instructions say this; the coder's do not. The second audit is told of the first one.
@@ -182,10 +187,10 @@ async fn an_auditor_judges_on_a_fork(program: AgentProgram) -> Result<()> {
         !mending.is_empty() && mending.iter().all(|it| !it.remembers("line one is wrong")),
         "a trace of the audit"
     );
-    Ok(())
+    Ok(floor)
 }
 
-async fn a_review_without_a_verdict_is_asked_for_it(program: AgentProgram) -> Result<()> {
+async fn a_review_without_a_verdict_is_asked_for_it(program: AgentProgram) -> Result<Floor> {
     let floor = judged(program).await?;
     let roles = json!({ "coder": floor.agent, "reviewer": floor.agent });
     let verdict = json!({ "verdict": "pass", "summary": "All right.", "score": 77, "findings": [] });
@@ -215,11 +220,11 @@ async fn a_review_without_a_verdict_is_asked_for_it(program: AgentProgram) -> Re
         last.messages
     );
     ensure!(last.remembers("The word is heron."), "on the coder's conversation: {:?}", last.messages);
-    Ok(())
+    Ok(floor)
 }
 
 /// The programs keep to the worktree, where git's own files are not: Forge begins the merge and ends it.
-async fn a_conflict_is_resolved_by_editing_files_alone(program: AgentProgram) -> Result<()> {
+async fn a_conflict_is_resolved_by_editing_files_alone(program: AgentProgram) -> Result<Floor> {
     let floor = judged(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")
@@ -244,10 +249,10 @@ async fn a_conflict_is_resolved_by_editing_files_alone(program: AgentProgram) ->
     let requests = floor.server.requests().of("work");
     ensure!(requests.iter().any(|it| it.got_back("UU README.md")), "no merge was begun");
     ensure!(requests.last().is_some_and(|it| it.remembers("The word is heron.")), "it forgot");
-    Ok(())
+    Ok(floor)
 }
 
-async fn a_workflow_says_how_a_conversation_goes_on(program: AgentProgram) -> Result<()> {
+async fn a_workflow_says_how_a_conversation_goes_on(program: AgentProgram) -> Result<Floor> {
     let floor = judged(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")
@@ -281,5 +286,5 @@ async fn a_workflow_says_how_a_conversation_goes_on(program: AgentProgram) -> Re
         // It was said in the conversation that the first of these left.
         ensure!(!request.remembers("The word is heron."), "{mode}: {:?}", request.messages);
     }
-    Ok(())
+    Ok(floor)
 }

@@ -190,6 +190,17 @@ pub enum RunEvent {
         /// [`RunOutcome::carry`] as it would be if the run ended now.
         carry: Option<Value>,
     },
+    /// What was spent beyond what [`RunEvent::Used`] told, as far as the program shows it before it says so itself.
+    /// Takes the place of the estimate before; an empty one ends it.
+    Estimated {
+        /// By model, without cost.
+        samples: Vec<UsageSample>,
+    },
+    /// [`RunOutcome::carry`] as it would be if the run ended now, before anything was spent.
+    Carried {
+        /// What is carried.
+        carry: Value,
+    },
     /// It heard what [`RunCommand::Say`] with this id told it.
     Heard {
         /// The id that the command gave.

@@ -111,6 +111,7 @@ pub(crate) struct State {
     pub(crate) over: bool,
     asks: BTreeSet<String>,
     used: Vec<UsageSample>,
+    estimated: Vec<UsageSample>,
     carry: Option<Value>,
 }
 
@@ -196,6 +197,12 @@ impl Scene<'_> {
         self.state.carry = Some(carry);
     }
 
+    /// The same, written down at once: nothing was spent yet.
+    pub fn remember(&mut self, carry: Value) {
+        self.control.tell(RunEvent::Carried { carry: carry.clone() });
+        self.carry(carry);
+    }
+
     /// Counts what was spent since the sample before, and logs it.
     pub fn used(&mut self, sample: UsageSample, raw_offset: u64) {
         let body = serde_json::to_value(&sample).unwrap_or_default();
@@ -203,6 +210,15 @@ impl Scene<'_> {
         let carry = self.state.carry.clone();
         self.control.tell(RunEvent::Used { sample: sample.clone(), carry });
         self.state.used.push(sample);
+    }
+
+    /// Says what was spent beyond what was counted, in place of what was said of it before. It counts if the program
+    /// never says so itself, as one that is killed.
+    pub fn estimated(&mut self, samples: Vec<UsageSample>) {
+        if samples != self.state.estimated {
+            self.state.estimated.clone_from(&samples);
+            self.control.tell(RunEvent::Estimated { samples });
+        }
     }
 
     /// What was counted so far.
@@ -246,6 +262,7 @@ pub async fn converse(
         control.tell(RunEvent::Withdrawn { id: ask.clone() });
     }
     let said = dialogue.said();
+    let used = [state.used, state.estimated].concat();
     let exit = finished.as_ref().ok().map(|finished| finished.exit);
     let result = match (&finished, stopped_by, said.result) {
         (Err(error), ..) => Err(error.clone()),
@@ -262,7 +279,7 @@ pub async fn converse(
     RunOutcome {
         result,
         session_id: said.session_id,
-        usage: usage::by_model(&state.used),
+        usage: usage::by_model(&used),
         carry: said.carry,
         exit,
         activity: control.activity.latest(),

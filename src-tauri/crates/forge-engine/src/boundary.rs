@@ -44,6 +44,13 @@ pub(crate) async fn budget(
     }))
 }
 
+/// Starts over from the newest move: counts anew, and goes on with no conversation of before.
+pub(crate) async fn start_over(conn: &mut SqliteConnection, task: &mut TaskRow) -> Result<()> {
+    reset(conn, task).await?;
+    task.session_boundary = task.budget_boundary;
+    Ok(())
+}
+
 /// Starts counting anew from the newest move.
 pub(crate) async fn reset(conn: &mut SqliteConnection, task: &mut TaskRow) -> Result<()> {
     task.budget_boundary = transitions::max_seq(conn).await?;

@@ -29,12 +29,23 @@ const WRITE_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     ledger: Ledger,
+    /// What is known beyond that and not counted yet, by the calls of the model.
+    estimate: Ledger,
     /// What goes with what was counted, see [`executions::set_used`].
     carry: Option<Value>,
     warned: Vec<CostScope>,
     written: Option<Instant>,
     /// Whether something was counted since.
     owes: bool,
+}
+
+/// What a run tells of its spending.
+#[derive(Debug)]
+pub(crate) enum Spent {
+    /// Since the sample before, and what the next run of the conversation must know of it.
+    Counted { sample: UsageSample, carry: Option<Value> },
+    /// Beyond what was counted, in place of the estimate before.
+    Estimated(Vec<UsageSample>),
 }
 
 /// Whose spending a meter watches.
@@ -48,7 +59,12 @@ pub(crate) struct Metered<'r> {
 impl Meter {
     /// What the run cost, all told.
     pub(crate) fn cost(&self) -> Cost {
-        self.ledger.cost()
+        self.ledger.with(&self.estimate).cost()
+    }
+
+    /// What the next run of the conversation must know, before anything was counted.
+    pub(crate) fn carries(&mut self, carry: &Value) {
+        self.carry = Some(carry.clone());
     }
 
     /// When what was counted last is to be written down; none when it is.
@@ -58,21 +74,35 @@ impl Meter {
 }
 
 impl Engine {
-    /// Counts what a run spent since the sample before, and stops it when that is too much.
+    /// Counts what a run spent, and stops it when that is too much.
     pub(crate) async fn metered(
         &self,
         meter: &mut Meter,
         of: &Metered<'_>,
-        (sample, carry): (&UsageSample, Option<Value>),
+        spent: Spent,
         handle: &Handle,
     ) -> Result<()> {
-        meter.ledger.add(sample, &of.context.settings.model_prices);
-        meter.carry = carry.or_else(|| meter.carry.take());
+        let prices = &of.context.settings.model_prices;
+        match spent {
+            Spent::Counted { sample, carry } => {
+                meter.ledger.add(&sample, prices);
+                meter.carry = carry.or_else(|| meter.carry.take());
+            }
+            Spent::Estimated(samples) if samples.is_empty() => {
+                // What takes its place follows at once: nothing is written between the two.
+                meter.estimate = Ledger::default();
+                return Ok(());
+            }
+            Spent::Estimated(samples) => {
+                meter.estimate = Ledger::default();
+                samples.iter().for_each(|sample| meter.estimate.add(sample, prices));
+            }
+        }
         meter.owes = true;
         if meter.due().is_some_and(|due| due <= Instant::now()) {
             self.write_used(meter, of.execution).await?;
         }
-        let known = meter.ledger.known_micro_usd();
+        let known = meter.ledger.with(&meter.estimate).known_micro_usd();
         let limits = {
             let mut conn = self.store().read().await?;
             self.limits_of_cost(&mut conn, of.context, of.task, Some(of)).await?
@@ -96,7 +126,7 @@ impl Engine {
         let mut tx = self.store().write().await?;
         if let Some(row) = executions::get(&mut tx, execution).await? {
             let mut execution = row.execution;
-            meter.ledger.cost().write_into(&mut execution);
+            meter.cost().write_into(&mut execution);
             executions::set_used(&mut tx, &execution, meter.carry.as_ref()).await?;
         }
         tx.commit().await?;

@@ -72,6 +72,18 @@ impl Ledger {
         }
     }
 
+    /// This with what `other` counted.
+    pub(crate) fn with(&self, other: &Self) -> Self {
+        let mut all = self.clone();
+        for line in &other.models {
+            match all.models.iter_mut().find(|it| it.used.model == line.used.model) {
+                Some(known) => known.add(line),
+                None => all.models.push(line.clone()),
+            }
+        }
+        all
+    }
+
     /// What is known of the cost so far, in micro-dollars.
     pub(crate) fn known_micro_usd(&self) -> u64 {
         rounded(self.models.iter().map(|line| line.reported + line.computed).sum())
@@ -96,6 +108,16 @@ impl Ledger {
 }
 
 impl Line {
+    fn add(&mut self, other: &Self) {
+        self.used.add(&other.used);
+        self.reported += other.reported;
+        self.computed += other.computed;
+        self.has_reported |= other.has_reported;
+        self.has_computed |= other.has_computed;
+        self.unknown |= other.unknown;
+        self.version = self.version.or(other.version);
+    }
+
     fn of(model: &str) -> Self {
         Self {
             used: UsageSample { model: model.to_owned(), ..UsageSample::default() },

@@ -18,7 +18,7 @@ use tokio::{
 use crate::{
     Engine, EngineError,
     error::Result,
-    meter::{Meter, Metered},
+    meter::{Meter, Metered, Spent},
 };
 
 /// The task that listens to one run.
@@ -96,23 +96,42 @@ impl Engine {
                 tx.commit().await?;
             }
             RunEvent::Used { sample, carry } => {
-                let (context, task, agent) = {
-                    let mut conn = self.store().read().await?;
-                    let (task, context) = self.load(&mut conn, task, None).await?;
-                    let row = executions::get(&mut conn, execution).await?;
-                    let agent = match row {
-                        Some(row) => agents::get(&mut conn, &row.execution.agent_id).await?,
-                        None => None,
-                    };
-                    (context, task, agent)
-                };
-                let Some(agent) = agent else { return Ok(()) };
-                let of = Metered { context: &context, task: &task, agent: &agent, execution };
-                self.metered(meter, &of, (&sample, carry), handle).await?;
+                self.spent(task, execution, (handle, meter), Spent::Counted { sample, carry }).await?;
+            }
+            RunEvent::Estimated { samples } => {
+                self.spent(task, execution, (handle, meter), Spent::Estimated(samples)).await?;
+            }
+            RunEvent::Carried { carry } => {
+                meter.carries(&carry);
+                let mut tx = self.store().write().await?;
+                executions::set_carry(&mut tx, execution, Some(&carry)).await?;
+                tx.commit().await?;
             }
             RunEvent::Heard { id } => self.was_heard(task, &id).await?,
         }
         Ok(())
+    }
+
+    async fn spent(
+        &self,
+        task: &TaskId,
+        execution: &ExecutionId,
+        (handle, meter): (&Handle, &mut Meter),
+        spent: Spent,
+    ) -> Result<()> {
+        let (context, task, agent) = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load(&mut conn, task, None).await?;
+            let row = executions::get(&mut conn, execution).await?;
+            let agent = match row {
+                Some(row) => agents::get(&mut conn, &row.execution.agent_id).await?,
+                None => None,
+            };
+            (context, task, agent)
+        };
+        let Some(agent) = agent else { return Ok(()) };
+        let of = Metered { context: &context, task: &task, agent: &agent, execution };
+        self.metered(meter, &of, spent, handle).await
     }
 
     /// A message that waited for the end of the run was taken by the run itself.

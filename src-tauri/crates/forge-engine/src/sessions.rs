@@ -62,11 +62,9 @@ impl Engine {
             }
             ExecutionRole::Drafter => (None, SessionMode::New),
         };
-        // What a person cleared by starting over is not gone on with. A pass is such a boundary too, but clears nothing:
-        // who resolves the conflict of work that was passed is who did it.
-        let stands = |row: &&ExecutionRow| {
-            row.after_transition > s.task.budget_boundary || s.task.review_passed_at.is_some()
-        };
+        // What a person cleared by starting over is not gone on with. A pass and a budget that is filled again clear
+        // nothing: who mends what was passed, or tries again, is who did it.
+        let stands = |row: &&ExecutionRow| row.after_transition > s.task.session_boundary;
         let source = source.filter(stands);
         let Some((row, from)) = source.and_then(|row| Some((row, row.execution.session_id.clone()?))) else {
             return Ok(Session::default());

@@ -253,7 +253,7 @@ impl Engine {
         let cleared =
             from_kind == Some(StateKind::Blocked) && (to.kind == StateKind::Initial || mv.trigger == "claim");
         if cleared || from_kind == Some(StateKind::Terminal) {
-            boundary::reset(tx, task).await?;
+            boundary::start_over(tx, task).await?;
         }
         Ok(())
     }

@@ -80,6 +80,7 @@ impl Bench {
             waiting: None,
             held: false,
             budget_boundary: 0,
+            session_boundary: 0,
             diff_stat: None,
             status_since: now,
             created_at: now,

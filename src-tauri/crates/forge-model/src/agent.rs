@@ -119,7 +119,8 @@ contract! {
         /// Longest silence in seconds before the run is ended; default 600.
         #[serde(default)]
         pub silence_seconds: Option<u32>,
-        /// How often the model may be called in one run.
+        /// How often the model may be called in one run. The protocol of `acp` does not tell of calls: there it is how
+        /// often the agent goes on after its tools have ended, and it is stopped as it begins to.
         #[serde(default)]
         pub turns: Option<u32>,
         /// What one run may cost in micro-dollars; it is stopped there.

@@ -2,6 +2,9 @@
 ALTER TABLE executions ADD COLUMN session_mode TEXT NOT NULL DEFAULT 'new';
 ALTER TABLE executions ADD COLUMN from_session TEXT;
 ALTER TABLE executions ADD COLUMN carry TEXT;              -- JSON, the adapter's own
+-- transitions.seq up to which no conversation is gone on with.
+ALTER TABLE tasks ADD COLUMN session_boundary INTEGER NOT NULL DEFAULT 0;
+UPDATE tasks SET session_boundary = budget_boundary;
 -- What it used, model by model, and where its cost comes from.
 ALTER TABLE executions ADD COLUMN models TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE executions ADD COLUMN cost_source TEXT;        -- null: reported if the usage has a cost, else unknown

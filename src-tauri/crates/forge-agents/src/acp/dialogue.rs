@@ -16,7 +16,7 @@ use forge_model::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    AgentError, Dialogue, Launch, NewEntry, RunCommand, Said, Scene, SessionRequest,
+    AgentError, Dialogue, Launch, LimitKind, NewEntry, RunCommand, Said, Scene, SessionRequest,
     clock::now_ms,
     dialogue::SESSION_LOST,
     doing::{doing, first_line},
@@ -28,8 +28,12 @@ use super::{
     asks::{Asks, Step},
     entries::{Speech, Spoken, Tools},
     outcome,
+    rounds::Rounds,
     spending::Spending,
-    wire::{self, Choice, Ended, Greeted, How, Line, Options, Permission, RpcError, ToolPatch, Update},
+    wire::{
+        self, Choice, Ended, Greeted, How, Line, Options, Permission, RpcError, ToolCallStatus, ToolPatch,
+        Update,
+    },
 };
 
 /// The version of the protocol that is spoken.
@@ -58,6 +62,7 @@ pub(super) struct AcpDialogue {
     turn: u32,
     /// Calls of tools in this prompt.
     calls: u32,
+    rounds: Rounds,
     speech: Speech,
     tools: Tools,
     asks: Asks,
@@ -132,6 +137,7 @@ impl AcpDialogue {
             over: false,
             turn: 1,
             calls: 0,
+            rounds: Rounds::default(),
             speech: Speech::default(),
             tools: Tools::new(brief.worktree.clone()),
             asks: Asks::new(brief.permissions, brief.worktree.clone()),
@@ -206,6 +212,8 @@ impl AcpDialogue {
             // What an opened session says before the prompt is what it said once.
             _ if !self.is_prompting() => {}
             Update::Said { is_thought, message, text } => {
+                let round = self.rounds.begins();
+                self.keep_to_limit(round, scene);
                 if let Some(spoken) = self.speech.hear(is_thought, message, &text) {
                     self.spoke(spoken, line.1, scene);
                 }
@@ -251,8 +259,18 @@ impl AcpDialogue {
         if self.tools.get(&patch.id).is_none() {
             self.calls = self.calls.saturating_add(1);
         }
+        let is_over = matches!(patch.status, Some(ToolCallStatus::Completed | ToolCallStatus::Failed));
+        let round = self.rounds.tool(&patch.id, is_over);
         let entries = self.tools.told(patch);
         log_tools(entries, raw_offset, scene);
+        self.keep_to_limit(round, scene);
+    }
+
+    /// Stops the run once the model goes on although it was called as often as it may be.
+    fn keep_to_limit(&self, round: u32, scene: &mut Scene<'_>) {
+        if let Some(most) = self.brief.turns.filter(|most| round > *most && !self.interrupting) {
+            scene.stop_at(LimitKind::Turns(most));
+        }
     }
 
     fn spent(&mut self, usd: Option<f64>, model: Option<String>, raw_offset: u64, scene: &mut Scene<'_>) {
@@ -300,6 +318,8 @@ impl AcpDialogue {
         }
         self.hush(line.1, scene);
         let call = permission.tool.id.clone();
+        let round = self.rounds.tool(&call, false);
+        self.keep_to_limit(round, scene);
         let entries = self.tools.asked(&permission.tool);
         log_tools(entries, line.1, scene);
         match self.asks.requested(id.clone(), permission, &self.tools) {
@@ -316,6 +336,7 @@ impl AcpDialogue {
     /// The answer to the prompt.
     fn prompted(&mut self, result: Result<Value, RpcError>, raw_offset: u64, scene: &mut Scene<'_>) {
         self.hush(raw_offset, scene);
+        self.rounds.answered();
         log_tools(self.tools.abandoned(), raw_offset, scene);
         for (ask, _) in self.asks.abandoned() {
             scene.settle(&ask, None, EntryStatus::Cancelled);

@@ -8,8 +8,10 @@
 mod asks;
 mod dialogue;
 mod entries;
+mod export;
 mod outcome;
 mod probe;
+mod rounds;
 mod spending;
 #[cfg(test)]
 mod tests;
@@ -22,14 +24,20 @@ use forge_exec::Command;
 use forge_model::{
     agent::{AdapterKind, AgentModel, PermissionMode, ProgramConfig},
     execution::ExecutionRole,
+    log::EntryKind,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     Adapter, AgentError, Capabilities, Control, Detected, Launch, RunOutcome, SessionRequest,
-    dialogue::converse, end::never_began, fuzz::play, program,
+    clock::now_ms,
+    dialogue::converse,
+    end::{flush, never_began},
+    fuzz::play,
+    program,
 };
 use dialogue::{AcpDialogue, Brief};
+use export::Export;
 
 /// Drives any program that speaks the Agent Client Protocol, version 1.
 #[derive(Debug, Clone, Copy, Default)]
@@ -57,29 +65,46 @@ impl Adapter for AcpAdapter {
     }
 
     async fn run(&self, mut launch: Launch, control: &Control) -> RunOutcome {
-        let (command, config) = match prepare(&mut launch) {
+        let (command, export, config) = match prepare(&mut launch) {
             Ok(prepared) => prepared,
             Err(error) => return never_began(launch, error).await,
         };
         let mut dialogue = AcpDialogue::new(Brief::of(&launch, &config));
-        converse(launch, command, &mut dialogue, control).await
+        let log = launch.log.clone();
+        let mut outcome = converse(launch, command, &mut dialogue, control).await;
+        if let (Some(export), Some(session), Err(error)) = (export, &outcome.session_id, &outcome.result)
+            && let Some(answered) = export.explain(session, error, now_ms(), &control.cancel).await
+        {
+            let text = format!("The model's service answered {}: {}.", answered.status, answered.error);
+            let body = json!({ "text": text, "code": "answered", "status": answered.status });
+            log.append(EntryKind::Notice, "", body);
+            flush(log).await;
+            outcome.result = Err(answered.error);
+        }
+        outcome
     }
 }
 
-fn prepare(launch: &mut Launch) -> Result<(Command, ProgramConfig), AgentError> {
+fn prepare(launch: &mut Launch) -> Result<(Command, Option<Export>, ProgramConfig), AgentError> {
     let (config, program) = program::named(&launch.config, None, &program::path_of(launch))?;
-    let given = asking(&program).map(|(name, value)| (name.to_owned(), value.to_owned()));
-    launch.env.splice(0..0, given);
+    let given = asking(&program).iter().filter(|(name, _)| std::env::var_os(name).is_none());
+    launch.env.splice(0..0, given.map(|&(name, value)| (name.to_owned(), value.to_owned())));
+    let bare = ProgramConfig { args: None, ..config.clone() };
+    let export = Export::of(program::command(launch, &bare, program.clone(), &[]));
     let command = program::command(launch, &config, program, &[]);
-    Ok((command, config))
+    Ok((command, export, config))
 }
 
-/// What makes a program ask before it changes anything, for those that do not by themselves. A profile's own
-/// environment counts more.
-fn asking(program: &Path) -> Option<(&'static str, &'static str)> {
-    let name = program.file_stem().and_then(|name| name.to_str())?;
-    (name == "opencode")
-        .then_some(("OPENCODE_PERMISSION", r#"{"edit":"ask","bash":"ask","external_directory":"ask"}"#))
+/// What makes a program ask before it changes anything, for those that do not by themselves, and tell the model what
+/// was refused instead of ending the turn as if it were done. The user's and a profile's own environment count more.
+fn asking(program: &Path) -> &'static [(&'static str, &'static str)] {
+    match program.file_stem().and_then(|name| name.to_str()) {
+        Some("opencode") => &[
+            ("OPENCODE_PERMISSION", r#"{"edit":"ask","bash":"ask","external_directory":"ask"}"#),
+            ("OPENCODE_CONFIG_CONTENT", r#"{"experimental":{"continue_loop_on_deny":true}}"#),
+        ],
+        _ => &[],
+    }
 }
 
 /// Lets dialogues read arbitrary bytes as the program's lines, answering whatever they ask. For fuzzing.

@@ -67,6 +67,15 @@ pub(super) fn failure(error: &RpcError, sign_in: &[String], now_ms: i64) -> Agen
     }
 }
 
+/// What a status of the model's service means, where that is more than that it failed.
+pub(super) fn of_status(status: i64, detail: &str, seconds: Option<f64>, now_ms: i64) -> Option<AgentError> {
+    match status {
+        401 | 403 => Some(AgentError::Auth { detail: detail.to_owned() }),
+        429 => Some(AgentError::RateLimited { until_ms: after(seconds, now_ms) }),
+        _ => None,
+    }
+}
+
 /// A field of the data, or of the error in it.
 fn field_of<'v>(data: &'v Value, field: &str) -> Option<&'v Value> {
     data.get(field).or_else(|| data.get("error")?.get(field)).or_else(|| data.get("data")?.get(field))
@@ -77,7 +86,10 @@ fn status_in(number: i64) -> Option<i64> {
 }
 
 fn until(data: &Value, now_ms: i64) -> i64 {
-    let seconds = WAITS.iter().find_map(|field| field_of(data, field)?.as_f64());
+    after(WAITS.iter().find_map(|field| field_of(data, field)?.as_f64()), now_ms)
+}
+
+fn after(seconds: Option<f64>, now_ms: i64) -> i64 {
     let told = seconds.filter(|seconds| (0.0..1e7).contains(seconds));
     let wait = told.and_then(|seconds| format!("{:.0}", seconds * 1000.0).parse().ok());
     now_ms.saturating_add(wait.unwrap_or(DEFAULT_WAIT_MS))

@@ -50,11 +50,10 @@ impl Spending {
         Some(total.checked_sub(before).unwrap_or(total))
     }
 
-    /// What the next run of the session must know.
+    /// What the next run of the session must know. It is known from the beginning: what is spent after it and never
+    /// told, since the program is killed, is in the total that the session's next run is told.
     pub(super) fn carry(&self) -> Option<Value> {
-        self.counted
-            .filter(|_| self.is_told || self.carried.is_some())
-            .map(|counted| json!({ "cost_micro_usd": counted }))
+        self.counted.map(|counted| json!({ "cost_micro_usd": counted }))
     }
 
     /// The tokens of a prompt. Their cost was counted before where it is told at all.
@@ -134,6 +133,16 @@ mod tests {
     #[test]
     fn a_run_that_is_told_no_cost_carries_the_one_before() {
         assert_eq!(opened(Some(7), None, false).carry(), Some(json!({ "cost_micro_usd": 7 })));
-        assert_eq!(opened(None, None, true).carry(), None);
+        assert_eq!(opened(None, None, true).carry(), Some(json!({ "cost_micro_usd": 0 })));
+        assert_eq!(opened(None, None, false).carry(), None, "nobody knows what it cost before");
+    }
+
+    #[test]
+    fn what_a_killed_run_never_told_is_counted_by_the_next() {
+        let killed = opened(None, None, true).carry();
+        let mut next = Spending::new(killed.as_ref());
+        next.replayed(0.001_096);
+        next.opened(false);
+        assert_eq!(next.spent(0.001_644), Some(1644));
     }
 }

@@ -438,9 +438,10 @@ fn what_is_not_understood_is_kept_raw() {
 
 #[test]
 fn opencode_is_told_to_ask() {
-    let of = |program: &str| asking(&PathBuf::from(program)).map(|(name, _)| name);
-    assert_eq!(of("/usr/bin/opencode"), Some("OPENCODE_PERMISSION"));
-    assert_eq!(of("/usr/bin/gemini"), None);
+    let of =
+        |program: &str| asking(&PathBuf::from(program)).iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    assert_eq!(of("/usr/bin/opencode"), ["OPENCODE_PERMISSION", "OPENCODE_CONFIG_CONTENT"]);
+    assert!(of("/usr/bin/gemini").is_empty());
 }
 
 proptest! {

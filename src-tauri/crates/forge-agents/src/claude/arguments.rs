@@ -10,7 +10,13 @@ pub(super) const STREAMS: &[&str] =
 
 /// What the program is told for every conversation, too. Its answers come as events, questions included; our own
 /// messages are given back when they are taken.
-const CONVERSATION: &[&str] = &["--replay-user-messages", "--permission-prompt-tool", "stdio"];
+const CONVERSATION: &[&str] = &[
+    // What a call used is told as it ends, not with the turn alone.
+    "--include-partial-messages",
+    "--replay-user-messages",
+    "--permission-prompt-tool",
+    "stdio",
+];
 
 /// Tools that make no sense in a run that has one worktree and ends with its turn.
 const OUT_OF_PLACE: &[&str] =

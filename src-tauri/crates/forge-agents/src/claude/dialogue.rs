@@ -24,10 +24,11 @@ use crate::{
 
 use super::{
     asks::{Asks, Step},
+    calls::Calls,
     entries::{Ended, Tools},
     outcome::{self, Given, Trouble},
     spending::Spending,
-    wire::{self, Event, Init, Message, Retry, Told, TurnResult},
+    wire::{self, Call, Event, Init, Message, Retry, Told, TurnResult},
 };
 
 /// The conversation of one run.
@@ -51,6 +52,7 @@ pub(super) struct ClaudeDialogue {
     asks: Asks,
     tools: Tools,
     spending: Spending,
+    calls: Calls,
     trouble: Trouble,
     verdict: Reminder,
     summary: Option<String>,
@@ -104,6 +106,7 @@ impl ClaudeDialogue {
             asks: Asks::new(permissions),
             tools: Tools::new(worktree),
             spending: Spending::new(carry.as_ref(), goes_on),
+            calls: Calls::default(),
             trouble: Trouble::default(),
             verdict: Reminder::new(role),
             summary: None,
@@ -174,7 +177,8 @@ impl ClaudeDialogue {
     }
 
     fn message(&mut self, message: Message, raw_offset: u64, scene: &mut Scene<'_>) {
-        let Message { id, blocks, parent, error, limit } = message;
+        let Message { id, blocks, parent, error, limit, call } = message;
+        self.called(call, scene);
         if let Some(limit) = &limit {
             self.trouble.limited(limit);
         }
@@ -218,6 +222,12 @@ impl ClaudeDialogue {
                 scene.log_at(entry, raw_offset);
             }
         }
+    }
+
+    /// What a call of the model used so far: known before the turn's result, should there never be one.
+    fn called(&mut self, call: Call, scene: &mut Scene<'_>) {
+        self.calls.heard(call);
+        scene.estimated(self.calls.samples());
     }
 
     fn told(&mut self, told: Told, raw_offset: u64, scene: &mut Scene<'_>) {
@@ -331,15 +341,17 @@ impl ClaudeDialogue {
 
     fn count(&mut self, result: &TurnResult, raw_offset: u64, scene: &mut Scene<'_>) {
         let Some(samples) = self.spending.count(result) else {
-            let text =
-                "What this turn cost cannot be told: the program reports totals of the whole session only.";
+            let text = "The program reports totals of the whole session only: what this turn cost is told by its calls of the model.";
             scene.notice("usage_unread", text);
             return;
         };
+        let cut_off = if self.interrupting { self.calls.beyond(&samples) } else { None };
+        self.calls = Calls::default();
+        scene.estimated(Vec::new());
         if let Some(carry) = self.spending.carry() {
             scene.carry(carry);
         }
-        for sample in samples {
+        for sample in samples.into_iter().chain(cut_off) {
             scene.used(sample, raw_offset);
         }
     }
@@ -373,6 +385,7 @@ impl ClaudeDialogue {
             Event::Progress(what) => scene.doing(&what),
             Event::Quiet => {}
             Event::Message(message) => self.message(message, raw_offset, scene),
+            Event::Call(call) => self.called(call, scene),
             Event::Told(told) => self.told(told, raw_offset, scene),
             Event::Result(result) => self.result(&result, raw_offset, scene),
             Event::RateLimit(limit) => self.trouble.limited(&limit),

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod asks;
+mod calls;
 mod dialogue;
 mod entries;
 mod outcome;

@@ -32,6 +32,8 @@ pub(super) enum Event {
     Quiet,
     /// A part of the model's message.
     Message(Message),
+    /// What a call of the model used so far.
+    Call(Call),
     /// What the model is told: results of tools, words of a person.
     Told(Told),
     /// A turn is over.
@@ -91,6 +93,29 @@ pub(super) struct Message {
     /// What kind of failure this message stands for: the program speaks, not the model.
     pub error: Option<String>,
     pub limit: Option<RateLimit>,
+    /// What the call had used when it began to answer.
+    pub call: Call,
+}
+
+/// A call of the model, as it is told while it answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Call {
+    /// The answer's name; none for a later word about the one that was named last.
+    pub id: Option<String>,
+    pub model: Option<String>,
+    /// The sub-agent's call of a tool that it was made for.
+    pub parent: Option<String>,
+    pub used: CallTokens,
+}
+
+/// Tokens of one call. What is not told is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct CallTokens {
+    pub input: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    pub output: u64,
+    pub reasoning: u64,
 }
 
 #[derive(Debug)]
@@ -186,8 +211,9 @@ impl Event {
                 (Some(uuid), Some(state)) => Self::Lifecycle { uuid, state },
                 _ => Self::Other,
             },
-            // Pieces of what comes whole a moment later.
-            "stream_event" | "tool_progress" | "keep_alive" => Self::Quiet,
+            // Pieces of what comes whole a moment later, but for what they cost.
+            "stream_event" => streamed(event).map_or(Self::Quiet, Self::Call),
+            "tool_progress" | "keep_alive" => Self::Quiet,
             _ => Self::Other,
         }
     }
@@ -237,6 +263,34 @@ fn message(event: &Value) -> Message {
             .get("api_error_params")
             .and_then(|params| params.get("rate_limit_info"))
             .and_then(rate_limit),
+        call: call(event, message),
+    }
+}
+
+fn streamed(event: &Value) -> Option<Call> {
+    let piece = event.get("event")?;
+    match text(piece, "type")? {
+        "message_start" => Some(call(event, piece.get("message")?)),
+        "message_delta" => Some(call(event, piece)),
+        _ => None,
+    }
+}
+
+fn call(event: &Value, told: &Value) -> Call {
+    let usage = told.get("usage").unwrap_or(&Value::Null);
+    let count = |name: &str| number(usage, name).unwrap_or_default();
+    let details = usage.get("output_tokens_details").unwrap_or(&Value::Null);
+    Call {
+        id: owned(told, "id"),
+        model: owned(told, "model"),
+        parent: owned(event, "parent_tool_use_id"),
+        used: CallTokens {
+            input: count("input_tokens"),
+            cache_read: count("cache_read_input_tokens"),
+            cache_write: count("cache_creation_input_tokens"),
+            output: count("output_tokens"),
+            reasoning: number(details, "thinking_tokens").unwrap_or_default(),
+        },
     }
 }
 

@@ -169,7 +169,7 @@ impl Engine {
             }
         }
         task.review_passed_at = None;
-        boundary::reset(tx, task).await?;
+        boundary::start_over(tx, task).await?;
         self.apply(tx, context, task, Move::by_user(&initial, "restart", actor)).await.map(drop)
     }
 

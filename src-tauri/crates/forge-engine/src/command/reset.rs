@@ -64,7 +64,7 @@ impl Engine {
         let (mut task, context) = self.load(&mut tx, id, None).await?;
         task.review_passed_at = None;
         task.diff_stat = None;
-        boundary::reset(&mut tx, &mut task).await?;
+        boundary::start_over(&mut tx, &mut task).await?;
         let trouble =
             Trouble::new(AnnotationType::Manual, "The workspace was reset. Claim the task to start.");
         let annotation = trouble.annotation(&task.status, self.now());

@@ -127,6 +127,7 @@ impl Engine {
             waiting: None,
             held: false,
             budget_boundary: 0,
+            session_boundary: 0,
             diff_stat: None,
             status_since: now,
             created_at: now,

@@ -124,6 +124,8 @@ impl Engine {
         let mut corrections = of_this_turn.map(|row| row.corrections.clone()).unwrap_or_default();
         corrections.retain(|correction| !correction.is_of_one_turn());
         corrections.extend(carry.corrections);
+        // A limit that is waited for again and again is told once.
+        corrections.dedup();
         let surplus = corrections.len().saturating_sub(CORRECTIONS_CARRIED);
         corrections.drain(..surplus);
         frame(&mut corrections, turn.as_ref(), &follow);

@@ -43,6 +43,8 @@ pub struct TaskRow {
     pub held: bool,
     /// Transitions up to this number do not count for the budgets.
     pub budget_boundary: i64,
+    /// Conversations of runs behind transitions up to this number are not gone on with.
+    pub session_boundary: i64,
     pub diff_stat: Option<DiffStat>,
     pub status_since: Timestamp,
     pub created_at: Timestamp,
@@ -94,7 +96,8 @@ pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp
         "UPDATE tasks SET title = ?2, description = ?3, status = ?4, priority = ?5, position = ?6, version = ?7, parent_id = ?8,
          execution_mode = ?9, subtask_order = ?10, review_config = ?11, merge_config = ?12, task_state_config = ?13,
          review_passed_at = ?14, entry_barrier = ?15, error_annotation = ?16, waiting = ?17, held = ?18, budget_boundary = ?19,
-         diff_files = ?20, diff_added = ?21, diff_removed = ?22, status_since = ?23, updated_at = ?24, commit_result = ?25 WHERE id = ?1",
+         diff_files = ?20, diff_added = ?21, diff_removed = ?22, status_since = ?23, updated_at = ?24, commit_result = ?25,
+         session_boundary = ?26 WHERE id = ?1",
     )
     .bind(t.id.as_str())
     .bind(&t.title)
@@ -121,6 +124,7 @@ pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp
     .bind(t.status_since.0)
     .bind(now.0)
     .bind(json_opt(t.commit_result.as_ref())?)
+    .bind(t.session_boundary)
     .execute(conn)
     .await?;
     Ok(())
@@ -461,6 +465,7 @@ fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
         waiting: c.json_opt("waiting")?,
         held: c.flag("held")?,
         budget_boundary: c.int("budget_boundary")?,
+        session_boundary: c.int("session_boundary")?,
         diff_stat,
         status_since: c.time("status_since")?,
         created_at: c.time("created_at")?,

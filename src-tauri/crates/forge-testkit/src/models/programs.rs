@@ -2,7 +2,7 @@
 //! [`ModelServer`] for its model.
 //!
 //! They are the native binaries, not the launchers in `node_modules/.bin`: a signal must reach the program
-//! itself. `cargo xtask test` installs them; a program that is not there is an error, never a reason to skip.
+//! itself. Gemini's is a script, which `node` on the path runs. `cargo xtask test` installs them; a program that is not there is an error, never a reason to skip.
 //! Of opencode only the binary for Linux on x64 is locked: its package for all systems names binaries that not
 //! every registry has, and `npm ci` wants them all.
 
@@ -32,6 +32,8 @@ pub enum AgentProgram {
     Claude,
     /// `opencode`, model `fake/fake-model`.
     OpenCode,
+    /// `gemini`, told its model by an argument.
+    Gemini,
 }
 
 /// A program and what it must be started with.
@@ -73,6 +75,7 @@ impl AgentProgram {
             Self::Codex => format!("@openai/codex-{os}-{cpu}/vendor/{triple}/bin/codex"),
             Self::Claude => format!("@anthropic-ai/claude-code-{os}-{cpu}/claude"),
             Self::OpenCode => format!("opencode-{os}-{cpu}/bin/opencode"),
+            Self::Gemini => "@google/gemini-cli/bundle/gemini.js".to_owned(),
         };
         let path = Path::new(INSTALLED).join(below);
         ensure!(
@@ -128,6 +131,19 @@ impl AgentProgram {
                 let off = ["AUTOUPDATE", "MODELS_FETCH", "DEFAULT_PLUGINS", "LSP_DOWNLOAD"];
                 environment.extend(off.map(|it| (format!("OPENCODE_DISABLE_{it}"), "1".to_owned())));
                 Vec::new()
+            }
+            Self::Gemini => {
+                let settings = home.join(".gemini");
+                fs::create_dir_all(&settings)?;
+                write_once(&settings.join("settings.json"), &gemini_settings())?;
+                let yes = "true".to_owned();
+                vec![
+                    ("GEMINI_API_KEY", KEY.to_owned()),
+                    ("GOOGLE_GEMINI_BASE_URL", server.address()),
+                    // A process around the program's own would ignore signals.
+                    ("GEMINI_CLI_NO_RELAUNCH", yes.clone()),
+                    ("GEMINI_CLI_TRUST_WORKSPACE", yes),
+                ]
             }
         };
         environment.extend(own.into_iter().map(|(name, value)| (name.to_owned(), value)));
@@ -185,6 +201,17 @@ fn claude_environment(server: &ModelServer) -> Vec<(&'static str, String)> {
     ];
     environment.extend(off.map(|name| (name, "1".to_owned())));
     environment
+}
+
+fn gemini_settings() -> String {
+    json!({
+        "security": { "auth": { "selectedType": "gemini-api-key" } },
+        "general": { "enableAutoUpdate": false },
+        "privacy": { "usageStatisticsEnabled": false },
+        "telemetry": { "enabled": false },
+        "ide": { "enabled": false },
+    })
+    .to_string()
 }
 
 /// Prices are in dollars for a million tokens.

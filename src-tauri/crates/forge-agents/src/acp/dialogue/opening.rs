@@ -89,6 +89,9 @@ impl AcpDialogue {
         };
         self.options = Options::read(answer);
         self.spending.opened(how == Opening::New);
+        if let Some(carry) = self.spending.carry() {
+            scene.remember(carry);
+        }
         self.plan_choices(scene);
         let current = self.options.model.as_ref().map(|model| model.current.clone());
         self.model = current.unwrap_or_default();

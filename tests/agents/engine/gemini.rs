@@ -1,0 +1,47 @@
+//! Gemini's program by the Agent Client Protocol: from todo to done, with what it lets be known of it.
+//!
+//! It forks no session and does not load one again that it made (`Invalid session identifier`), so that its runs begin
+//! anew and say so; its own tests are no more than this.
+
+use anyhow::{Result, ensure};
+use forge_testkit::models::{AgentProgram, Scenario, Turn};
+use serde_json::json;
+
+use super::floor::{Floor, is, of_kind, text};
+
+super::with!(with_gemini, Gemini: a_task_is_done_and_its_failed_check_mended);
+
+const CHECK: &str = "test \"$(cat README.md)\" = goodbye || { echo 'README is rude'; exit 3; }\n";
+
+async fn a_task_is_done_and_its_failed_check_mended(program: AgentProgram) -> Result<Floor> {
+    let settings = json!({ "review_config": { "ci_steps": ["sh check.sh"] } });
+    let floor = Floor::with(program, json!({}), settings).await?;
+    floor.repo.write("check.sh", CHECK)?;
+    floor.repo.commit("check")?;
+    let tag = floor.server.script(
+        Scenario::new("work")
+            .when("README is rude")
+            .turn(Turn::new().edit("README.md", "get out", "goodbye"))
+            .turn(Turn::new().say("Polite now.")),
+    );
+    floor.server.script(
+        Scenario::new("work")
+            .turn(Turn::new().say("I look.").run("cat README.md"))
+            .turn(Turn::new().edit("README.md", "hello", "get out"))
+            .turn(Turn::new().say("Rewritten.")),
+    );
+    let task = floor.started(&tag, json!({})).await?;
+    floor.task_is(&task, is("done")).await?;
+    assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("goodbye"));
+    let runs = floor.runs(&task).await?;
+    assert_eq!(runs.len(), 2, "{runs:#?}");
+    let log = floor.log(&runs[0]).await?;
+    for kind in ["session_started", "assistant_text", "command", "file_change", "usage"] {
+        ensure!(!of_kind(&log, kind).is_empty(), "no {kind} in {log:#?}");
+    }
+    let command = of_kind(&log, "command").pop().map(|it| text(&it["body"], "output"));
+    ensure!(command.is_some_and(|output| output.contains("hello")), "{log:#?}");
+    ensure!(runs.iter().all(|run| run["cost_micro_usd"].as_u64().is_some_and(|cost| cost > 0)), "{runs:#?}");
+    ensure!(floor.server.refused().is_empty(), "{:?}", floor.server.refused());
+    Ok(floor)
+}

@@ -1,0 +1,45 @@
+//! Every process that has to do with a folder, whatever it did to hide: a session or a parent of its own, an
+//! environment that it emptied, a folder that it left.
+
+use std::{fs, path::Path};
+
+use anyhow::Result;
+
+/// A process that lives.
+#[derive(Debug)]
+pub struct Process {
+    pub pid: u32,
+    pub command: String,
+}
+
+/// Every process with a path below the folder in its environment, its command line or its open files, or that works
+/// below it; this one is none of them. A process that has ended and is not waited for is none either.
+pub fn below(folder: &Path) -> Result<Vec<Process>> {
+    let folder = folder.canonicalize()?;
+    let needle = folder.to_string_lossy().into_owned();
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")?.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        if pid == std::process::id() {
+            continue;
+        }
+        // It may end while it is looked at.
+        let text = |name: &str| {
+            let bytes = fs::read(entry.path().join(name)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).replace('\0', " ")
+        };
+        let links_here = |path: &Path| fs::read_link(path).is_ok_and(|to| to.starts_with(&folder));
+        let files = fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten();
+        let command = text("cmdline");
+        if command.contains(&needle)
+            || text("environ").contains(&needle)
+            || links_here(&entry.path().join("cwd"))
+            || files.into_iter().any(|file| links_here(&file.path()))
+        {
+            found.push(Process { pid, command });
+        }
+    }
+    Ok(found)
+}
