@@ -316,8 +316,8 @@ impl Floor {
     pub async fn leaves_nothing(mut self) -> Result<()> {
         self.nothing_left().await?;
         if let Some(mut served) = self.served.take() {
-            kill(Pid::from_raw(i32::try_from(served.pid())?), Signal::SIGTERM)?;
-            served.until_gone().await?;
+            served.end_in_order();
+            ensure!(served.is_gone()?, "the engine does not end");
         }
         let left = self.processes()?;
         ensure!(left.is_empty(), "left behind by the engine's end: {left:#?}");

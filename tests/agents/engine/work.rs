@@ -9,6 +9,7 @@ use super::floor::{Floor, is, of_kind, text};
 super::both!(
     a_task_is_done_and_its_conversation_kept,
     a_failed_check_is_mended_on_a_fork,
+    a_refilled_budget_goes_on_in_the_conversation,
     an_auditor_judges_on_a_fork,
     a_review_without_a_verdict_is_asked_for_it,
     a_conflict_is_resolved_by_editing_files_alone,
@@ -115,6 +116,30 @@ async fn a_failed_check_is_mended_on_a_fork(program: AgentProgram) -> Result<Flo
             request.messages
         );
     }
+    Ok(floor)
+}
+
+/// More retries are no new beginning.
+async fn a_refilled_budget_goes_on_in_the_conversation(program: AgentProgram) -> Result<Floor> {
+    let settings = json!({ "review_config": { "ci_steps": ["sh check.sh"] } });
+    let floor = Floor::with(program, json!({ "permissions": "unattended" }), settings).await?;
+    floor.repo.write("check.sh", CHECK)?;
+    floor.repo.commit("check")?;
+    let tries = Turn::new().run("test -e tried && echo goodbye >README.md; touch tried");
+    let mends = Scenario::new("work").when("README is rude");
+    let tag = floor.server.script(mends.turn(tries).turn(Turn::new().say("I tried.")));
+    floor.server.script(rewrites("get out"));
+    let one = json!({ "task_state_config": { "retry_budgets": { "review": 1 } } });
+    let task = floor.started(&tag, one).await?;
+    let blocked = floor.task_is(&task, is("blocked")).await?;
+    assert_eq!(blocked["error_annotation"]["type"], "review_budget_exhausted", "{blocked:#}");
+    floor.act(&task, "actions/reset_budget?wait=none", json!({})).await?;
+    floor.task_is(&task, is("done")).await?;
+    let runs = floor.runs(&task).await?;
+    assert_eq!(runs.len(), 3, "{runs:#?}");
+    assert_eq!(runs[2]["from_session"], runs[1]["session_id"], "{runs:#?}");
+    let requests = floor.server.requests().of("work");
+    ensure!(requests.last().is_some_and(|it| it.remembers("The word is heron.")), "it forgot");
     Ok(floor)
 }
 

@@ -120,7 +120,7 @@ impl Engine {
     }
 
     /// Lets an agent answer one word, in an empty folder of its own, without permission to change anything. What it
-    /// costs is the user's, and belongs to no task.
+    /// costs is the user's, is told with the answer, and is in no task's, project's or day's sum: it belongs to none.
     ///
     /// # Errors
     /// `NotFound`; when the folder or the log cannot be made.
