@@ -2,12 +2,19 @@
 //!
 //! Absolute times differ between machines, so the promise is a ratio: each row has its yardstick, measured
 //! in the same rounds, taking turns. Prints a table; `--json FILE` writes the figures too, `--only NAME` measures
-//! one group of rows alone.
+//! one group of rows alone. `print ...` makes it one of the agents that it measures with.
 
 mod diff;
+mod fleet;
+mod flood;
+mod lines;
+mod log;
 mod measure;
 mod merge;
+mod meter;
+mod printer;
 mod repository;
+mod stage;
 mod task;
 mod workspace;
 
@@ -39,13 +46,17 @@ fn disk() -> Option<PathBuf> {
 }
 
 /// The groups of rows, by the names that `--only` takes.
-const GROUPS: [&str; 5] = ["task", "worktree", "churn", "diff", "merge"];
+const GROUPS: [&str; 8] = ["task", "worktree", "churn", "diff", "merge", "log", "flood", "fleet"];
+
+/// The most rounds of what takes long.
+const LONG_ROUNDS: usize = 3;
 
 async fn run() -> Result<bool> {
     let mut only: Option<String> = None;
     let mut args = std::env::args_os().skip(1);
     let mut json: Option<PathBuf> = None;
     let mut rounds = 7;
+    let mut megabytes = 500;
     while let Some(arg) = args.next() {
         match arg.to_str() {
             Some("--json") => json = Some(args.next().context("--json needs a file")?.into()),
@@ -53,18 +64,25 @@ async fn run() -> Result<bool> {
                 let given = args.next().and_then(|number| number.to_str()?.parse().ok());
                 rounds = given.context("--rounds needs a number")?;
             }
+            Some("--log-megabytes") => {
+                let given = args.next().and_then(|number| number.to_str()?.parse().ok());
+                megabytes = given.context("--log-megabytes needs a number")?;
+            }
+            Some("print") => {
+                return printer::print(args.filter_map(|arg| arg.into_string().ok())).map(|()| true);
+            }
             Some("--only") => {
                 let given = args.next().and_then(|name| name.into_string().ok());
                 let known = given.filter(|name| GROUPS.contains(&name.as_str()));
                 only = Some(known.with_context(|| format!("--only needs one of {}", GROUPS.join(", ")))?);
             }
-            _ => anyhow::bail!("usage: forge-perf [--rounds N] [--json FILE] [--only NAME]"),
+            _ => anyhow::bail!("usage: forge-perf [--rounds N] [--log-megabytes N] [--json FILE] [--only NAME]"),
         }
     }
     // In memory where there is such a folder: a disk's own moods are not what is measured.
     let memory = PathBuf::from("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory)? } else { tempfile::tempdir()? };
-    let rows = measure(folder.path(), rounds, only.as_deref()).await?;
+    let rows = measure(folder.path(), rounds, megabytes, only.as_deref()).await?;
     print!("{}", measure::table(&rows));
     if let Some(path) = json {
         std::fs::write(&path, serde_json::to_vec_pretty(&rows)?)?;
@@ -73,7 +91,7 @@ async fn run() -> Result<bool> {
     Ok(rows.iter().all(Row::kept))
 }
 
-async fn measure(folder: &Path, rounds: usize, only: Option<&str>) -> Result<Vec<Row>> {
+async fn measure(folder: &Path, rounds: usize, megabytes: u64, only: Option<&str>) -> Result<Vec<Row>> {
     let wanted = |group| only.is_none_or(|only| only == group);
     let mut rows: Vec<Row> = Vec::new();
     if wanted("task") {
@@ -98,6 +116,15 @@ async fn measure(folder: &Path, rounds: usize, only: Option<&str>) -> Result<Vec
     }
     if wanted("merge") {
         rows.push(merge::measure(folder, rounds).await?);
+    }
+    if wanted("log") {
+        rows.extend(log::measure(folder, rounds.min(LONG_ROUNDS), megabytes).await?);
+    }
+    if wanted("flood") {
+        rows.extend(flood::measure(folder, rounds.min(LONG_ROUNDS)).await?);
+    }
+    if wanted("fleet") {
+        rows.extend(fleet::measure(folder, rounds.min(LONG_ROUNDS)).await?);
     }
     Ok(rows)
 }

@@ -12,42 +12,62 @@ pub struct Row {
     pub work: String,
     /// What it is compared with.
     pub yardstick: String,
-    /// Median of Forge's times in milliseconds.
-    pub forge_ms: f64,
-    /// Median of the yardstick's times in milliseconds.
-    pub yardstick_ms: f64,
-    /// Least of Forge's times: what other work on the machine disturbed least.
-    pub forge_least_ms: f64,
-    /// Least of the yardstick's times.
-    pub yardstick_least_ms: f64,
-    /// Forge's time over the yardstick's.
-    pub ratio: f64,
-    /// The largest ratio that keeps the promise.
-    pub promise: f64,
+    /// What the figures count.
+    pub unit: &'static str,
+    /// Median of Forge's figures.
+    pub forge: f64,
+    /// Median of the yardstick's figures.
+    pub beside: f64,
+    /// Least of Forge's figures: what other work on the machine disturbed least.
+    pub forge_least: f64,
+    /// Least of the yardstick's figures.
+    pub beside_least: f64,
+    /// Forge's figure over the yardstick's; none where that is nothing.
+    pub ratio: Option<f64>,
+    /// What is promised.
+    pub promise: Promise,
     /// How often each was done.
     pub rounds: usize,
 }
 
+/// What keeps a promise.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Promise {
+    /// The largest ratio.
+    Ratio(f64),
+    /// The largest figure of Forge's own.
+    Most(f64),
+    /// Nothing: the figure is told beside others that are promised.
+    Told,
+}
+
 impl Row {
-    /// A row from the times of both sides.
-    pub fn new(
+    /// A row from the times of both sides in milliseconds; `promise` is the largest ratio.
+    pub fn new(work: String, yardstick: &str, promise: f64, forge: Vec<f64>, other: Vec<f64>) -> Self {
+        Self::of(work, yardstick, ("ms", Promise::Ratio(promise)), forge, other)
+    }
+
+    /// A row from figures of another unit, or with another promise.
+    pub fn of(
         work: String,
         yardstick: &str,
-        promise: f64,
+        (unit, promise): (&'static str, Promise),
         mut forge: Vec<f64>,
         mut other: Vec<f64>,
     ) -> Self {
-        let (forge_ms, yardstick_ms) = (median(&mut forge), median(&mut other));
-        let yardstick = yardstick.to_owned();
+        let (of_forge, beside) = (median(&mut forge), median(&mut other));
+        let ratio = of_forge / beside;
         Self {
             work,
-            yardstick,
-            forge_ms,
-            yardstick_ms,
+            yardstick: yardstick.to_owned(),
+            unit,
+            forge: of_forge,
+            beside,
             // Sorted by now.
-            forge_least_ms: forge.first().copied().unwrap_or_default(),
-            yardstick_least_ms: other.first().copied().unwrap_or_default(),
-            ratio: forge_ms / yardstick_ms,
+            forge_least: forge.first().copied().unwrap_or_default(),
+            beside_least: other.first().copied().unwrap_or_default(),
+            ratio: ratio.is_finite().then_some(ratio),
             promise,
             rounds: forge.len(),
         }
@@ -55,13 +75,20 @@ impl Row {
 
     /// Whether the promise is kept.
     pub fn kept(&self) -> bool {
-        self.ratio <= self.promise
+        match self.promise {
+            Promise::Ratio(most) => self.ratio.is_some_and(|ratio| ratio <= most),
+            Promise::Most(most) => self.forge <= most,
+            Promise::Told => true,
+        }
     }
 }
 
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     let middle = times.len() / 2;
+    if times.is_empty() {
+        return 0.0;
+    }
     if times.len() % 2 == 1 { times[middle] } else { f64::midpoint(times[middle - 1], times[middle]) }
 }
 
@@ -85,22 +112,36 @@ pub fn timed_by_hand<T>(work: impl FnOnce() -> Result<T>) -> Result<f64> {
 /// The rows as a table for people.
 pub fn table(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| work | yardstick | Forge ms (least) | yardstick ms (least) | ratio | promise | |\n|---|---|---|---|---|---|---|\n",
+        "| work | yardstick | Forge (least) | yardstick (least) | ratio | promise | |\n|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
-        let verdict = if row.kept() { "kept" } else { "MISSED" };
+        let verdict = match row.promise {
+            Promise::Told => "told",
+            Promise::Ratio(_) | Promise::Most(_) if row.kept() => "kept",
+            Promise::Ratio(_) | Promise::Most(_) => "MISSED",
+        };
+        let promise = match row.promise {
+            Promise::Ratio(most) => format!("{most:.2} x"),
+            Promise::Most(most) => format!("{most:.0} {}", row.unit),
+            Promise::Told => String::new(),
+        };
+        let ratio = row.ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default();
         let _ = writeln!(
             text,
-            "| {} | {} | {:.0} ({:.0}) | {:.0} ({:.0}) | {:.2} | {:.2} | {verdict} |",
+            "| {} | {} | {} ({}) {unit} | {} ({}) {unit} | {ratio} | {promise} | {verdict} |",
             row.work,
             row.yardstick,
-            row.forge_ms,
-            row.forge_least_ms,
-            row.yardstick_ms,
-            row.yardstick_least_ms,
-            row.ratio,
-            row.promise
+            shown(row.forge),
+            shown(row.forge_least),
+            shown(row.beside),
+            shown(row.beside_least),
+            unit = row.unit,
         );
     }
     text
+}
+
+/// Small figures with their fractions.
+fn shown(figure: f64) -> String {
+    if figure.abs() < 10.0 { format!("{figure:.2}") } else { format!("{figure:.0}") }
 }
