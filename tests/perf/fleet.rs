@@ -42,8 +42,7 @@ pub async fn measure(folder: &Path, rounds: usize) -> Result<[Row; 3]> {
         many.push(stream(&stage, &agent, AGENTS, round).await?);
     }
     stage.api.engine().stop().await;
-    let figures =
-        |of: &[Streamed], figure: fn(&Streamed) -> f64| of.iter().map(figure).collect::<Vec<_>>();
+    let figures = |of: &[Streamed], figure: fn(&Streamed) -> f64| of.iter().map(figure).collect::<Vec<_>>();
     let of = |what: &str| format!("{AGENTS} agents, {} KB/s each: {what}", BYTES_A_SECOND / 1000);
     let alone = "one alone";
     Ok([
@@ -195,6 +194,10 @@ fn check(logs: &Path, work: &Work) -> Result<()> {
         }
     })?;
     let end = LogReader::raw(logs, &work.run, 0, 1).context("no raw log")?;
-    ensure!(wrong == 0 && next > 1 && !end.is_empty(), "{wrong} lines of {} are not in their place", work.run);
+    ensure!(
+        wrong == 0 && next > 1 && !end.is_empty(),
+        "{wrong} lines of {} are not in their place",
+        work.run
+    );
     Ok(())
 }

@@ -11,8 +11,26 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 const WORDS: [&str; 20] = [
-    "the", "agent", "reads", "file", "src/lib.rs", "and", "runs", "cargo", "test", "then", "edits", "line",
-    "\"quoted\"", "path/to/file", "é", "→", "ok", "fn", "0x7f", "\\n",
+    "the",
+    "agent",
+    "reads",
+    "file",
+    "src/lib.rs",
+    "and",
+    "runs",
+    "cargo",
+    "test",
+    "then",
+    "edits",
+    "line",
+    "\"quoted\"",
+    "path/to/file",
+    "é",
+    "→",
+    "ok",
+    "fn",
+    "0x7f",
+    "\\n",
 ];
 const SESSION: &str = "11111111-1111-4111-8111-111111111111";
 
@@ -146,7 +164,8 @@ fn claude(chance: &mut Chance, number: u64) -> Vec<Value> {
             ("Edit", json!({ "file_path": "/w/a.rs", "old_string": old, "new_string": new }), detail)
         }
     };
-    let told = if name == "Edit" { "The file /w/a.rs has been updated successfully.".to_owned() } else { output };
+    let told =
+        if name == "Edit" { "The file /w/a.rs has been updated successfully.".to_owned() } else { output };
     lines.push(message(json!({ "type": "tool_use", "id": call, "name": name, "input": input })));
     lines.push(json!({
         "type": "user",

@@ -188,8 +188,7 @@ fn bytes_of(dir: &Path) -> Result<u64> {
 fn check(dir: &Path, file: &Path, written: Written) -> Result<()> {
     let mut ended = 0;
     LogReader::each(dir, "log", |entry| {
-        let is_call =
-            matches!(entry.kind, EntryKind::Command | EntryKind::FileChange | EntryKind::ToolCall);
+        let is_call = matches!(entry.kind, EntryKind::Command | EntryKind::FileChange | EntryKind::ToolCall);
         ended += u64::from(is_call && entry.status == Some(EntryStatus::Completed));
     })?;
     ensure!(ended == written.calls, "{ended} of {} calls are in the log", written.calls);
@@ -201,7 +200,10 @@ fn check(dir: &Path, file: &Path, written: Written) -> Result<()> {
         let at = chance.within(0, written.bytes - 100_000);
         let mut expected = vec![0; 100_000];
         lines.read_exact_at(&mut expected, at)?;
-        ensure!(LogReader::raw(dir, "log", greeting + at, 100_000)? == expected, "the raw log differs at {at}");
+        ensure!(
+            LogReader::raw(dir, "log", greeting + at, 100_000)? == expected,
+            "the raw log differs at {at}"
+        );
     }
     Ok(())
 }

@@ -76,7 +76,9 @@ async fn run() -> Result<bool> {
                 let known = given.filter(|name| GROUPS.contains(&name.as_str()));
                 only = Some(known.with_context(|| format!("--only needs one of {}", GROUPS.join(", ")))?);
             }
-            _ => anyhow::bail!("usage: forge-perf [--rounds N] [--log-megabytes N] [--json FILE] [--only NAME]"),
+            _ => anyhow::bail!(
+                "usage: forge-perf [--rounds N] [--log-megabytes N] [--json FILE] [--only NAME]"
+            ),
         }
     }
     // In memory where there is such a folder: a disk's own moods are not what is measured.

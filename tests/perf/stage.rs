@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use forge_api::Api;
 use forge_engine::{Engine, EngineConfig};
 use forge_model::actor::Via;
@@ -74,10 +74,12 @@ impl Stage {
         loop {
             events.borrow_and_update();
             let runs = self.call("task_executions", json!({ "task_id": task })).await?;
-            if let Some(run) = runs.as_array().and_then(|runs| runs.first()).filter(|run| run["status"] != "starting")
-            {
+            let run = runs["items"].as_array().and_then(|runs| runs.first());
+            if let Some(run) = run.filter(|run| run["status"] != "starting") {
                 return Ok(Work { task, run: id(run)? });
             }
+            let now = self.call("task_get", json!({ "task_id": task })).await?;
+            ensure!(now["status"] != "blocked", "the task is blocked: {now}");
             events.changed().await?;
         }
     }
@@ -93,7 +95,7 @@ impl Stage {
         loop {
             events.borrow_and_update();
             let now = self.call("task_get", json!({ "task_id": work.task })).await?;
-            anyhow::ensure!(now["status"] != "blocked", "the task is blocked: {now}");
+            ensure!(now["status"] != "blocked", "the task is blocked: {now}");
             if now["status"] == "done" && now["workspace"]["status"] == "cleaned" {
                 return Ok(());
             }

@@ -8,13 +8,11 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    io,
     sync::Arc,
     time::Duration,
 };
 
-use async_trait::async_trait;
-use forge_exec::{Command, ExecError, Finished, OutputSink, Stdin, Stream};
+use forge_exec::{Command, ExecError, Finished, Stdin};
 use forge_model::{
     log::{EntryKind, EntryStatus},
     usage::{self, UsageSample},
@@ -28,16 +26,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     AgentError, Ask, Control, Launch, LimitKind, LogWriter, NewEntry, RunCommand, RunEvent, RunOutcome,
+    ears::{Ears, READS_AHEAD, Read},
     end::{flush, not_run, note_end},
-    output::{LastOutput, Output, Sheet},
+    output::LastOutput,
     question,
 };
 
 /// The longest line that is read. A longer one stays in the raw log alone.
 pub const MAX_LINE_BYTES: usize = 32 * 1024 * 1024;
-
-/// How many lines wait for the dialogue before the program has to.
-const LINES_AHEAD: usize = 64;
 
 /// How long a program has to end its turn by its protocol once it was asked to stop.
 const INTERRUPT_PATIENCE: Duration = Duration::from_secs(2);
@@ -333,9 +329,9 @@ impl<'r> Talk<'r> {
         command.stdin = Stdin::Stream(stdin);
         command.timeout = None;
         command.grace = launch.grace;
-        let (sender, mut lines) = mpsc::channel(LINES_AHEAD);
+        let (sender, mut lines) = mpsc::channel(READS_AHEAD);
         let mut ears = Ears::new(self.log.clone(), self.control, sender);
-        let last = ears.errors.last_output();
+        let last = Arc::clone(&ears.last);
         let stop = CancellationToken::new();
         let (finished, stopped_by) = {
             let mut process = Box::pin(forge_exec::run(command, &stop, launch.started, &mut ears));
@@ -352,22 +348,28 @@ impl<'r> Talk<'r> {
             }
         };
         // What came in its last moment.
-        ears.finish();
-        while let Ok(line) = lines.try_recv() {
-            self.hear(line, dialogue);
+        while let Ok(read) = lines.try_recv() {
+            self.hear(read, dialogue);
+        }
+        if let Some(last) = ears.finish() {
+            self.hear(last, dialogue);
         }
         self.last_words = ears.errors.last_words();
         (finished.map_err(not_run), stopped_by)
     }
 
-    fn hear(&mut self, line: Line, dialogue: &mut dyn Dialogue) {
-        match line {
-            Line::Whole { bytes, raw_offset } => {
-                if !bytes.trim_ascii().is_empty() {
-                    self.scene(|scene| dialogue.hear(&bytes, raw_offset, scene));
+    fn hear(&mut self, read: Read, dialogue: &mut dyn Dialogue) {
+        match read {
+            Read::Lines { bytes, mut raw_offset } => {
+                for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+                    let told = line.strip_suffix(b"\n").unwrap_or(line);
+                    if !told.trim_ascii().is_empty() {
+                        self.scene(|scene| dialogue.hear(told, raw_offset, scene));
+                    }
+                    raw_offset += line.len() as u64;
                 }
             }
-            Line::TooLong { length } => {
+            Read::TooLong { length } => {
                 let text = format!("A line of {length} bytes is too long to be read; it is in the raw log.");
                 self.scene(|scene| scene.notice("line_too_long", &text));
             }
@@ -393,7 +395,7 @@ impl<'r> Talk<'r> {
     async fn listen<P>(
         &mut self,
         process: &mut P,
-        lines: &mut mpsc::Receiver<Line>,
+        lines: &mut mpsc::Receiver<Read>,
         last: &LastOutput,
         input: &mpsc::Sender<Vec<u8>>,
         dialogue: &mut dyn Dialogue,
@@ -417,7 +419,7 @@ impl<'r> Talk<'r> {
                 }
                 command = control.next_command() => self.scene(|scene| dialogue.command(command, scene)),
                 () = takes(input), if !self.out.is_empty() => {}
-                line = lines.recv() => if let Some(line) = line { self.hear(line, dialogue) },
+                read = lines.recv() => if let Some(read) = read { self.hear(read, dialogue) },
                 finished = &mut *process => return Listened::Gone(finished),
                 after = last.fall_silent(self.silence.filter(|_| !asked)) => {
                     return Listened::Stop(AgentError::Silent { after });
@@ -436,7 +438,7 @@ impl<'r> Talk<'r> {
     async fn take_leave<P>(
         &mut self,
         process: &mut P,
-        lines: &mut mpsc::Receiver<Line>,
+        lines: &mut mpsc::Receiver<Read>,
         input: mpsc::Sender<Vec<u8>>,
         stop: &CancellationToken,
         dialogue: &mut dyn Dialogue,
@@ -451,7 +453,7 @@ impl<'r> Talk<'r> {
                 biased;
                 finished = &mut *process => return finished,
                 () = takes(&input), if !self.out.is_empty() => {}
-                line = lines.recv() => if let Some(line) = line { self.hear(line, dialogue) },
+                read = lines.recv() => if let Some(read) = read { self.hear(read, dialogue) },
                 // It does not answer: the end of its input tells it in another way.
                 () = sleep_until(interrupted_until) => break,
             }
@@ -462,7 +464,7 @@ impl<'r> Talk<'r> {
             tokio::select! {
                 biased;
                 finished = &mut *process => return finished,
-                line = lines.recv() => if let Some(line) = line { self.hear(line, dialogue) },
+                read = lines.recv() => if let Some(read) = read { self.hear(read, dialogue) },
                 () = sleep_until(gone_by), if !stop.is_cancelled() => stop.cancel(),
             }
         }
@@ -521,84 +523,5 @@ impl Clock {
             }
             None => std::future::pending().await,
         }
-    }
-}
-
-/// A line of standard output.
-enum Line {
-    Whole { bytes: Vec<u8>, raw_offset: u64 },
-    TooLong { length: usize },
-}
-
-/// Takes what a program prints: lines for the dialogue, standard error for the log.
-struct Ears {
-    log: LogWriter,
-    errors: Output,
-    last: Arc<LastOutput>,
-    lines: mpsc::Sender<Line>,
-    carry: Vec<u8>,
-    raw_offset: u64,
-    /// Bytes of a line that is too long, so far.
-    skipped: usize,
-}
-
-impl Ears {
-    fn new(log: LogWriter, control: &Control, lines: mpsc::Sender<Line>) -> Self {
-        let errors = Output::new(Sheet::Log(log.clone()), control);
-        let last = errors.last_output();
-        Self { log, errors, last, lines, carry: Vec::new(), raw_offset: 0, skipped: 0 }
-    }
-
-    /// Takes the line that never got an end. There is room for it, or it is in the raw log alone.
-    fn finish(&mut self) {
-        self.errors.finish();
-        let line = self.whole(Vec::new());
-        let _ = self.lines.try_send(line);
-    }
-
-    /// The line that ends with `rest`.
-    fn whole(&mut self, rest: Vec<u8>) -> Line {
-        let mut bytes = std::mem::take(&mut self.carry);
-        let length = std::mem::take(&mut self.skipped) + bytes.len() + rest.len();
-        if length > MAX_LINE_BYTES {
-            return Line::TooLong { length };
-        }
-        bytes.extend(rest);
-        Line::Whole { bytes, raw_offset: self.raw_offset }
-    }
-
-    async fn stdout(&mut self, bytes: &[u8]) {
-        let mut at = self.log.raw(bytes);
-        if self.carry.is_empty() && self.skipped == 0 {
-            self.raw_offset = at;
-        }
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            at += piece.len() as u64;
-            match piece.strip_suffix(b"\n") {
-                Some(rest) => {
-                    let line = self.whole(rest.to_vec());
-                    // The receiver outlives the process.
-                    let _ = self.lines.send(line).await;
-                    self.raw_offset = at;
-                }
-                None if self.carry.len() + piece.len() > MAX_LINE_BYTES => {
-                    self.skipped += self.carry.len() + piece.len();
-                    self.carry.clear();
-                }
-                None => self.carry.extend_from_slice(piece),
-            }
-        }
-    }
-}
-
-#[async_trait]
-impl OutputSink for Ears {
-    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
-        self.last.touch();
-        match stream {
-            Stream::Stdout => self.stdout(bytes).await,
-            Stream::Stderr => self.errors.take(Stream::Stderr, bytes),
-        }
-        Ok(())
     }
 }

@@ -13,6 +13,7 @@ mod clock;
 pub mod codex;
 pub mod dialogue;
 mod doing;
+mod ears;
 mod end;
 pub mod error;
 mod fuzz;

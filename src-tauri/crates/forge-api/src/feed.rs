@@ -70,20 +70,30 @@ impl Feed {
     /// Waits for the next changes. None when the engine is gone.
     pub async fn next(&mut self) -> Option<ChangeBatch> {
         loop {
-            let mut grown = Vec::new();
+            let (mut grown, mut missed) = (Vec::new(), false);
             tokio::select! {
                 changed = self.events.changed() => changed.ok()?,
                 growth = self.logs.recv() => match growth {
                     Ok(growth) => grown.push(growth),
-                    Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Lagged(_)) => missed = true,
                     Err(broadcast::error::RecvError::Closed) => return None,
                 },
             }
             tokio::time::sleep(COALESCE).await;
-            while let Ok(growth) = self.logs.try_recv() {
-                grown.push(growth);
+            loop {
+                match self.logs.try_recv() {
+                    Ok(growth) => grown.push(growth),
+                    Err(broadcast::error::TryRecvError::Lagged(_)) => missed = true,
+                    Err(broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed) => {
+                        break;
+                    }
+                }
             }
-            let batch = self.batch(grown).await;
+            let mut batch = self.batch(grown).await;
+            if missed {
+                // The last growth of a log may be among what was missed.
+                batch.changes.push(resync(batch.seq));
+            }
             if !batch.changes.is_empty() {
                 return Some(batch);
             }

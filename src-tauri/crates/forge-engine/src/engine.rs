@@ -31,6 +31,9 @@ use crate::{
     workers::Workers,
 };
 
+/// How many growths of logs wait for who listens; who misses one is told to read everything again.
+const GROWTHS_AHEAD: usize = 1024;
+
 /// How long the user's shell may take over its profile.
 const LOGIN_SHELL_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
@@ -142,7 +145,7 @@ impl Engine {
                 merge_queues: MergeQueues::default(),
                 meter: tokio::sync::Mutex::default(),
                 login_path: LoginPath::new(shell, LOGIN_SHELL_PATIENCE),
-                log_growth: tokio::sync::broadcast::Sender::new(256),
+                log_growth: tokio::sync::broadcast::Sender::new(GROWTHS_AHEAD),
                 progress: watch::Sender::new(0),
                 shutdown: CancellationToken::new(),
                 tracker: TaskTracker::new(),

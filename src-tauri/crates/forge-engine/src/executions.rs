@@ -50,8 +50,6 @@ use crate::{
 
 /// From the gentle signal to the kill of an agent.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often the growth of a log is told at most.
-const GROWTH_EVERY: Duration = Duration::from_millis(100);
 
 /// The runs of this process.
 #[derive(Debug, Default)]
@@ -488,7 +486,6 @@ impl Engine {
                 if over {
                     return;
                 }
-                tokio::time::sleep(GROWTH_EVERY).await;
             }
         });
         guard

@@ -30,7 +30,7 @@ use crate::{answer::Refusal, routes::Shared};
 
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Growth of one log within this time is told once.
-const COALESCE: Duration = Duration::from_millis(100);
+const COALESCE: Duration = Duration::from_millis(30);
 /// How many events are read at once.
 const BATCH: u32 = 500;
 
@@ -147,8 +147,12 @@ impl Reader {
                     self.grown.insert(growth.log_id.clone(), growth);
                     Some(())
                 }
-                // Growth that was missed is told by the next one.
-                Err(broadcast::error::RecvError::Lagged(_)) => Some(()),
+                // The last growth of a log may be among what was missed.
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    let last = *self.committed.borrow_and_update();
+                    self.resync(last);
+                    Some(())
+                }
                 Err(broadcast::error::RecvError::Closed) => None,
             },
         }

@@ -6,11 +6,15 @@ use anyhow::Result;
 
 use crate::{
     program::{program, run as run_program},
+    system,
     workspace::Workspace,
 };
 
 /// Builds the measuring program and runs it, all of it or one group of rows; the figures are also written as JSON.
 pub fn run(workspace: &Workspace, rounds: u32, only: Option<&str>) -> Result<()> {
+    if only.is_none_or(|only| only == "log") {
+        system::prepare_yardsticks()?;
+    }
     let arguments = ["build", "--release", "--package", "forge-tests", "--bin", "forge-perf"];
     run_program(&mut program("cargo", arguments, &workspace.root))?;
     let mut perf = Command::new(workspace.root.join("target/release/forge-perf"));

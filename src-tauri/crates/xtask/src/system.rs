@@ -36,6 +36,9 @@ const TO_TEST: &[&str] = &[
     "fonts-noto-color-emoji",
 ];
 
+/// What Forge is measured against.
+const YARDSTICKS: &[&str] = &["jq"];
+
 /// The same things under the names of other systems.
 const ELSEWHERE: &str = "\
   Fedora:   dnf install gcc pkgconf webkit2gtk4.1-devel libayatana-appindicator-gtk3
@@ -47,8 +50,12 @@ const ELSEWHERE: &str = "\
 /// Sees to it that the machine has what the purpose needs.
 pub fn prepare(purpose: Purpose) -> Result<()> {
     require_node()?;
-    if Path::new("/etc/debian_version").exists() && answers("dpkg-query", &["--version"]) {
-        install_missing(purpose)?;
+    if is_debian() {
+        let wanted: Vec<&str> = match purpose {
+            Purpose::Run => TO_BUILD.to_vec(),
+            Purpose::Test => [TO_BUILD, TO_TEST].concat(),
+        };
+        install_missing(&wanted)?;
     } else {
         eprintln!("This is neither Debian nor Ubuntu: if something is missing below, install\n{ELSEWHERE}");
     }
@@ -58,6 +65,17 @@ pub fn prepare(purpose: Purpose) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Sees to it that the programs are there that Forge is measured against.
+pub fn prepare_yardsticks() -> Result<()> {
+    if YARDSTICKS.iter().all(|program| answers(program, &["--version"])) {
+        return Ok(());
+    }
+    if !is_debian() {
+        bail!("failed to find what Forge is measured against: install {}", YARDSTICKS.join(", "));
+    }
+    install_missing(YARDSTICKS)
 }
 
 /// Sees to it that rustfmt, clippy and cargo-nextest are there.
@@ -74,18 +92,18 @@ pub fn prepare_cargo_tools(root: &Path) -> Result<()> {
     Ok(())
 }
 
-fn install_missing(purpose: Purpose) -> Result<()> {
-    let wanted: Vec<&str> = match purpose {
-        Purpose::Run => TO_BUILD.to_vec(),
-        Purpose::Test => [TO_BUILD, TO_TEST].concat(),
-    };
+fn is_debian() -> bool {
+    Path::new("/etc/debian_version").exists() && answers("dpkg-query", &["--version"])
+}
+
+fn install_missing(wanted: &[&str]) -> Result<()> {
     // dpkg-query ends with 1 when it does not know one of the names, and lists the others all the same.
     let known = Command::new("dpkg-query")
         .args(["--show", "--showformat=${Package} ${db:Status-Abbrev}\n"])
-        .args(&wanted)
+        .args(wanted)
         .output()
         .context("failed to start dpkg-query")?;
-    let missing = missing(&wanted, &String::from_utf8_lossy(&known.stdout));
+    let missing = missing(wanted, &String::from_utf8_lossy(&known.stdout));
     if missing.is_empty() {
         return Ok(());
     }

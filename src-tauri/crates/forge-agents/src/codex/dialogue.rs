@@ -376,6 +376,7 @@ impl Dialogue for CodexDialogue {
             Some(Heard::Answer { id, result }) => self.answered(id, result, scene),
             Some(Heard::Request { id, method, params }) => self.requested(&id, &method, &params, scene),
             Some(Heard::Notification { method, params }) => self.noticed(&method, &params, raw_offset, scene),
+            Some(Heard::Piece) => true,
             None => false,
         };
         if !is_known {

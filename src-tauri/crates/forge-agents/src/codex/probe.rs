@@ -122,7 +122,7 @@ async fn ask(
             }
         }
         Some(Heard::Request { id, method, .. }) => input.say(&wire::not_served(&id, &method)),
-        Some(Heard::Notification { .. }) | None => {}
+        Some(Heard::Notification { .. } | Heard::Piece) | None => {}
     };
     let told = talk(server, &wire::request(1, "initialize", &wire::hello()), &mut hear).await?;
     match refusal {

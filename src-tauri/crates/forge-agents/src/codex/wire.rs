@@ -4,9 +4,13 @@
 //! is handed on by its name. Deliberately absent: a type for each of its hundreds of methods.
 
 use forge_model::agent::PermissionMode;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, json};
 
 use crate::json::text;
+
+/// Where a line has its method, when the server writes that first, as it does.
+const METHOD_WITHIN: usize = 96;
 
 /// What came.
 #[derive(Debug)]
@@ -17,6 +21,8 @@ pub(super) enum Heard {
     Notification { method: String, params: Value },
     /// It answers our request with this number.
     Answer { id: u64, result: Result<Value, Refusal> },
+    /// A piece of an item that is told whole later, and that nobody is shown before.
+    Piece,
 }
 
 /// Why it did not do what it was asked.
@@ -27,6 +33,9 @@ pub(super) struct Refusal {
 
 /// What a line says; none when it is no message.
 pub(super) fn read(line: &[u8]) -> Option<Heard> {
+    if is_piece(line) {
+        return Some(Heard::Piece);
+    }
     let Value::Object(mut message) = serde_json::from_slice(line).ok()? else { return None };
     let id = message.remove("id").filter(|id| !id.is_null());
     if let Some(Value::String(method)) = message.remove("method") {
@@ -46,6 +55,21 @@ pub(super) fn read(line: &[u8]) -> Option<Heard> {
         (_, None) => return None,
     };
     Some(Heard::Answer { id, result })
+}
+
+/// Whether a line is a mere piece of an output. Most lines of a run are, so they are not read into values.
+fn is_piece(line: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Head {
+        method: Option<String>,
+        id: Option<IgnoredAny>,
+    }
+    let start = line.get(..line.len().min(METHOD_WITHIN)).unwrap_or_default();
+    if !start.windows(6).any(|six| six == b"Delta\"") {
+        return false;
+    }
+    let head: Option<Head> = serde_json::from_slice(line).ok();
+    head.is_some_and(|head| head.id.is_none() && head.method.is_some_and(|method| method.ends_with("Delta")))
 }
 
 pub(super) fn request(id: u64, method: &str, params: &Value) -> Value {
@@ -137,6 +161,25 @@ mod tests {
         for line in [&b"oh"[..], b"[]", b"{}", br#"{"id":1}"#, br#"{"id":"x","result":1}"#, b"\xff"] {
             assert!(read(line).is_none(), "{line:?}");
         }
+    }
+
+    #[test]
+    fn pieces_are_told_from_what_must_be_read() {
+        let piece = br#"{"method":"item/commandExecution/outputDelta","params":{"delta":"x"}}"#;
+        assert!(matches!(read(piece), Some(Heard::Piece)));
+        for line in [
+            &br#"{"method":"item/agentMessage/delta","params":{"delta":"Delta\""}}"#[..],
+            br#"{"method":"item/completed","params":{"item":{"text":"Delta"}}}"#,
+        ] {
+            assert!(
+                matches!(read(line), Some(Heard::Notification { .. })),
+                "{}",
+                String::from_utf8_lossy(line)
+            );
+        }
+        let asked = br#"{"method":"xDelta","id":1,"params":{}}"#;
+        assert!(matches!(read(asked), Some(Heard::Request { .. })), "who asks is answered");
+        assert!(read(br#"{"method":"item/commandExecution/outputDelta","params":{"#).is_none());
     }
 
     #[test]

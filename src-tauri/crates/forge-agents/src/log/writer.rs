@@ -128,6 +128,8 @@ struct State {
     raw_since: Option<Instant>,
     closing: bool,
     refused: bool,
+    /// Whether the log's thread waits for something to do. While it gathers it is not woken by each entry.
+    asleep: bool,
 }
 
 impl LogWriter {
@@ -156,6 +158,7 @@ impl LogWriter {
             raw_since: None,
             closing: false,
             refused: false,
+            asleep: false,
         };
         let shared = Arc::new(Shared {
             paths,
@@ -182,12 +185,14 @@ impl LogWriter {
     /// Appends an entry. Returns its number, or the last one's when the log takes no more.
     pub fn append_entry(&self, entry: NewEntry) -> u64 {
         let shared = &self.inner.shared;
-        let (seq, busy) = {
+        let (seq, busy, asleep) = {
             let mut state = shared.state();
             state.append(shared, entry);
-            (state.last_seq, state.is_busy())
+            (state.last_seq, state.is_busy(), std::mem::take(&mut state.asleep))
         };
-        shared.wake.notify_one();
+        if asleep {
+            shared.wake.notify_one();
+        }
         if busy {
             shared.write(false);
         }
@@ -197,17 +202,22 @@ impl LogWriter {
     /// Takes raw bytes as the program gave them. Returns where they start in the raw log.
     pub fn raw(&self, bytes: &[u8]) -> u64 {
         let shared = &self.inner.shared;
-        let (offset, busy) = {
+        let (offset, busy, asleep) = {
             let mut state = shared.state();
             let offset = state.raw_position;
+            let is_first = state.raw_since.is_none();
             if !state.closing && state.raw.len() < FULL_BYTES {
                 state.raw_position += bytes.len() as u64;
                 state.raw.extend_from_slice(bytes);
                 state.raw_since.get_or_insert_with(Instant::now);
             }
-            (offset, state.is_busy())
+            // Whoever sleeps since the first bytes of a frame came sleeps until it is due.
+            let wakes = is_first || state.raw.len() >= FRAME_BYTES;
+            (offset, state.is_busy(), wakes && std::mem::take(&mut state.asleep))
         };
-        shared.wake.notify_one();
+        if asleep {
+            shared.wake.notify_one();
+        }
         if busy {
             shared.write(false);
         }
@@ -367,11 +377,13 @@ impl Shared {
         loop {
             let mut state = self.state();
             while !state.closing && !state.is_dirty() && !state.frame_is_due() {
+                state.asleep = true;
                 state = match state.raw_since {
                     Some(since) => self.wait(state, FRAME_EVERY.saturating_sub(since.elapsed())),
                     None => self.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
                 };
             }
+            state.asleep = false;
             // The first entry after a pause is written at once, those on its heels together.
             let until = last_write.map(|last| last + FLUSH_EVERY);
             while let Some(left) = until.and_then(|until| until.checked_duration_since(Instant::now()))

@@ -1,0 +1,219 @@
+//! From what a program prints to what its dialogue hears: the whole lines of one read at a time.
+//!
+//! Memory is bounded: at most [`READS_AHEAD`] reads wait, then the program does, and a line that is too long is
+//! given up. What is given up is in the raw log.
+
+use std::{io, sync::Arc};
+
+use async_trait::async_trait;
+use forge_exec::{OutputSink, Stream};
+use tokio::sync::mpsc;
+
+use crate::{
+    Control, LogWriter,
+    dialogue::MAX_LINE_BYTES,
+    output::{LastOutput, Output, Sheet},
+};
+
+/// How many reads of the pipe, each with the lines that it ends, wait for the dialogue before the program has to.
+pub(crate) const READS_AHEAD: usize = 2;
+
+/// What a read of standard output ended.
+#[derive(Debug)]
+pub(crate) enum Read {
+    /// Whole lines, with their ends; the program's last one may have none.
+    Lines { bytes: Vec<u8>, raw_offset: u64 },
+    /// A line that is not kept.
+    TooLong { length: usize },
+}
+
+/// Takes what a program prints: lines for the dialogue, standard error for the log.
+pub(crate) struct Ears {
+    log: LogWriter,
+    pub(crate) errors: Output,
+    pub(crate) last: Arc<LastOutput>,
+    lines: mpsc::Sender<Read>,
+    carry: Vec<u8>,
+    raw_offset: u64,
+    /// Bytes of a line that is too long, so far.
+    skipped: usize,
+    longest: usize,
+}
+
+impl Ears {
+    pub(crate) fn new(log: LogWriter, control: &Control, lines: mpsc::Sender<Read>) -> Self {
+        let errors = Output::new(Sheet::Log(log.clone()), control);
+        let last = errors.last_output();
+        Self {
+            log,
+            errors,
+            last,
+            lines,
+            carry: Vec::new(),
+            raw_offset: 0,
+            skipped: 0,
+            longest: MAX_LINE_BYTES,
+        }
+    }
+
+    /// Takes the line that never got an end.
+    pub(crate) fn finish(&mut self) -> Option<Read> {
+        self.errors.finish();
+        if self.carry.is_empty() && self.skipped == 0 {
+            return None;
+        }
+        Some(self.too_long(0).unwrap_or_else(|| self.whole(b"")))
+    }
+
+    /// The lines that end with `rest`.
+    fn whole(&mut self, rest: &[u8]) -> Read {
+        let mut bytes = std::mem::take(&mut self.carry);
+        bytes.extend_from_slice(rest);
+        let raw_offset = self.raw_offset;
+        self.raw_offset += bytes.len() as u64;
+        Read::Lines { bytes, raw_offset }
+    }
+
+    /// Gives up the line under way when `more` bytes make it too long.
+    fn too_long(&mut self, more: usize) -> Option<Read> {
+        let length = self.skipped + self.carry.len() + more;
+        if length <= self.longest {
+            return None;
+        }
+        self.skipped = 0;
+        self.carry.clear();
+        Some(Read::TooLong { length })
+    }
+
+    async fn stdout(&mut self, bytes: &[u8]) {
+        let at = self.log.raw(bytes);
+        if self.carry.is_empty() && self.skipped == 0 {
+            self.raw_offset = at;
+        }
+        let ended = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let (mut ended, rest) = bytes.split_at(ended);
+        let rest_at = at + ended.len() as u64;
+        if let Some(first) = ended.iter().position(|byte| *byte == b'\n')
+            && let Some(read) = self.too_long(first)
+        {
+            // The receiver outlives the process.
+            let _ = self.lines.send(read).await;
+            self.raw_offset = at + first as u64 + 1;
+            ended = ended.get(first + 1..).unwrap_or_default();
+        }
+        if !ended.is_empty() {
+            let read = self.whole(ended);
+            let _ = self.lines.send(read).await;
+        }
+        if self.carry.is_empty() && self.skipped == 0 {
+            self.raw_offset = rest_at;
+        }
+        if self.skipped > 0 || self.carry.len() + rest.len() > self.longest {
+            self.skipped += self.carry.len() + rest.len();
+            self.carry.clear();
+        } else {
+            self.carry.extend_from_slice(rest);
+        }
+    }
+}
+
+#[async_trait]
+impl OutputSink for Ears {
+    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        self.last.touch();
+        match stream {
+            Stream::Stdout => self.stdout(bytes).await,
+            Stream::Stderr => self.errors.take(Stream::Stderr, bytes),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    fn ears(dir: &TempDir, longest: usize) -> (Ears, mpsc::Receiver<Read>) {
+        let log = LogWriter::open(dir.path(), "log", "e", u64::MAX).expect("a log");
+        let (sender, lines) = mpsc::channel(READS_AHEAD);
+        let mut ears = Ears::new(log, &Control::new(CancellationToken::new()).0, sender);
+        ears.longest = longest;
+        (ears, lines)
+    }
+
+    /// Each line and where it is in the raw log, or how long it was.
+    fn lines_of(read: Read, heard: &mut Vec<(String, u64)>) {
+        match read {
+            Read::Lines { bytes, mut raw_offset } => {
+                for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+                    heard.push((String::from_utf8_lossy(line).trim_end().to_owned(), raw_offset));
+                    raw_offset += line.len() as u64;
+                }
+            }
+            Read::TooLong { length } => heard.push(("(too long)".to_owned(), length as u64)),
+        }
+    }
+
+    #[tokio::test]
+    async fn every_line_is_heard_wherever_a_read_ends() {
+        let text = b"one\n\nthree is long\n4\n123456789012345678901\nsix\n123456789012345678901234\nend";
+        let expected = [
+            ("one", 0),
+            ("", 4),
+            ("three is long", 5),
+            ("4", 19),
+            ("(too long)", 21),
+            ("six", 43),
+            ("(too long)", 24),
+            ("end", 72),
+        ];
+        // A read is never longer than the longest line.
+        for length in 1..=20 {
+            let dir = tempfile::tempdir().expect("a folder");
+            let (mut ears, mut lines) = ears(&dir, 20);
+            let mut heard = Vec::new();
+            for bytes in text.chunks(length) {
+                let mut taken = Vec::new();
+                let mut write = Box::pin(ears.write(Stream::Stdout, bytes));
+                loop {
+                    tokio::select! {
+                        biased;
+                        Some(read) = lines.recv() => taken.push(read),
+                        written = &mut write => break written.expect("written"),
+                    }
+                }
+                drop(write);
+                taken.into_iter().for_each(|read| lines_of(read, &mut heard));
+            }
+            while let Ok(read) = lines.try_recv() {
+                lines_of(read, &mut heard);
+            }
+            if let Some(last) = ears.finish() {
+                lines_of(last, &mut heard);
+            }
+            let heard: Vec<_> = heard.iter().map(|(line, at)| (line.as_str(), *at)).collect();
+            assert_eq!(heard, expected, "reads of {length} bytes");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_program_waits_for_a_dialogue_that_does_not_listen() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (mut ears, mut lines) = ears(&dir, MAX_LINE_BYTES);
+        for _ in 0..READS_AHEAD {
+            ears.write(Stream::Stdout, &b"{}\n".repeat(20_000)).await.expect("written");
+        }
+        let mut write = Box::pin(ears.write(Stream::Stdout, b"{}\n"));
+        let took = tokio::select! {
+            biased;
+            _ = &mut write => true,
+            () = std::future::ready(()) => false,
+        };
+        assert!(!took, "a third read was taken");
+        assert!(matches!(lines.recv().await, Some(Read::Lines { raw_offset: 0, .. })));
+        write.await.expect("written");
+    }
+}
