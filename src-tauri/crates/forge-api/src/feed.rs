@@ -4,12 +4,17 @@ use std::time::Duration;
 
 use forge_engine::{Engine, LogGrowth};
 use serde::Serialize;
-use tokio::sync::{broadcast, watch};
+use tokio::{
+    sync::{broadcast, watch},
+    time::{Instant, sleep_until},
+};
 
 use crate::tags;
 
-/// Changes of about one frame go together.
+/// Changes of about one frame go together: this long after the batch before.
 const COALESCE: Duration = Duration::from_millis(30);
+/// What happens at one moment goes together, also after a pause.
+const MOMENT: Duration = Duration::from_millis(5);
 /// How many events one batch holds at most.
 const MOST: u32 = 500;
 
@@ -51,6 +56,8 @@ pub struct Feed {
     events: watch::Receiver<i64>,
     logs: broadcast::Receiver<LogGrowth>,
     seen: i64,
+    /// When the last batch was given out.
+    given: Option<Instant>,
 }
 
 impl Feed {
@@ -58,7 +65,7 @@ impl Feed {
         let events = engine.store().events();
         let seen = *events.borrow();
         let logs = engine.log_growth();
-        Self { engine, events, logs, seen }
+        Self { engine, events, logs, seen, given: None }
     }
 
     /// The number of the last change that was given out.
@@ -79,7 +86,8 @@ impl Feed {
                     Err(broadcast::error::RecvError::Closed) => return None,
                 },
             }
-            tokio::time::sleep(COALESCE).await;
+            let moment = Instant::now() + MOMENT;
+            sleep_until(self.given.map_or(moment, |given| moment.max(given + COALESCE))).await;
             loop {
                 match self.logs.try_recv() {
                     Ok(growth) => grown.push(growth),
@@ -95,6 +103,7 @@ impl Feed {
                 batch.changes.push(resync(batch.seq));
             }
             if !batch.changes.is_empty() {
+                self.given = Some(Instant::now());
                 return Some(batch);
             }
         }
@@ -104,7 +113,13 @@ impl Feed {
         let after = self.seen;
         let last = *self.events.borrow_and_update();
         let mut changes = Vec::new();
-        match self.engine.events_after(after, MOST).await {
+        let events = if last > after {
+            self.engine.events_after(after, MOST).await
+        } else {
+            // Logs alone have grown.
+            Ok(Some(Vec::new()))
+        };
+        match events {
             Ok(Some(events)) if last - after <= i64::from(MOST) => {
                 for event in events {
                     self.seen = event.seq;

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// The most text of one page; a page of long entries has fewer of them, but at least one.
-const MAX_PAGE_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_PAGE_BYTES: u64 = 2 * 1024 * 1024;
 /// How many entries are heard at a time.
 const PAGE: usize = 500;
 
@@ -158,16 +158,21 @@ impl Open {
         let read_error = |error| io_error("read", &self.path)(error);
         let offsets = self.offsets.range(self.index.as_ref(), from, to).map_err(read_error)?;
         let (skipped, offsets) = within(&offsets, from_front);
+        let (Some(begin), Some(finish)) = (offsets.first().copied(), offsets.last().copied()) else {
+            return Ok(None);
+        };
+        let is_in_order = offsets.is_sorted() && finish <= self.offsets.end();
+        if !is_in_order {
+            return Ok(None);
+        }
+        let place_in = |at: u64| usize::try_from(at - begin).map_err(io::Error::other).map_err(read_error);
+        let mut lines = vec![0; place_in(finish)?];
+        self.text.read_exact_at(&mut lines, begin).map_err(read_error)?;
         let mut entries = Vec::with_capacity(offsets.len());
         for (place, bounds) in (from + skipped + 1..).zip(offsets.windows(2)) {
             let [start, end] = bounds else { continue };
-            let length = match end.checked_sub(*start) {
-                Some(length) if *end <= self.offsets.end() => length,
-                Some(_) | None => return Ok(None),
-            };
-            let mut line = vec![0; usize::try_from(length).map_err(io::Error::other).map_err(read_error)?];
-            self.text.read_exact_at(&mut line, *start).map_err(read_error)?;
-            match entry(&line, place, matches!(self.offsets, Offsets::Rebuilt { .. })) {
+            let line = lines.get(place_in(*start)?..place_in(*end)?).unwrap_or_default();
+            match entry(line, place, matches!(self.offsets, Offsets::Rebuilt { .. })) {
                 Some(entry) => entries.push(entry),
                 None => return Ok(None),
             }
