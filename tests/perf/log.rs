@@ -142,6 +142,7 @@ async fn keep(program: Program, file: &Path, dir: &Path) -> Result<f64> {
         prompt: "Work.".to_owned(),
         prompt_file: PathBuf::new(),
         worktree: dir.to_owned(),
+        given: None,
         env: Vec::new(),
         env_remove: &[],
         shell: Vec::new(),
