@@ -1,6 +1,7 @@
 //! The built window, driven as a person would.
 
 mod access;
+mod agents;
 mod board;
 mod ends;
 mod newcomer;
