@@ -1,6 +1,6 @@
 //! What a person says to an agent at work: kept with its words and files, told once, and lost by nothing.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -59,7 +59,13 @@ async fn a_message_waits_with_its_words_and_files_and_the_agent_can_read_them() 
     bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
     assert_eq!(waiting(&bench, &task).await?, Vec::<Value>::new());
     let runs = bench.items(&format!("/tasks/{}/executions", text(&task, "id"))).await?;
-    let log = bench.log(&task, &text(runs.last().context("no run")?, "log_id")).await?;
+    let [first, second] = runs.as_slice() else { anyhow::bail!("one more run: {runs:#?}") };
+    assert_eq!(
+        (&first["messages"], &second["messages"]),
+        (&json!([]), &expected),
+        "what it was started with"
+    );
+    let log = bench.log(&task, &text(second, "log_id")).await?;
     let kept = bench.sandbox.data_dir().join("attachments").join(&bench.project).join(text(&task, "id"));
     for (file, content) in [(&trace, "it broke here\n"), (&sketch, "<svg/>")] {
         let place = kept.join(text(file, "id")).join(text(file, "name"));

@@ -2,6 +2,7 @@
 //!
 //! `forge-shots FOLDER [NAME,..]` writes one PNG a scene, theme and size; only those whose name has a part in the list. They are for eyes: nothing is compared.
 
+mod agents;
 mod plans;
 mod reviews;
 mod scenes;
@@ -54,6 +55,15 @@ async fn run() -> Result<usize> {
     for scene in scenes::ordinary(&demo).iter().filter(|scene| wanted(scene)) {
         taken.note(scene, take(&window, &folder, scene).await);
     }
+    let agents = agents::stage(&window).await?;
+    for scene in agents::scenes(&agents).iter().filter(|scene| wanted(scene)) {
+        taken.note(scene, take(&window, &folder, scene).await);
+    }
+    agents::end(&window).await?;
+    // The rest need not be made for pictures of agents at work alone.
+    if only.as_ref().is_some_and(|only| only.split(',').all(|part| part.starts_with("work"))) {
+        return taken.end(window).await;
+    }
     let spaces = spaces::stage(&window).await?;
     for scene in spaces::scenes(&spaces).iter().filter(|scene| wanted(scene)) {
         taken.note(scene, take(&window, &folder, scene).await);
@@ -70,9 +80,7 @@ async fn run() -> Result<usize> {
     for scene in scenes::extreme(&extreme).iter().filter(|scene| wanted(scene)) {
         taken.note(scene, take(&window, &folder, scene).await);
     }
-    window.page.close().await?;
-    ensure!(taken.failures.is_empty(), "{} scenes:\n{}", taken.failures.len(), taken.failures.join("\n"));
-    Ok(taken.pictures)
+    taken.end(window).await
 }
 
 /// What came of the scenes: one that fails does not keep the others from being seen.
@@ -83,6 +91,13 @@ struct Taken {
 }
 
 impl Taken {
+    /// Closes the window; how many pictures there are.
+    async fn end(self, window: Window) -> Result<usize> {
+        window.page.close().await?;
+        ensure!(self.failures.is_empty(), "{} scenes:\n{}", self.failures.len(), self.failures.join("\n"));
+        Ok(self.pictures)
+    }
+
     fn note(&mut self, scene: &Scene, outcome: Result<usize>) {
         match outcome {
             Ok(pictures) => self.pictures += pictures,

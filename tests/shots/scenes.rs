@@ -26,13 +26,13 @@ impl Scene {
     }
 
     /// Pressed after the address is reached, one combination after the other.
-    fn pressing(mut self, keys: &[&[&'static str]]) -> Self {
+    pub fn pressing(mut self, keys: &[&[&'static str]]) -> Self {
         self.keys = keys.iter().map(|combination| combination.to_vec()).collect();
         self
     }
 
     /// Done on the page after that, one script after the other.
-    fn acting(mut self, scripts: &[&'static str]) -> Self {
+    pub fn acting(mut self, scripts: &[&'static str]) -> Self {
         self.acts = scripts.to_vec();
         self
     }
@@ -110,6 +110,7 @@ pub fn empty() -> Vec<Scene> {
         Scene::at("empty-board", "#/"),
         Scene::at("empty-attention", "#/attention"),
         Scene::at("empty-agents", "#/agents"),
+        Scene::at("empty-runs", "#/runs"),
         Scene::at("empty-workspaces", "#/workspaces"),
         Scene::at("empty-add-project", "#/").acting(&open_named!("Add repository")),
         Scene::at("empty-new-agent", "#/agents").acting(&open_named!("Add your first agent")),

@@ -1128,6 +1128,8 @@ export type Execution = {
 	from_session: string | null,
 	/**  Why it was started, in words. */
 	cause: string,
+	/**  What people said that it was started with. */
+	messages: SaidMessage[],
 	/**  What it is doing now. */
 	activity: string,
 	/**  The branch's commit before. */
@@ -2310,16 +2312,6 @@ export type PutWorkflow = {
 	workflow?: unknown | null,
 };
 
-/**  A message that waits for the end of a run. */
-export type QueuedMessage = {
-	/**  Its words; empty when comments or files say it all. */
-	text: string,
-	/**  How many comments on the diff go with it. */
-	comments: number,
-	/**  The names of the files that go with it. */
-	files: string[],
-};
-
 /**  Changes to list. */
 export type ReadDiff = {
 	/**  The task. */
@@ -2593,6 +2585,16 @@ export type RunProcess = {
 	rss_bytes: number | null,
 	/**  When it started. */
 	started_at: string,
+};
+
+/**  What a person said to an agent, as people are shown it. */
+export type SaidMessage = {
+	/**  The words; empty when comments or files say it all. */
+	text: string,
+	/**  How many comments on the diff went with it. */
+	comments: number,
+	/**  The names of the files that went with it. */
+	files: string[],
 };
 
 /**  Which part of a task's changes is looked at. */
@@ -2928,7 +2930,7 @@ export type TransitionStep = {
 	/**  Where its output is. */
 	log_id: string | null,
 	/**  The message that it passes on to the agent, as long as it waits. */
-	message: QueuedMessage | null,
+	message: SaidMessage | null,
 };
 
 /**  A task to move to another state. */

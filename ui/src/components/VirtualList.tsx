@@ -130,7 +130,13 @@ export function VirtualList<Item>({
     const held = stickToEnd(box, (atEnd) => onAtEnd?.(atEnd));
     end.current = held;
     held.keep();
-    return () => held.drop();
+    // A smaller window must not take what is newest out of sight.
+    const resized = new ResizeObserver(() => held.keep());
+    resized.observe(box);
+    return () => {
+      resized.disconnect();
+      held.drop();
+    };
   }, [fromEnd, onAtEnd]);
   useLayoutEffect(() => end.current?.keep(), [total]);
 

@@ -430,6 +430,7 @@ const execution = (task_id: string): Execution => ({
   parent_execution_id: null,
   session_id: null,
   cause: "claimed by you",
+  messages: [],
   activity: "",
   before_commit: null,
   after_commit: null,

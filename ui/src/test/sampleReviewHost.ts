@@ -88,7 +88,7 @@ const kinds: readonly (Partial<Task> & { id: string; title: string })[] = [
     title: "The checkout is dirty",
     status: "merging",
     ...passed,
-    ...waits("target_checkout_dirty", "main is checked out with changes that are in the way.", {
+    ...waits("target_checkout_dirty", "main is checked out with changes that are in the way", {
       files: ["src/settings.rs", "Cargo.lock"],
     }),
   },

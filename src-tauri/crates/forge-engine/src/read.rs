@@ -10,10 +10,10 @@ use forge_model::execution::{Execution, ExecutionRole};
 use forge_model::ids::{ExecutionId, NotificationId, ProjectId, TaskId};
 use forge_model::log::LogPage;
 use forge_model::notification::Notification;
-use forge_model::prompt::{Correction, Layer};
+use forge_model::prompt::{Correction, Layer, SaidMessage};
 use forge_model::review::Review;
 use forge_model::task::Task;
-use forge_model::transition::{QueuedMessage, StepKind, StepStatus, Transition, TransitionStep};
+use forge_model::transition::{StepKind, StepStatus, Transition, TransitionStep};
 use forge_model::workflow::{State, StateKind};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::steps::StepRow;
@@ -422,18 +422,11 @@ fn shown(step: &StepRow) -> TransitionStep {
 }
 
 /// What a step says to the agent, as long as it waits.
-fn queued_message(step: &StepRow) -> Option<QueuedMessage> {
+fn queued_message(step: &StepRow) -> Option<SaidMessage> {
     if step.kind != StepKind::FollowUp || step.status == StepStatus::Done {
         return None;
     }
-    match serde_json::from_value(step.params.clone()?).ok()? {
-        Correction::Message { text, comments, files } => Some(QueuedMessage {
-            text,
-            comments: u32::try_from(comments.len()).unwrap_or(u32::MAX),
-            files: files.into_iter().map(|file| file.name).collect(),
-        }),
-        _ => None,
-    }
+    serde_json::from_value::<Correction>(step.params.clone()?).ok()?.as_said()
 }
 
 fn bad_log_id(error: &forge_agents::LogError) -> EngineError {

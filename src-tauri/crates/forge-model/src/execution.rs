@@ -5,6 +5,7 @@ use crate::{
     ids::{AgentId, ExecutionId, TaskId},
     merge::Conflict,
     names,
+    prompt::SaidMessage,
     time::Timestamp,
     usage::UsageSample,
     workflow::SessionMode,
@@ -126,6 +127,8 @@ contract! {
         pub from_session: Option<String>,
         /// Why it was started, in words.
         pub cause: String,
+        /// What people said that it was started with.
+        pub messages: Vec<SaidMessage>,
         /// What it is doing now.
         pub activity: String,
         /// The branch's commit before.

@@ -106,7 +106,31 @@ contract! {
     }
 }
 
+contract! {
+    /// What a person said to an agent, as people are shown it.
+    #[derive(Eq)]
+    pub struct SaidMessage {
+        /// The words; empty when comments or files say it all.
+        pub text: String,
+        /// How many comments on the diff went with it.
+        pub comments: u32,
+        /// The names of the files that went with it.
+        pub files: Vec<String>,
+    }
+}
+
 impl Correction {
+    /// The message that it is, if it is one.
+    #[must_use]
+    pub fn as_said(&self) -> Option<SaidMessage> {
+        let Self::Message { text, comments, files } = self else { return None };
+        Some(SaidMessage {
+            text: text.clone(),
+            comments: u32::try_from(comments.len()).unwrap_or(u32::MAX),
+            files: files.iter().map(|file| file.name.clone()).collect(),
+        })
+    }
+
     /// Whether it says what the run at hand is about, rather than what happened before it.
     #[must_use]
     pub const fn is_of_one_turn(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The record of a task's moves, and the durable steps that follow each.
 
-use crate::{actor::Actor, contract, ids::TransitionId, names, time::Timestamp};
+use crate::{actor::Actor, contract, ids::TransitionId, names, prompt::SaidMessage, time::Timestamp};
 
 names! {
     /// Where a step is.
@@ -77,18 +77,7 @@ contract! {
         /// Where its output is.
         pub log_id: Option<String>,
         /// The message that it passes on to the agent, as long as it waits.
-        pub message: Option<QueuedMessage>,
-    }
-
-    /// A message that waits for the end of a run.
-    #[derive(Eq)]
-    pub struct QueuedMessage {
-        /// Its words; empty when comments or files say it all.
-        pub text: String,
-        /// How many comments on the diff go with it.
-        pub comments: u32,
-        /// The names of the files that go with it.
-        pub files: Vec<String>,
+        pub message: Option<SaidMessage>,
     }
 
     /// One move of a task.

@@ -8,3 +8,6 @@ CREATE TABLE attachments (
   sent_at  INTEGER                 -- null: waits for its message
 ) STRICT;
 CREATE INDEX attachments_task ON attachments (task_id, added_at);
+
+-- What people said that a run was started with. JSON.
+ALTER TABLE executions ADD COLUMN messages TEXT NOT NULL DEFAULT '[]';

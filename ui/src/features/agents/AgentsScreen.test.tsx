@@ -21,7 +21,7 @@ describe("programs of this machine", () => {
     expect(claude).toContain("sign-in unknown");
     expect(opencode).toContain("not signed in");
     expect(opencode).toContain("Sign in with opencode auth login.");
-    expect(gemini).toContain("gemini is not on the PATH");
+    expect(gemini).toContain("Not on this machine");
     expect(gemini).toContain("npm install -g @google/gemini-cli");
     expect(screen.queryByRole("button", { name: "Add Gemini CLI" })).toBeNull();
     expect(await violationsIn(container)).toEqual([]);

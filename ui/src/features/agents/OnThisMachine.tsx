@@ -30,7 +30,7 @@ function Known({ known, agents }: { known: KnownAgent; agents: readonly Agent[] 
             </span>
           )}
         </h3>
-        <Standing check={check} />
+        <Standing check={check} optional />
       </div>
       {check.found && (
         <Button

@@ -1,4 +1,4 @@
-import { CircleCheck, CircleHelp, CircleX, KeyRound } from "lucide-react";
+import { CircleCheck, CircleDashed, CircleHelp, CircleX, KeyRound } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { AgentCheck } from "#ui/api/generated.ts";
@@ -6,20 +6,39 @@ import { Said } from "#ui/components/Said.tsx";
 import styles from "./AgentsScreen.module.css";
 
 /** Whether a program is there, which one, and whether it is signed in. */
-export function Standing({ check, children }: { check: AgentCheck; children?: ReactNode }) {
+export function Standing({
+  check,
+  optional = false,
+  children,
+}: {
+  check: AgentCheck;
+  /** That it is not there is no trouble. */
+  optional?: boolean;
+  children?: ReactNode;
+}) {
   const { t } = useTranslation();
   const { found, program, version, signed_in: signedIn, problem, remedy } = check;
   return (
     <div className={styles.standing}>
-      <p className={styles.program} data-found={found}>
-        {found ? <CircleCheck aria-hidden /> : <CircleX aria-hidden />}
+      <p
+        className={styles.program}
+        data-found={found || (optional ? "optional" : false)}
+        title={problem ?? undefined}
+      >
+        {found ? (
+          <CircleCheck aria-hidden />
+        ) : optional ? (
+          <CircleDashed aria-hidden />
+        ) : (
+          <CircleX aria-hidden />
+        )}
         <span data-selectable>
           {found ? (
             <>
               {version && <span className={styles.version}>{version}</span>} <code>{program}</code>
             </>
           ) : (
-            (problem ?? t("agents.notFound"))
+            <Said text={optional ? t("agents.notHere") : (problem ?? t("agents.notFound"))} />
           )}
         </span>
         {found && signedIn !== null && (

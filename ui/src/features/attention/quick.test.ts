@@ -63,7 +63,12 @@ it("shows the command, its exit code and the end of what it said", () => {
 });
 
 it("lets questions stand for a task that waits for nothing else", () => {
-  const asks = sampleTask({ id: "t1", status_since: "2030-01-01T00:00:00Z" });
+  // A message that waits for the end of the run needs nobody.
+  const asks = sampleTask({
+    id: "t1",
+    status_since: "2030-01-01T00:00:00Z",
+    waiting: { reason: "workspace_locked", until: null, files: [], message: "It waits" },
+  });
   const broken = sampleTask({
     id: "t2",
     status_since: "2030-01-03T00:00:00Z",

@@ -1,5 +1,5 @@
 /** What can be done about a task from a list, without typing anything. Pure. */
-import type { Approval, Offer, State, Task } from "#ui/api/generated.ts";
+import type { Approval, Offer, State, Task, WaitReason } from "#ui/api/generated.ts";
 
 export type Quick =
   | { readonly kind: "approve"; readonly label: string }
@@ -39,9 +39,14 @@ export type InboxEntry =
   | { readonly kind: "task"; readonly since: string; readonly task: Task }
   | { readonly kind: "ask"; readonly since: string; readonly approval: Approval };
 
+/** Waits that only a person can end; the others pass by themselves. */
+const personsWaits: ReadonlySet<WaitReason> = new Set(["target_checkout_dirty", "git_locked"]);
+
 /** Whether a task needs the person for more than an answer to its agent. */
 const needsMore = ({ error_annotation, review, waiting }: Task): boolean =>
-  error_annotation !== null || review?.status === "awaiting_human" || waiting !== null;
+  error_annotation !== null ||
+  review?.status === "awaiting_human" ||
+  (waiting !== null && personsWaits.has(waiting.reason));
 
 /**
  * Tasks and questions as one list, what waits longest first. The engine counts a task whose agent asks among those

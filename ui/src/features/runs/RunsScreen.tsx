@@ -43,6 +43,9 @@ function Use({ cpu, memory }: { cpu: number | null; memory: number }) {
   );
 }
 
+/** What a command is, without the folder that its program lies in; that is in its title. */
+const withoutFolder = (command: string): string => command.replace(/^\/\S*\//, "");
+
 function Processes({ run, cpu }: { run: RunInfo; cpu: CpuOf }) {
   const { t } = useTranslation();
   return (
@@ -56,7 +59,7 @@ function Processes({ run, cpu }: { run: RunInfo; cpu: CpuOf }) {
             title={process.command}
             data-selectable
           >
-            {process.command}
+            {withoutFolder(process.command)}
           </code>
           <Use cpu={cpu(process)} memory={process.rss_bytes ?? 0} />
         </li>

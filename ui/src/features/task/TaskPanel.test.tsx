@@ -184,13 +184,13 @@ describe("banner", () => {
           reason: "target_checkout_dirty",
           until: null,
           files: ["src/login.ts"],
-          message: "Local changes touch what the merge changes.",
+          message: "Local changes touch what the merge changes",
         },
       }),
     });
     const banner = await screen.findByRole("alert");
     expect(banner.textContent).toContain("src/login.ts");
-    expect(banner.textContent).toContain("It goes on by itself once they are gone.");
+    expect(banner.textContent).toContain("It goes on by itself once that is over.");
   });
 });
 

@@ -123,6 +123,7 @@ impl Engine {
         let of_this_turn = of_this_turn.filter(|_| !audits(role));
         let mut corrections = of_this_turn.map(|row| row.corrections.clone()).unwrap_or_default();
         corrections.retain(|correction| !correction.is_of_one_turn());
+        let messages = carry.corrections.iter().filter_map(Correction::as_said).collect();
         corrections.extend(carry.corrections);
         // A limit that is waited for again and again is told once.
         corrections.dedup();
@@ -165,6 +166,7 @@ impl Engine {
                     previous.map(|row| row.execution.id)
                 },
                 cause: carry.cause.unwrap_or_else(|| "started".to_owned()),
+                messages,
                 activity: String::new(),
                 before_commit: None,
                 after_commit: None,

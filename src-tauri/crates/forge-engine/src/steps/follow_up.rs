@@ -30,9 +30,9 @@ impl Engine {
         effects: &mut Vec<Effect>,
     ) -> Result<End> {
         let running = executions::open(tx, Some(std::slice::from_ref(&s.task.id))).await?;
-        if let Some(run) = running.first() {
-            let message = format!("your message goes to the agent once its run {} is over", run.execution.id);
-            return Ok(End::wait(WaitReason::WorkspaceLocked, message));
+        if !running.is_empty() {
+            let message = "your message goes to the agent once its run is over";
+            return Ok(End::wait(WaitReason::WorkspaceLocked, message.to_owned()));
         }
         let mut carry = Carry { cause: Some("your message".to_owned()), ..Carry::default() };
         for mut step in steps::open(tx, &s.task.id).await? {

@@ -286,7 +286,7 @@ impl Engine {
         let what = if files.is_empty() {
             format!("the checkout {} is in the middle of a merge or rebase", worktree.display())
         } else {
-            format!("local changes in {} are in the way: {}", worktree.display(), files.join(", "))
+            format!("local changes in {} are in the way", worktree.display())
         };
         Ok(End::Wait(Waiting { reason: WaitReason::TargetCheckoutDirty, until: None, files, message: what }))
     }

@@ -38,8 +38,8 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ExecutionRow) -> Result<(
     let e = &row.execution;
     sqlx::query(
         "INSERT INTO executions (id, task_id, role, agent_id, attempt, status, parent_execution_id, session_id, cause, corrections,
-         before_commit, usage, spends, after_transition, started_at, subtask_id, session_mode, from_session, carry)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+         before_commit, usage, spends, after_transition, started_at, subtask_id, session_mode, from_session, carry, messages)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
     )
     .bind(e.id.as_str())
     .bind(e.task_id.as_str())
@@ -60,6 +60,7 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ExecutionRow) -> Result<(
     .bind(e.session_mode.as_str())
     .bind(&e.from_session)
     .bind(json_opt(row.carry.as_ref())?)
+    .bind(json(&e.messages)?)
     .execute(conn)
     .await?;
     Ok(())
@@ -370,6 +371,7 @@ fn read(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
             parent_execution_id: c.text_opt("parent_execution_id")?,
             session_id: c.text_opt("session_id")?,
             cause: c.text("cause")?,
+            messages: c.json("messages")?,
             activity: c.text("activity")?,
             before_commit: c.text_opt("before_commit")?,
             after_commit: c.text_opt("after_commit")?,

@@ -152,6 +152,7 @@ export function Ask({ approval, agent, onStale }: AskProps) {
             size="sm"
             variant={option.choice === "allow_once" ? "primary" : "secondary"}
             keys={keyOf(option, options)}
+            title={option.label}
             disabled={sending}
             onClick={() => answer(option)}
           >

@@ -61,7 +61,7 @@ export function WaitText({ task, waiting }: { task: Task; waiting: Waiting }) {
         </>
       );
     case "target_checkout_dirty":
-      return `${waiting.message} ${t("task.goesOn")}`;
+      return t("task.goesOnAfter", { message: waiting.message });
     default:
       return waiting.message;
   }

@@ -6,11 +6,12 @@ import {
   CircleX,
   LoaderCircle,
   MessageCircleQuestion,
+  Paperclip,
   Unplug,
 } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Execution, ExecutionStatus, UsageSample } from "#ui/api/generated.ts";
+import type { Execution, ExecutionStatus, SaidMessage, UsageSample } from "#ui/api/generated.ts";
 import { Badge, type Tone } from "#ui/components/Badge.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
@@ -104,6 +105,31 @@ function Session({ execution }: { execution: Execution }) {
   );
 }
 
+/** What the person said that it was started with. */
+function Messages({ messages }: { messages: readonly SaidMessage[] }) {
+  const { t } = useTranslation();
+  if (messages.length === 0) return null;
+  return (
+    <ul className={styles.messages} aria-label={t("conversation.saidBy")}>
+      {messages.map(({ text, comments, files }, index) => (
+        <li key={index} className={styles.message} data-selectable>
+          {text !== "" && <p className={styles.words}>{text}</p>}
+          {(comments > 0 || files.length > 0) && (
+            <p className={styles.along}>
+              {comments > 0 && <span>{t("conversation.queuedComments", { count: comments })}</span>}
+              {files.map((file, place) => (
+                <span key={`${place}:${file}`}>
+                  <Paperclip aria-hidden /> {file}
+                </span>
+              ))}
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** Where one run of an agent begins, and how it ended. */
 export function ExecutionHead({
   execution,
@@ -149,6 +175,7 @@ export function ExecutionHead({
         <Models models={execution.models} />
       </p>
       <Session execution={execution} />
+      <Messages messages={execution.messages} />
       {execution.error && (
         <div className={styles.error} role="note">
           <CircleAlert aria-hidden />

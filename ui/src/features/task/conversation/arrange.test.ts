@@ -120,3 +120,15 @@ it("marks where another turn begins", () => {
     "e1:2:i3",
   ]);
 });
+
+it("leaves out a summary that only repeats the last words", () => {
+  const ended = (summary: string) => [
+    someEntry(1, { body: { text: "It is done.\n" } }),
+    someEntry(2, { kind: "turn_ended", body: { summary } }),
+  ];
+  expect(entries(ended("It is done.")).map(({ kind }) => kind)).toEqual(["assistant_text"]);
+  expect(entries(ended("Tests pass.")).map(({ kind }) => kind)).toEqual([
+    "assistant_text",
+    "turn_ended",
+  ]);
+});

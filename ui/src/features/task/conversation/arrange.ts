@@ -4,6 +4,7 @@
  *
  * - an answer becomes part of its question;
  * - what a turn used is summed up in one row, where it was last counted;
+ * - a summary that only repeats the last words is left out;
  * - what belongs to another entry stands behind it, indented.
  */
 import type { Body, EntryRow, LogRow } from "./log.ts";
@@ -67,6 +68,17 @@ function withUsageByTurn(rows: readonly LogRow[]): readonly LogRow[] {
   });
 }
 
+/** A summary that is the agent's last words once more is not said twice. */
+function withoutEchoes(rows: readonly LogRow[]): readonly LogRow[] {
+  let last = "";
+  return rows.filter((row) => {
+    if (row.type !== "entry") return true;
+    if (row.kind === "assistant_text" && row.parent === null)
+      last = String(row.body["text"] ?? "").trim();
+    return row.kind !== "turn_ended" || last === "" || String(row.body["summary"]).trim() !== last;
+  });
+}
+
 function nested(rows: readonly LogRow[]): readonly LogRow[] {
   const known = new Map<string, EntryRow>();
   for (const row of rows) if (row.type === "entry" && row.id !== "") known.set(row.id, row);
@@ -104,5 +116,5 @@ function isWithin(parent: EntryRow, row: EntryRow, known: ReadonlyMap<string, En
 }
 
 export function arrange(rows: readonly LogRow[]): readonly LogRow[] {
-  return nested(withUsageByTurn(withAnswers(rows)));
+  return nested(withoutEchoes(withUsageByTurn(withAnswers(rows))));
 }

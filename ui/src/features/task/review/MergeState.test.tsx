@@ -45,12 +45,14 @@ describe("the merge", () => {
     );
     const merge = await screen.findByRole("region", { name: "Merge" });
     expect(await within(merge).findByText("2 tasks are merged into main before it.")).toBeTruthy();
-    const line = within(merge).getByRole("list", { name: "Line for main, the next one first" });
+    const line = within(merge).getByRole("list", {
+      name: "Line for main, in the order of turns",
+    });
     expect(
       within(line)
         .getAllByRole("link")
         .map(({ textContent }) => textContent),
-    ).toEqual(["#8Shorten the log", "#9Drop the old parser"]);
+    ).toEqual(["#9Drop the old parser", "#8Shorten the log"]);
     expect(await violations(container)).toEqual([]);
   });
 

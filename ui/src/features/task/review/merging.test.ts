@@ -11,8 +11,8 @@ describe("the line of a target", () => {
     sampleQueueEntry({ task_id: "d", number: 4, place: 0, target: "release" }),
   ];
 
-  it("tells who goes before, the next one first, and knows one target from another", () => {
-    expect(placeIn(queue, "c")?.before.map(({ number }) => number)).toEqual([2, 1]);
+  it("tells who goes before in the order of turns, and knows one target from another", () => {
+    expect(placeIn(queue, "c")?.before.map(({ number }) => number)).toEqual([1, 2]);
     expect(placeIn(queue, "a")?.before).toEqual([]);
     expect(placeIn(queue, "d")).toEqual({ target: "release", place: 0, before: [] });
     expect(placeIn(queue, "x")).toBeNull();

@@ -27,7 +27,7 @@ export interface Place {
   readonly target: string;
   /** 0 is merged now. */
   readonly place: number;
-  /** Those before it, the next one first. */
+  /** Those before it, in the order of their turns: the first is merged now or next. */
   readonly before: readonly MergeQueueEntry[];
 }
 
@@ -37,7 +37,7 @@ export function placeIn(queue: readonly MergeQueueEntry[], taskId: string): Plac
   if (!own) return null;
   const before = queue
     .filter(({ target, place }) => target === own.target && place < own.place)
-    .sort((one, other) => other.place - one.place);
+    .sort((one, other) => one.place - other.place);
   return { target: own.target, place: own.place, before };
 }
 

@@ -61,6 +61,7 @@ export function someExecution(changes: Partial<Execution> = {}): Execution {
     parent_execution_id: null,
     session_id: null,
     cause: "claimed by you",
+    messages: [],
     activity: "",
     before_commit: null,
     after_commit: null,

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import type { QueuedMessage, TransitionStep } from "#ui/api/generated.ts";
+import type { SaidMessage, TransitionStep } from "#ui/api/generated.ts";
 import { someTransition } from "../../testing/fixtures.ts";
 import { queuedMessages } from "./queued.ts";
 
-const step = (message: QueuedMessage | null): TransitionStep => ({
+const step = (message: SaidMessage | null): TransitionStep => ({
   phase: "work_end",
   action: "follow_up",
   status: message === null ? "done" : "pending",
@@ -13,7 +13,7 @@ const step = (message: QueuedMessage | null): TransitionStep => ({
   log_id: null,
   message,
 });
-const said = (text: string): QueuedMessage => ({ text, comments: 0, files: [] });
+const said = (text: string): SaidMessage => ({ text, comments: 0, files: [] });
 
 it("gathers the messages that wait in their order, not those that were told", () => {
   const moves = [
