@@ -127,6 +127,9 @@ struct State {
     lines: Vec<u8>,
     offsets: Vec<u8>,
     raw: Vec<u8>,
+    /// How many bytes of lines and of raw bytes are being written now: what the disk refuses of them comes back.
+    writing: usize,
+    raw_writing: usize,
     raw_position: u64,
     raw_since: Option<Instant>,
     closing: bool,
@@ -159,6 +162,8 @@ impl LogWriter {
             lines: Vec::new(),
             offsets: Vec::new(),
             raw: Vec::new(),
+            writing: 0,
+            raw_writing: 0,
             raw_position: files.raw_end.content,
             raw_since: None,
             closing: false,
@@ -212,7 +217,7 @@ impl LogWriter {
             let mut state = shared.state();
             let offset = state.raw_position;
             let is_first = state.raw_since.is_none();
-            if !state.closing && state.raw.len() < FULL_BYTES {
+            if !state.closing && state.raw.len() + state.raw_writing < FULL_BYTES {
                 state.raw_position += bytes.len() as u64;
                 state.raw.extend_from_slice(bytes);
                 state.raw_since.get_or_insert_with(Instant::now);
@@ -285,7 +290,7 @@ impl Drop for Inner {
 
 impl State {
     fn append(&mut self, shared: &Shared, entry: NewEntry) {
-        if self.closing || (self.refused && self.lines.len() >= FULL_BYTES) {
+        if self.closing || (self.refused && self.lines.len() + self.writing >= FULL_BYTES) {
             self.dropped += 1;
             return;
         }
@@ -439,6 +444,7 @@ impl Shared {
             } else {
                 Vec::new()
             };
+            (state.writing, state.raw_writing) = (state.lines.len(), raw.len());
             (std::mem::take(&mut state.lines), std::mem::take(&mut state.offsets), raw, state.last_seq)
         };
         let written_raw = self.write_raw(&mut files, &raw);
@@ -450,6 +456,7 @@ impl Shared {
             tracing::warn!(%error, log = %self.paths.lines.display(), "failed to write a log");
         }
         state.refused = written_raw.is_err() || written.is_err();
+        (state.writing, state.raw_writing) = (0, 0);
         if written_raw.is_err() {
             state.raw.splice(..0, raw);
             state.raw_since = Some(Instant::now());
