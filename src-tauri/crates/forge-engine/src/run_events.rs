@@ -44,10 +44,14 @@ impl Engine {
         let engine = self.clone();
         Listening(self.inner.tracker.spawn(async move {
             let mut meter = Meter::default();
+            // What was taken out of the queue to see whether it supersedes what came before it.
+            let mut waiting = None;
             loop {
                 let due = meter.due();
+                let next = async { if waiting.is_some() { waiting.take() } else { told.recv().await } };
                 let event = tokio::select! {
-                    event = told.recv() => event,
+                    biased;
+                    event = next => event,
                     () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                         if let Err(error) = engine.write_used(&mut meter, &execution).await {
                             tracing::error!(%execution, %error, "failed to write down what a run used");
@@ -56,6 +60,7 @@ impl Engine {
                     }
                 };
                 let Some(event) = event else { break };
+                let event = without_the_superseded(event, &mut told, &mut waiting);
                 let heard = engine.heard(&task, &execution, (&handle, &mut meter), event).await;
                 if let Err(error) = heard {
                     tracing::error!(%execution, %error, "failed to write down what a run told");
@@ -219,5 +224,55 @@ impl Engine {
             note: approval.note.clone(),
         };
         self.tell_run(&approval.task_id, &approval.execution_id, answer)
+    }
+}
+
+/// An estimate takes the place of the one before: of those that wait in a row only the last is looked at, however fast
+/// a program tells them. What follows them is put into `waiting`.
+fn without_the_superseded(
+    event: RunEvent,
+    told: &mut mpsc::UnboundedReceiver<RunEvent>,
+    waiting: &mut Option<RunEvent>,
+) -> RunEvent {
+    let mut last = event;
+    while matches!(last, RunEvent::Estimated { .. })
+        && waiting.is_none()
+        && let Ok(next) = told.try_recv()
+    {
+        if matches!(next, RunEvent::Estimated { .. }) {
+            last = next;
+        } else {
+            *waiting = Some(next);
+        }
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use forge_model::usage::UsageSample;
+
+    use super::*;
+
+    fn estimate(output: u64) -> RunEvent {
+        RunEvent::Estimated { samples: vec![UsageSample { output, ..UsageSample::default() }] }
+    }
+
+    #[test]
+    fn of_estimates_in_a_row_the_last_counts_and_nothing_else_is_lost() {
+        let (tell, mut told) = mpsc::unbounded_channel();
+        for event in [estimate(2), estimate(3), RunEvent::Heard { id: "a".to_owned() }, estimate(4)] {
+            tell.send(event).unwrap();
+        }
+        let mut waiting = None;
+        let first = without_the_superseded(estimate(1), &mut told, &mut waiting);
+        assert!(matches!(&first, RunEvent::Estimated { samples } if samples[0].output == 3));
+        let second = waiting.take().unwrap();
+        assert!(matches!(&second, RunEvent::Heard { id } if id == "a"));
+        assert!(matches!(without_the_superseded(second, &mut told, &mut waiting), RunEvent::Heard { .. }));
+        assert!(waiting.is_none());
+        assert!(
+            matches!(told.try_recv().unwrap(), RunEvent::Estimated { samples } if samples[0].output == 4)
+        );
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use forge_model::usage::{UsageSample, by_model};
+use forge_model::usage::UsageSample;
 
 use super::wire::{Call, CallTokens};
 
@@ -14,6 +14,8 @@ use super::wire::{Call, CallTokens};
 pub(super) struct Calls {
     /// By the answer's name.
     calls: BTreeMap<String, UsageSample>,
+    /// What all of them used, by the model's name: a turn may have very many.
+    sums: BTreeMap<String, UsageSample>,
     /// The answer that comes now: the turn's own, and that of each sub-agent.
     current: BTreeMap<Option<String>, String>,
 }
@@ -31,6 +33,7 @@ impl Calls {
             return;
         }
         let known = self.calls.entry(id).or_default();
+        let before = known.clone();
         if let Some(model) = model {
             known.model = model;
         }
@@ -39,12 +42,21 @@ impl Calls {
         known.cache_write = known.cache_write.max(used.cache_write);
         known.output = known.output.max(used.output);
         known.reasoning = known.reasoning.max(used.reasoning);
+        let now = known.clone();
+        if let Some(sum) = self.sums.get_mut(&before.model) {
+            sum.input_uncached = sum.input_uncached.saturating_sub(before.input_uncached);
+            sum.cache_read = sum.cache_read.saturating_sub(before.cache_read);
+            sum.cache_write = sum.cache_write.saturating_sub(before.cache_write);
+            sum.output = sum.output.saturating_sub(before.output);
+            sum.reasoning = sum.reasoning.saturating_sub(before.reasoning);
+        }
+        let empty = || UsageSample { model: now.model.clone(), ..UsageSample::default() };
+        self.sums.entry(now.model.clone()).or_insert_with(empty).add(&now);
     }
 
     /// What they used, by model.
     pub(super) fn samples(&self) -> Vec<UsageSample> {
-        let all: Vec<_> = self.calls.values().cloned().collect();
-        by_model(&all)
+        self.sums.values().filter(|sum| !is_nothing(sum)).cloned().collect()
     }
 
     /// What they used beyond what the result of an interrupted turn tells: it leaves out the call that was cut off.
@@ -67,9 +79,12 @@ impl Calls {
             reasoning: all.reasoning.saturating_sub(told.reasoning),
             cost_micro_usd: None,
         };
-        let is_some = more.input_uncached + more.cache_read + more.cache_write + more.output > 0;
-        is_some.then_some(more)
+        (!is_nothing(&more)).then_some(more)
     }
+}
+
+fn is_nothing(sample: &UsageSample) -> bool {
+    sample.input_uncached + sample.cache_read + sample.cache_write + sample.output == 0
 }
 
 #[cfg(test)]
