@@ -109,6 +109,37 @@ async fn what_is_no_file_for_an_agent_is_refused_with_its_reason() -> Result<()>
     Ok(())
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_come_at_once_are_counted_and_the_refused_leave_nothing() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let task = server.task(&project, json!({})).await?;
+    let at = format!("/tasks/{}/attachments", text(&task, "id"));
+    let all = (0..16).map(|index| {
+        let given = json!({ "name": format!("{index}.txt"), "data": BASE64_STANDARD.encode("x") });
+        server.request(Method::POST, &at).json(&given).send()
+    });
+    let mut kept = Vec::new();
+    for answer in futures::future::join_all(all).await {
+        let answer = answer?;
+        if answer.status().is_success() {
+            kept.push(text(&answer.json().await?, "id"));
+        } else {
+            assert_eq!(answer.status().as_u16(), 400, "{}", answer.text().await?);
+        }
+    }
+    kept.sort();
+    let folder = sandbox.data_dir().join("attachments").join(&project).join(text(&task, "id"));
+    let mut there = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        there.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    there.sort();
+    assert_eq!((kept.len(), there), (10, kept), "what was refused lies there");
+    Ok(())
+}
+
 async fn refuse(server: &Server, at: &str, given: Value) -> Result<(u16, Value)> {
     refused(server.request(Method::POST, at).json(&given)).await
 }

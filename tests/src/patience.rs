@@ -1,6 +1,6 @@
 //! Waiting for what happens elsewhere: looked for again and again until it is there.
 
-use std::{future::Future, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use anyhow::{Result, bail};
 use tokio::time::{Instant, sleep};
@@ -21,18 +21,26 @@ pub async fn until_there(file: &Path) -> Result<()> {
 ///
 /// # Errors
 /// When looking itself fails, or nothing has appeared in the end.
-pub async fn until<T, Look, Found>(what: &str, mut look: Look) -> Result<T>
-where
-    Look: FnMut() -> Found,
-    Found: Future<Output = Result<Option<T>>>,
-{
-    let end = Instant::now() + LIMIT;
+pub async fn until<T>(what: &str, look: impl AsyncFnMut() -> Result<Option<T>>) -> Result<T> {
+    until_within(LIMIT, what, look).await
+}
+
+/// The same with a limit of one's own.
+///
+/// # Errors
+/// When looking itself fails, or nothing has appeared in the end.
+pub async fn until_within<T>(
+    limit: Duration,
+    what: &str,
+    mut look: impl AsyncFnMut() -> Result<Option<T>>,
+) -> Result<T> {
+    let end = Instant::now() + limit;
     loop {
         if let Some(found) = look().await? {
             return Ok(found);
         }
         if Instant::now() > end {
-            bail!("waited {} s in vain for {what}", LIMIT.as_secs());
+            bail!("waited {} s in vain for {what}", limit.as_secs());
         }
         sleep(EVERY).await;
     }

@@ -10,17 +10,18 @@ use forge_testkit::{
     Repository,
     models::{AgentProgram, ModelServer, Seat},
 };
-use forge_tests::serve::{Serve, Served};
+use forge_tests::{
+    patience,
+    serve::{Serve, Served},
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::time::{Instant, sleep};
 
 use crate::sweep::{self, Process};
 
 /// Far more than anything here takes on a busy machine; reached only when something is broken.
 const LIMIT: Duration = Duration::from_secs(200);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 pub struct Floor {
     pub server: ModelServer,
@@ -215,20 +216,13 @@ impl Floor {
         path: &str,
         mut wanted: impl FnMut(&Value) -> Option<T>,
     ) -> Result<T> {
-        let end = Instant::now() + LIMIT;
-        loop {
-            let now = self.get(path).await?;
-            if let Some(found) = wanted(&now) {
-                return Ok(found);
-            }
-            if Instant::now() > end {
-                bail!(
-                    "waited in vain for {what} at {path}: {now:#}\nthe model refused {:?}",
-                    self.server.refused()
-                );
-            }
-            sleep(LOOK_EVERY).await;
-        }
+        let mut seen = Value::Null;
+        let found = patience::until_within(LIMIT, what, async || {
+            seen = self.get(path).await?;
+            Ok(wanted(&seen))
+        });
+        let found = found.await;
+        found.with_context(|| format!("{path}: {seen:#}\nthe model refused {:?}", self.server.refused()))
     }
 
     /// Waits until a task is as wanted.
@@ -299,17 +293,13 @@ impl Floor {
 
     /// Waits until nothing lives here but the engine.
     pub async fn nothing_left(&self) -> Result<()> {
-        let end = Instant::now() + LIMIT;
-        loop {
-            let left = self.processes()?;
-            if left.is_empty() {
-                return Ok(());
-            }
-            if Instant::now() > end {
-                bail!("left behind: {left:#?}");
-            }
-            sleep(LOOK_EVERY).await;
-        }
+        let mut left = Vec::new();
+        let gone = patience::until_within(LIMIT, "the end of what runs here", async || {
+            left = self.processes()?;
+            Ok(left.is_empty().then_some(()))
+        });
+        let gone = gone.await;
+        gone.with_context(|| format!("left behind: {left:#?}"))
     }
 
     /// The end of every scenario: nothing lives beside the engine, nor when it has ended as one that is asked to.

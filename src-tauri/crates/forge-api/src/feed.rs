@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use forge_engine::{Engine, LogGrowth};
+use forge_engine::{Engine, Growths, LogGrowth};
 use serde::Serialize;
 use tokio::{
-    sync::{broadcast, watch},
+    sync::watch,
     time::{Instant, sleep_until},
 };
 
@@ -54,7 +54,7 @@ pub struct ChangeBatch {
 pub struct Feed {
     engine: Engine,
     events: watch::Receiver<i64>,
-    logs: broadcast::Receiver<LogGrowth>,
+    logs: Growths,
     seen: i64,
     /// When the last batch was given out.
     given: Option<Instant>,
@@ -77,29 +77,15 @@ impl Feed {
     /// Waits for the next changes. None when the engine is gone.
     pub async fn next(&mut self) -> Option<ChangeBatch> {
         loop {
-            let (mut grown, mut missed) = (Vec::new(), false);
             tokio::select! {
                 changed = self.events.changed() => changed.ok()?,
-                growth = self.logs.recv() => match growth {
-                    Ok(growth) => grown.push(growth),
-                    Err(broadcast::error::RecvError::Lagged(_)) => missed = true,
-                    Err(broadcast::error::RecvError::Closed) => return None,
-                },
+                grown = self.logs.wait() => grown?,
             }
             let moment = Instant::now() + MOMENT;
             sleep_until(self.given.map_or(moment, |given| moment.max(given + COALESCE))).await;
-            loop {
-                match self.logs.try_recv() {
-                    Ok(growth) => grown.push(growth),
-                    Err(broadcast::error::TryRecvError::Lagged(_)) => missed = true,
-                    Err(broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed) => {
-                        break;
-                    }
-                }
-            }
-            let mut batch = self.batch(grown).await;
-            if missed {
-                // The last growth of a log may be among what was missed.
+            let grown = self.logs.take();
+            let mut batch = self.batch(grown.logs).await;
+            if grown.missed {
                 batch.changes.push(resync(batch.seq));
             }
             if !batch.changes.is_empty() {
@@ -141,13 +127,7 @@ impl Feed {
             }
             Err(error) => tracing::error!(%error, "failed to read events for the window"),
         }
-        let mut newest: Vec<LogGrowth> = Vec::new();
-        for growth in grown.into_iter().rev() {
-            if !newest.iter().any(|other| other.log_id == growth.log_id) {
-                newest.push(growth);
-            }
-        }
-        changes.extend(newest.into_iter().map(|growth| {
+        changes.extend(grown.into_iter().map(|growth| {
             Change {
                 seq: self.seen,
                 kind: "execution.log".to_owned(),

@@ -22,6 +22,7 @@ use crate::{
     context::ProjectContext,
     error::Result,
     executions::Running,
+    growth::{GROWTHS_AHEAD, Growths, LogGrowth},
     hosts::Hosts,
     instance::{EngineAddress, Instance},
     lock::Locks,
@@ -30,9 +31,6 @@ use crate::{
     watch::Watches,
     workers::Workers,
 };
-
-/// How many growths of logs wait for who listens; who misses one is told to read everything again.
-const GROWTHS_AHEAD: usize = 1024;
 
 /// How long the user's shell may take over its profile.
 const LOGIN_SHELL_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
@@ -86,19 +84,6 @@ pub(crate) struct Inner {
     progress: watch::Sender<u64>,
     pub(crate) shutdown: CancellationToken,
     pub(crate) tracker: TaskTracker,
-}
-
-/// A log grew.
-#[derive(Debug, Clone)]
-pub struct LogGrowth {
-    /// The project concerned.
-    pub project_id: ProjectId,
-    /// The task concerned; none for a hook that is tested in the repository itself.
-    pub task_id: Option<TaskId>,
-    /// The log.
-    pub log_id: String,
-    /// Its newest entry.
-    pub seq: u64,
 }
 
 /// A poisoned lock only means that a thread died between two whole states; the maps stay usable.
@@ -215,10 +200,10 @@ impl Engine {
         self.inner.git.version()
     }
 
-    /// Log growth as it happens, coalesced.
+    /// Listens to the growth of logs from now on.
     #[must_use]
-    pub fn log_growth(&self) -> tokio::sync::broadcast::Receiver<LogGrowth> {
-        self.inner.log_growth.subscribe()
+    pub fn log_growth(&self) -> Growths {
+        Growths::new(self.inner.log_growth.subscribe())
     }
 
     /// The engine's clock.

@@ -38,8 +38,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::{
     Engine, EngineError,
     context::{ProjectContext, task_branch},
-    engine::{LogGrowth, locked},
+    engine::locked,
     error::Result,
+    growth::LogGrowth,
     meter::Metered,
     plan::{needs_merge_begun, plan_file},
     prices::{Cost, Ledger},

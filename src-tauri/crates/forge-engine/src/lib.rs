@@ -21,6 +21,7 @@ mod disk;
 mod engine;
 mod error;
 mod executions;
+mod growth;
 mod guards;
 mod hook_script;
 mod hooks;
@@ -66,10 +67,11 @@ pub use command::{
     workflows::{NewDefinition, WorkflowCheck, WorkflowState},
 };
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock};
-pub use engine::{Engine, LogGrowth, StartError};
+pub use engine::{Engine, StartError};
 pub use error::{ConflictCode, EngineError};
 pub use forge_agents::{AgentError, Detected};
 pub use forge_git::{DiffPage, GitError};
+pub use growth::{Grown, Growths, LogGrowth};
 pub use instance::{EngineAddress, InstanceError};
 pub use plan::Plan;
 pub use preview::Preview;

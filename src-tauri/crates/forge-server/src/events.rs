@@ -4,11 +4,7 @@
 //! nothing only what is new. A number that is no longer kept, or was never given out, is answered with
 //! `events.resync`: read everything again. Log growth comes without an id, since it is not kept.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    convert::Infallible,
-    time::Duration,
-};
+use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
 use axum::{
     extract::State,
@@ -16,14 +12,11 @@ use axum::{
     response::sse::{Event as SseEvent, KeepAlive, Sse},
 };
 use forge_api::ApiError;
-use forge_engine::{Engine, LogGrowth};
+use forge_engine::{Engine, Growths};
 use forge_model::event::{Event, EventType};
 use futures::Stream;
 use serde_json::{Value, json};
-use tokio::{
-    sync::{broadcast, watch},
-    time::Instant,
-};
+use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::{answer::Refusal, routes::Shared};
@@ -59,10 +52,9 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
 struct Reader {
     engine: Engine,
     committed: watch::Receiver<i64>,
-    logs: broadcast::Receiver<LogGrowth>,
+    logs: Growths,
     seen: i64,
     ready: VecDeque<SseEvent>,
-    grown: HashMap<String, LogGrowth>,
     tell_growth_at: Option<Instant>,
     stopping: CancellationToken,
 }
@@ -77,7 +69,6 @@ impl Reader {
             committed,
             seen: seen.unwrap_or(last),
             ready: VecDeque::new(),
-            grown: HashMap::new(),
             tell_growth_at: None,
             stopping,
         };
@@ -141,27 +132,22 @@ impl Reader {
                 self.tell_growth();
                 Some(())
             }
-            growth = self.logs.recv() => match growth {
-                Ok(growth) => {
-                    self.tell_growth_at.get_or_insert_with(|| Instant::now() + COALESCE);
-                    self.grown.insert(growth.log_id.clone(), growth);
-                    Some(())
-                }
-                // The last growth of a log may be among what was missed.
-                Err(broadcast::error::RecvError::Lagged(_)) => {
-                    let last = *self.committed.borrow_and_update();
-                    self.resync(last);
-                    Some(())
-                }
-                Err(broadcast::error::RecvError::Closed) => None,
-            },
+            grown = self.logs.wait() => {
+                self.tell_growth_at.get_or_insert_with(|| Instant::now() + COALESCE);
+                grown
+            }
         }
     }
 
     fn tell_growth(&mut self) {
         self.tell_growth_at = None;
+        let grown = self.logs.take();
+        if grown.missed {
+            let last = *self.committed.borrow_and_update();
+            self.resync(last);
+        }
         let at = self.engine.now();
-        for (_, growth) in self.grown.drain() {
+        for growth in grown.logs {
             let data = json!({
                 "seq": Value::Null,
                 "type": EventType::ExecutionLog,

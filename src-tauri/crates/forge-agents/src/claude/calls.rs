@@ -79,7 +79,7 @@ impl Calls {
             reasoning: all.reasoning.saturating_sub(told.reasoning),
             cost_micro_usd: None,
         };
-        (!is_nothing(&more)).then_some(more)
+        Some(more).filter(|more| !is_nothing(more))
     }
 }
 

@@ -64,14 +64,26 @@ impl Engine {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).await.map_err(EngineError::io("keep a file"))?;
         }
-        fs::write(&path, &content).await.map_err(EngineError::io("keep a file"))?;
+        let kept = match fs::write(&path, &content).await {
+            Ok(()) => self.keep_attachment(&attachment).await,
+            Err(error) => Err(EngineError::io("keep a file")(error)),
+        };
+        if kept.is_err() {
+            remove_folder(path.parent().unwrap_or(&path)).await?;
+        }
+        kept.map(|()| attachment)
+    }
+
+    /// Writes the row of a file that is there.
+    async fn keep_attachment(&self, attachment: &Attachment) -> Result<()> {
+        let task = &attachment.task_id;
         let mut tx = self.store().write().await?;
         let (row, _) = self.load(&mut tx, task, None).await?;
+        // Others may have come while this one was written.
         refuse_too_many(attachments::list(&mut tx, task, true).await?.len())?;
-        attachments::insert(&mut tx, &attachment).await?;
+        attachments::insert(&mut tx, attachment).await?;
         self.queue_changed(&mut tx, &row.id).await?;
-        tx.commit().await?;
-        Ok(attachment)
+        Ok(tx.commit().await?)
     }
 
     /// Takes a file back that waits for its message.
