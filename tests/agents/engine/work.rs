@@ -10,6 +10,7 @@ super::both!(
     a_task_is_done_and_its_conversation_kept,
     a_failed_check_is_mended_on_a_fork,
     a_refilled_budget_goes_on_in_the_conversation,
+    who_starts_over_is_not_reminded,
     an_auditor_judges_on_a_fork,
     a_review_without_a_verdict_is_asked_for_it,
     a_conflict_is_resolved_by_editing_files_alone,
@@ -120,6 +121,26 @@ async fn a_failed_check_is_mended_on_a_fork(program: AgentProgram) -> Result<Flo
 }
 
 /// More retries are no new beginning.
+async fn who_starts_over_is_not_reminded(program: AgentProgram) -> Result<Floor> {
+    let floor = checked(program).await?;
+    let tag = floor.server.script(rewrites("get out"));
+    let none = json!({ "task_state_config": { "retry_budgets": { "review": 0 } } });
+    let task = floor.started(&tag, none).await?;
+    let blocked = floor.task_is(&task, is("blocked")).await?;
+    assert_eq!(blocked["error_annotation"]["type"], "review_budget_exhausted", "{blocked:#}");
+    let before = floor.server.requests().of("work").len();
+    floor.act(&task, "actions/restart", json!({})).await?;
+    floor.act(&task, "claim", json!({ "agent_id": floor.agent })).await?;
+    floor.task_is(&task, |task| is("blocked")(task)).await?;
+    let runs = floor.runs(&task).await?;
+    let [first, second] = runs.as_slice() else { anyhow::bail!("{runs:#?}") };
+    assert_eq!((&second["session_mode"], &second["from_session"]), (&json!("new"), &json!(null)));
+    assert_ne!(second["session_id"], first["session_id"]);
+    let requests = floor.server.requests().of("work");
+    ensure!(requests.get(before).is_some_and(|it| !it.remembers("The word is heron.")), "it was reminded");
+    Ok(floor)
+}
+
 async fn a_refilled_budget_goes_on_in_the_conversation(program: AgentProgram) -> Result<Floor> {
     let settings = json!({ "review_config": { "ci_steps": ["sh check.sh"] } });
     let floor = Floor::with(program, json!({ "permissions": "unattended" }), settings).await?;
