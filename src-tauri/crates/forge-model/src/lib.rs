@@ -6,6 +6,7 @@
 
 pub mod actor;
 pub mod agent;
+pub mod anomaly;
 pub mod approval;
 pub mod attachment;
 pub mod audit_prompt;
@@ -13,6 +14,7 @@ pub mod budget;
 pub mod comment;
 pub mod delivery;
 pub mod diff;
+pub mod election;
 pub mod event;
 pub mod execution;
 pub mod hook;
@@ -28,6 +30,7 @@ pub mod preview;
 pub mod project;
 pub mod prompt;
 pub mod pull_request;
+pub mod replay;
 pub mod review;
 pub mod run;
 pub mod settings;

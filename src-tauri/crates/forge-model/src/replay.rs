@@ -1,0 +1,149 @@
+//! Elections and cost judgements over facts that somebody wrote down: `forge replay` and the examples.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::anomaly::{CostJudgement, Threshold, judge};
+use crate::election::{Election, EntryFacts, GateResult, elect};
+
+/// Micro-dollars in a dollar.
+const MICRO: f64 = 1_000_000.0;
+
+/// A race as it is written down.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RaceInput {
+    /// Whether scores count.
+    #[serde(default)]
+    pub reviewer_enabled: bool,
+    /// Who ran.
+    pub strategies: Vec<StrategyInput>,
+}
+
+/// One entry as it is written down.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StrategyInput {
+    /// Its name.
+    pub name: String,
+    /// Whether its checks passed; failed when absent.
+    #[serde(default)]
+    pub gate_passed: bool,
+    /// What the reviewer gave it.
+    #[serde(default)]
+    pub reviewer_score: Option<f64>,
+    /// What it cost in dollars; unknown when absent, negative or no number.
+    #[serde(default)]
+    pub cost_usd: Option<f64>,
+    /// How long it took in milliseconds; shown, never used.
+    #[serde(default)]
+    pub duration_ms: Option<f64>,
+}
+
+/// A run and the runs before it, as they are written down.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CostInput {
+    /// How they are compared.
+    #[serde(default)]
+    pub config: CostConfigInput,
+    /// The runs before, the latest last, of any model.
+    pub history: Vec<RunInput>,
+    /// The run.
+    pub current: RunInput,
+}
+
+/// How runs are compared; a number that is none in its bounds counts as its default.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct CostConfigInput {
+    /// Whether anybody looks; they do unless told otherwise.
+    pub enabled: Option<bool>,
+    /// Above how many medians.
+    pub ratio: Option<Value>,
+    /// Over how many runs the median is taken.
+    pub median_window: Option<Value>,
+    /// How many runs there must be.
+    pub min_samples: Option<Value>,
+}
+
+/// One run as it is written down.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunInput {
+    /// The model.
+    pub model: String,
+    /// What it cost in dollars; unknown when absent, negative or no number.
+    #[serde(default)]
+    pub cost_usd: Option<f64>,
+}
+
+/// What was found about a run that somebody wrote down.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CostReplay {
+    /// Whether it is an anomaly.
+    pub recorded: bool,
+    /// What it was compared with.
+    #[serde(flatten)]
+    pub judgement: CostJudgement,
+    /// The median in dollars.
+    pub median_usd: Option<f64>,
+}
+
+impl RaceInput {
+    /// Elects again.
+    #[must_use]
+    pub fn elect(&self) -> Election {
+        let facts: Vec<EntryFacts> = self.strategies.iter().map(StrategyInput::facts).collect();
+        elect(self.reviewer_enabled, &facts)
+    }
+}
+
+impl StrategyInput {
+    fn facts(&self) -> EntryFacts {
+        EntryFacts {
+            name: self.name.clone(),
+            gate: if self.gate_passed { GateResult::Passed } else { GateResult::Failed },
+            reviewer_score: self.reviewer_score,
+            cost_micro_usd: self.cost_usd.and_then(micro_usd),
+        }
+    }
+}
+
+impl CostInput {
+    /// Judges again.
+    #[must_use]
+    pub fn judge(&self) -> CostReplay {
+        let whole = |value: &Option<Value>| value.as_ref()?.as_u64().and_then(|n| u32::try_from(n).ok());
+        let threshold = Threshold::new(
+            self.config.enabled.unwrap_or(true),
+            self.config.ratio.as_ref().and_then(Value::as_f64),
+            whole(&self.config.median_window),
+            whole(&self.config.min_samples),
+        );
+        let before: Vec<Option<u64>> = self
+            .history
+            .iter()
+            .filter(|run| run.model == self.current.model)
+            .map(|run| run.cost_usd.and_then(micro_usd))
+            .collect();
+        let judgement = judge(&threshold, &before, self.current.cost_usd.and_then(micro_usd));
+        CostReplay {
+            recorded: judgement.is_anomaly(),
+            median_usd: judgement.median_micro_usd.map(|median| median / MICRO),
+            judgement,
+        }
+    }
+}
+
+/// Dollars to the nearest micro-dollar; none when they are negative, not finite or beyond all bounds.
+#[must_use]
+pub fn micro_usd(dollars: f64) -> Option<u64> {
+    let micro = (dollars * MICRO).round();
+    if !micro.is_finite() || dollars < 0.0 {
+        return None;
+    }
+    // A float has no other way to an integer; the text of a whole one is exact.
+    format!("{:.0}", micro.abs()).parse().ok()
+}
