@@ -15,6 +15,7 @@ mod guards;
 mod half_done;
 mod hold;
 mod hooks;
+mod inner_loop;
 mod knowledge;
 mod life;
 mod merging;

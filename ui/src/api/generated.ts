@@ -427,6 +427,18 @@ export type Author = {
 	email: string,
 };
 
+/**  Small patches that are drafted when a check fails. */
+export type AutoFix = {
+	/**  Whether they are drafted. */
+	enabled?: boolean,
+	/**  Whether a draft takes the place of the retry. */
+	applyWithoutReview?: boolean,
+	/**  The most lines a draft may change. */
+	maxChangedLines?: number,
+	/**  Who drafts; the task's coder when absent. */
+	agentId?: AgentId | null,
+};
+
 /**  The board's columns with their counts. */
 export type Board = {
 	/**  The columns, in order. */
@@ -610,6 +622,22 @@ export type CommitResultKind =
 /**  Nothing changed. */
 "no_diff";
 
+/**  Races between agents. */
+export type Competitive = {
+	/**  Whether tasks may be marked for a race. */
+	enabled?: boolean,
+	/**  How many entries run at once. */
+	maxParallel?: number,
+	/**  How long an entry may take from its own start, in seconds. */
+	timeoutSec?: number,
+	/**  Who races; every enabled agent when empty. */
+	strategies?: Strategy[],
+	/**  Whether the result waits for a person, who may crown another. */
+	humanCrown?: boolean,
+	/**  How many days the losers' branches, diffs and logs are kept. */
+	keepLosersDays?: number,
+};
+
 /**  A merge that needs a hand. */
 export type Conflict = {
 	/**  The branch that was to be merged into. */
@@ -724,6 +752,18 @@ export type CopyMode =
 "hardlink" | 
 /**  A link to the one in the user's checkout. */
 "symlink";
+
+/**  Runs that cost more than runs of their model usually do. */
+export type CostAnomaly = {
+	/**  Whether they are looked for. */
+	enabled?: boolean,
+	/**  Above how many medians. */
+	ratio?: number | null,
+	/**  Over how many earlier runs the median is taken. */
+	medianWindow?: number,
+	/**  How many earlier runs there must be. */
+	minSamples?: number,
+};
 
 /**
  *  What runs may cost, in micro-dollars. At 80 % the person is told, at 100 % agents are stopped. What nobody knows
@@ -1551,6 +1591,40 @@ export type ImportOffer = {
 	error: string | null,
 };
 
+/**  The inner loop, complete. */
+export type InnerLoop = {
+	/**  Whether a reviewer's score counts in elections. */
+	reviewer?: Switch,
+	/**  Races. */
+	competitive?: Competitive,
+	/**  Drafted fixes. */
+	autoFix?: AutoFix,
+	/**  Costs out of the ordinary. */
+	costAnomaly?: CostAnomaly,
+	/**  Whether a review that gets nowhere blocks its task before the budget is spent. */
+	stopOnStagnation?: boolean,
+	/**  A retry's prompt starts with what failed. */
+	reflexion?: Switch,
+	/**  A finished task leaves a note of how it went. */
+	trajectory?: Switch,
+	/**  Lessons that people accepted are told to later tasks. */
+	knowledge?: Switch,
+	/**  A finished task leaves a record of its attempts. */
+	postmortem?: Switch,
+	/**  A project without checks is offered the ones its files imply. */
+	gateSuggestions?: Switch,
+};
+
+/**  The inner loop of a project with where each value comes from. */
+export type InnerLoopState = {
+	/**  What is in force. */
+	config: InnerLoop,
+	/**  Where each value comes from, by its path (`competitive.maxParallel`). */
+	sources: { [key in string]: ValueSource },
+	/**  What the repository says; null before it was read. */
+	repository: RepositoryConfig | null,
+};
+
 /**  A program that Forge knows how to drive. */
 export type KnownAgent = {
 	/**  What people call it. */
@@ -1991,6 +2065,10 @@ export type NotificationSettings = {
 	agent_asks?: boolean,
 	/**  A limit of cost is near or reached. */
 	cost?: boolean,
+	/**  A race is decided, or waits to be. */
+	race_decided?: boolean,
+	/**  A run cost more than is usual. */
+	cost_anomaly?: boolean,
 };
 
 /**  One thing a person can do. */
@@ -2205,6 +2283,8 @@ export type ProjectSettings = {
 	cost_limits?: CostLimits,
 	/**  Prices of models by their names, instead of those that Forge knows. */
 	model_prices?: { [key in string]: ModelPrice },
+	/**  Races, drafted fixes, cost anomalies and what runs teach; `.forge.json` may set what this leaves out. */
+	innerLoop?: InnerLoop,
 };
 
 /**  A prompt. */
@@ -2398,6 +2478,18 @@ export type ReadTaskLog = {
 	before?: number | null,
 	/**  How many, 1 to 200; 50 when absent. */
 	limit?: number | null,
+};
+
+/**  What `.forge.json` of the default branch says, as last read. */
+export type RepositoryConfig = {
+	/**  The commit whose file is in force; null when no commit had one. */
+	commit: string | null,
+	/**  The commit that was last looked at. */
+	looked_at: string,
+	/**  What is wrong with the file there, which is then not in force. */
+	findings: Finding[],
+	/**  Its inner loop. */
+	inner_loop: unknown,
 };
 
 /**  A backup to put back. */
@@ -2725,12 +2817,32 @@ export type StepStatus =
 /**  Over. */
 "done";
 
+/**  One way to go about a task in a race. */
+export type Strategy = {
+	/**  Its name, unique in the race; it becomes part of a branch's name. */
+	name: string,
+	/**  Who works. */
+	agent_id: AgentId,
+	/**  With which model; the profile's when absent. */
+	model?: string | null,
+	/**  With which effort; the profile's when absent. */
+	effort?: string | null,
+	/**  What is said to it besides the task. */
+	prompt_suffix?: string | null,
+};
+
 /**  How far a task's subtasks are. */
 export type SubtaskCounts = {
 	/**  Closed ones. */
 	closed: number,
 	/**  All. */
 	total: number,
+};
+
+/**  Something that is on or off. */
+export type Switch = {
+	/**  Whether it is on. */
+	enabled?: boolean,
 };
 
 /**  An offer to take. */
@@ -3068,6 +3180,17 @@ boolean |
 /**  Asked at every pass. */
 AlwaysWord;
 
+/**  Where a value comes from. */
+export type ValueSource = 
+/**  Nobody set it. */
+"default" | 
+/**  `.forge.json` of the default branch. */
+"repository" | 
+/**  The project's settings. */
+"project" | 
+/**  The task itself. */
+"task";
+
 /**  What an offer does. */
 export type Verb = 
 /**  Runs again what failed. */
@@ -3340,6 +3463,8 @@ export interface Operations {
   project_resume: { input: ProjectPath; output: Project };
   /** Settings with what of them is the project's own. */
   project_settings_get: { input: ProjectPath; output: SettingsView };
+  /** Configuration of the inner loop, and where each value comes from. */
+  project_inner_loop: { input: ProjectPath; output: InnerLoopState };
   /** Changes settings by a JSON merge patch. */
   project_settings_update: { input: PatchSettings; output: SettingsView };
   /** The workflow, its columns and the moves a person may make. */
@@ -3543,6 +3668,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   project_list: () => ["projects"],
   project_get: () => ["projects"],
   project_settings_get: () => ["projects"],
+  project_inner_loop: () => ["projects"],
   project_workflow_get: () => ["projects"],
   workflow_presets: () => ["meta"],
   hook_test_log: (input) => [`log:${input.log_id}`],

@@ -5,6 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use forge_git::Repo;
 use forge_model::hook::LifecycleHook;
 use forge_model::ids::ProjectId;
+use forge_model::inner_loop;
 use forge_model::project::Project;
 use forge_model::review::ReviewConfig;
 use forge_model::settings::{MergeConfig, ProjectSettings, parse_settings};
@@ -27,10 +28,17 @@ pub(crate) struct ProjectContext {
 impl ProjectContext {
     pub(crate) fn read(row: &ProjectRow) -> Result<Self> {
         let stored = |what| move |findings| EngineError::Stored { what, findings };
-        let (settings, broken_checks) = match parse_settings(&row.settings) {
+        let mut complete = row.settings.clone();
+        if let Some(complete) = complete.as_object_mut() {
+            let repository = row.repository_config.as_ref().map(|read| &read.inner_loop);
+            let mut all = inner_loop::layered(repository, complete.get(inner_loop::KEY));
+            inner_loop::drop_unusable(&mut all);
+            complete.insert(inner_loop::KEY.to_owned(), all);
+        }
+        let (settings, broken_checks) = match parse_settings(&complete) {
             Ok(settings) => (settings, Vec::new()),
             Err(findings) if findings.iter().all(|finding| finding.path.starts_with("review_config")) => {
-                let mut rest = row.settings.clone();
+                let mut rest = complete;
                 rest.as_object_mut().map(|settings| settings.remove("review_config"));
                 (parse_settings(&rest).map_err(stored("settings"))?, findings)
             }

@@ -71,7 +71,7 @@ pub(crate) struct Inner {
     pub(crate) watches: Watches,
     pub(crate) hosts: Hosts,
     /// Watches of the default branches that keep a workflow, by project.
-    pub(crate) workflow_watches: Mutex<HashMap<ProjectId, tokio_util::sync::DropGuard>>,
+    pub(crate) repository_watches: Mutex<HashMap<ProjectId, tokio_util::sync::DropGuard>>,
     pub(crate) scheduler: Scheduler,
     pub(crate) locks: Locks,
     pub(crate) merge_queues: MergeQueues,
@@ -124,7 +124,7 @@ impl Engine {
                 running: Running::default(),
                 watches: Watches::default(),
                 hosts: Hosts::default(),
-                workflow_watches: Mutex::default(),
+                repository_watches: Mutex::default(),
                 scheduler: Scheduler::default(),
                 locks: Locks::default(),
                 merge_queues: MergeQueues::default(),

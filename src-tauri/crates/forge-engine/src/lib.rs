@@ -37,6 +37,7 @@ mod prices;
 mod pull_requests;
 mod read;
 mod recovery;
+mod repository;
 mod run_events;
 mod runs;
 mod scheduler;

@@ -62,7 +62,7 @@ impl Engine {
         self.watch_pull_requests();
         self.plan_cleanup(self.now());
         self.sweep_trash();
-        self.watch_workflows().await?;
+        self.watch_repositories().await?;
         self.trim_all_pools().await?;
         self.keep_backups_tidy();
         self.log_orphans();

@@ -44,6 +44,7 @@ async fn bench() -> Bench {
         settings: json!({}),
         workflow: serde_json::to_string(default_workflow()).unwrap(),
         workflow_origin: None,
+        repository_config: None,
     };
     let mut tx = engine.store().write().await.unwrap();
     projects::insert(&mut tx, &row).await.unwrap();

@@ -20,6 +20,7 @@ pub mod execution;
 pub mod hook;
 pub mod ids;
 pub mod imports;
+pub mod inner_loop;
 pub mod knowledge;
 pub mod lesson;
 pub mod log;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::{
     contract,
     hook::LifecycleHooks,
+    inner_loop::{self, InnerLoop},
     names,
     pull_request::HostConfig,
     review::ReviewConfig,
@@ -118,6 +119,10 @@ contract! {
         pub agent_asks: bool,
         /// A limit of cost is near or reached.
         pub cost: bool,
+        /// A race is decided, or waits to be.
+        pub race_decided: bool,
+        /// A run cost more than is usual.
+        pub cost_anomaly: bool,
     }
 
     /// What runs may cost, in micro-dollars. At 80 % the person is told, at 100 % agents are stopped. What nobody knows
@@ -197,6 +202,9 @@ contract! {
         pub cost_limits: CostLimits,
         /// Prices of models by their names, instead of those that Forge knows.
         pub model_prices: BTreeMap<String, ModelPrice>,
+        /// Races, drafted fixes, cost anomalies and what runs teach; `.forge.json` may set what this leaves out.
+        #[serde(rename = "innerLoop")]
+        pub inner_loop: InnerLoop,
     }
 }
 
@@ -210,6 +218,8 @@ impl Default for NotificationSettings {
             disk: true,
             agent_asks: true,
             cost: true,
+            race_decided: true,
+            cost_anomaly: false,
         }
     }
 }
@@ -236,6 +246,7 @@ impl Default for ProjectSettings {
             notifications: NotificationSettings::default(),
             cost_limits: CostLimits::default(),
             model_prices: BTreeMap::new(),
+            inner_loop: InnerLoop::default(),
         }
     }
 }
@@ -294,6 +305,7 @@ pub fn parse_settings(value: &Value) -> Result<ProjectSettings, Vec<Finding>> {
     })?;
     let mut findings = settings.review_config.findings("review_config");
     findings.extend(settings.lifecycle_hooks.findings("lifecycle_hooks"));
+    findings.extend(settings.inner_loop.findings(inner_loop::KEY));
     findings.extend(settings.code_host.iter().flat_map(HostConfig::findings));
     let mut add = |path: &str, message: &str| {
         findings.push(Finding { path: path.to_owned(), message: message.to_owned() });

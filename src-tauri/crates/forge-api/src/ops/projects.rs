@@ -3,6 +3,7 @@
 use forge_engine::{NewProject, ProjectChange};
 use forge_model::actor::Via;
 use forge_model::ids::ProjectId;
+use forge_model::inner_loop::InnerLoopState;
 use forge_model::project::{Project, WorkMode};
 use forge_model::settings::ProjectSettings;
 use serde_json::Value;
@@ -146,6 +147,10 @@ pub(crate) async fn resume(api: Api, _: Via, path: ProjectPath) -> Result<Projec
 pub(crate) async fn settings(api: Api, _: Via, path: ProjectPath) -> Result<SettingsView, ApiError> {
     let (settings, own) = api.engine().settings(&path.project_id).await?;
     Ok(SettingsView { settings, own })
+}
+
+pub(crate) async fn inner_loop(api: Api, _: Via, path: ProjectPath) -> Result<InnerLoopState, ApiError> {
+    Ok(api.engine().inner_loop(&path.project_id).await?)
 }
 
 pub(crate) async fn patch_settings(api: Api, _: Via, patch: PatchSettings) -> Result<SettingsView, ApiError> {

@@ -102,7 +102,9 @@ impl Engine {
             workflow: serde_json::to_string(&workflow)
                 .map_err(|error| EngineError::invalid("workflow", error.to_string()))?,
             workflow_origin: None,
+            repository_config: None,
         };
+        self.read_repository_config(&repo, &mut row).await?;
         let mut tx = self.store().write().await?;
         self.require_free_name(&mut tx, &row.project.name, None).await?;
         if parsed.workflow_source == WorkflowSource::Repository {
@@ -111,9 +113,7 @@ impl Engine {
         projects::insert(&mut tx, &row).await?;
         self.project_changed(&mut tx, &row.project, "created").await?;
         tx.commit().await?;
-        if row.workflow_origin.is_some() {
-            self.watch_workflow(&row.project.id);
-        }
+        self.watch_repository(&row.project.id);
         Ok(row.project)
     }
 
@@ -175,6 +175,7 @@ impl Engine {
             row.project.name = checked_name(&name)?;
             self.require_free_name(&mut tx, &row.project.name, Some(id)).await?;
         }
+        let moved = default_branch.is_some();
         if let Some(branch) = default_branch {
             let repo = Repo::open(self.git(), Path::new(&row.project.repo_path)).await?;
             if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
@@ -184,12 +185,16 @@ impl Engine {
                 ));
             }
             row.project.default_branch = branch;
+            self.read_repository_config(&repo, &mut row).await?;
         }
         row.project.work_mode = work_mode.unwrap_or(row.project.work_mode);
         row.project.paused = paused.unwrap_or(row.project.paused);
         projects::update(&mut tx, &mut row, self.now()).await?;
         self.project_changed(&mut tx, &row.project, "updated").await?;
         tx.commit().await?;
+        if moved {
+            self.watch_repository(id);
+        }
         self.wake_waiting();
         Ok(row.project)
     }
@@ -241,7 +246,7 @@ impl Engine {
         self.project_changed(&mut tx, &row.project, "deleted").await?;
         tx.commit().await?;
         self.contexts().remove(id);
-        locked(&self.inner.workflow_watches).remove(id);
+        locked(&self.inner.repository_watches).remove(id);
         folders.iter().for_each(|folder| clear_own_files(folder));
         remove_folder(&self.data_dir().join("attachments").join(id.as_str())).await?;
         remove_folder(&self.data_dir().join("logs").join(id.as_str())).await
@@ -272,6 +277,7 @@ impl Engine {
             projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
         let source_before = self.context(&mut tx, id).await?.settings.workflow_source;
         merge_patch(&mut row.settings, patch);
+        // What is written now is refused where what was written once is mended.
         let settings = parse_settings(&row.settings).map_err(EngineError::Invalid)?;
         let moved_to = (settings.workflow_source != source_before).then_some(settings.workflow_source);
         match moved_to {
@@ -282,14 +288,9 @@ impl Engine {
         projects::update(&mut tx, &mut row, self.now()).await?;
         self.project_changed(&mut tx, &row.project, "settings").await?;
         tx.commit().await?;
-        match moved_to {
-            Some(WorkflowSource::Repository) => self.watch_workflow(id),
-            Some(WorkflowSource::Project) => drop(locked(&self.inner.workflow_watches).remove(id)),
-            None => {}
-        }
         self.trim_pool_later(id);
         self.wake_waiting();
-        Ok((settings, row.settings))
+        Ok((ProjectContext::read(&row)?.settings, row.settings))
     }
 
     /// A project's workflow.

@@ -4,8 +4,6 @@
 //! state that is gone. One that a repository keeps is read from a commit of the default branch, never from a
 //! worktree; a broken one changes nothing and says what is wrong with it.
 
-use std::time::Duration;
-
 use forge_git::Repo;
 use forge_model::ids::ProjectId;
 use forge_model::project::WorkflowOrigin;
@@ -13,19 +11,17 @@ use forge_model::settings::WorkflowSource;
 use forge_model::workflow::{Finding, Parsed, Workflow, differences, parse, parse_value};
 use forge_store::Tx;
 use forge_store::table::{projects, projects::ProjectRow, tasks, tasks::Filter};
-use notify::{RecursiveMode, Watcher as _};
 use serde_json::{Value, json};
-use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
-use crate::{ConflictCode, Engine, EngineError, context::ProjectContext, engine::locked, error::Result};
+use crate::{
+    ConflictCode, Engine, EngineError,
+    context::ProjectContext,
+    error::Result,
+    repository::{default_commit, text_at},
+};
 
 /// Where a repository keeps its workflow.
 pub(crate) const WORKFLOW_FILE: &str = ".forge/workflow.json";
-/// A definition larger than this is none.
-const MAX_FILE_BYTES: u64 = 1024 * 1024;
-/// A fetch or a rebase moves many refs in a moment: they are looked at together.
-const AFTER_A_CHANGE: Duration = Duration::from_millis(300);
 
 /// A definition as a person gives it.
 #[derive(Debug, Clone)]
@@ -198,7 +194,7 @@ impl Engine {
         let in_force = row.workflow_origin.clone().map_or_else(String::new, |origin| origin.commit);
         let replaced = match found {
             Ok(parsed) => match self.replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await {
-                Err(EngineError::Conflict { message, .. }) => Err(vec![finding(message)]),
+                Err(EngineError::Conflict { message, .. }) => Err(vec![Finding::new("", message)]),
                 other => Ok(other?),
             },
             Err(findings) => Err(findings),
@@ -244,105 +240,16 @@ impl Engine {
             Some(WorkflowOrigin { commit: commit.clone(), looked_at: commit, findings: Vec::new() });
         Ok(())
     }
-
-    /// Looks at the repository's definition now and whenever the default branch moves, while the settings
-    /// ask for it. A project has one such watch.
-    pub(crate) fn watch_workflow(&self, id: &ProjectId) {
-        let cancel = CancellationToken::new();
-        let ended = cancel.clone();
-        locked(&self.inner.workflow_watches).insert(id.clone(), cancel.drop_guard());
-        let (engine, id) = (self.clone(), id.clone());
-        self.inner.tracker.spawn(async move {
-            let changed = std::sync::Arc::new(Notify::new());
-            let watcher = match engine.workflow_watcher(&id, &changed).await {
-                Ok(watcher) => watcher,
-                Err(error) => {
-                    tracing::warn!(project = %id, %error, "changes of the repository's workflow are seen at the next start");
-                    None
-                }
-            };
-            loop {
-                if let Err(error) = engine.refresh_workflow(&id).await {
-                    tracing::error!(project = %id, %error, "failed to read the repository's workflow");
-                }
-                tokio::select! {
-                    () = ended.cancelled() => break,
-                    () = engine.inner.shutdown.cancelled() => break,
-                    () = changed.notified() => tokio::time::sleep(AFTER_A_CHANGE).await,
-                }
-            }
-            drop(watcher);
-        });
-    }
-
-    /// File events where git keeps the default branch: its own file, or the packed ones.
-    async fn workflow_watcher(
-        &self,
-        id: &ProjectId,
-        changed: &std::sync::Arc<Notify>,
-    ) -> Result<Option<notify::RecommendedWatcher>> {
-        let context = {
-            let mut conn = self.store().read().await?;
-            self.context(&mut conn, id).await?
-        };
-        let repo = self.repo(&context).await?;
-        let branch = repo.common_dir().join("refs/heads").join(&context.project.default_branch);
-        let signal = std::sync::Arc::clone(changed);
-        let watch = || -> notify::Result<notify::RecommendedWatcher> {
-            let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-                if event.is_ok_and(|event| !event.kind.is_access()) {
-                    signal.notify_one();
-                }
-            })?;
-            watcher.watch(repo.common_dir(), RecursiveMode::NonRecursive)?;
-            if let Some(folder) = branch.parent().filter(|folder| folder.is_dir()) {
-                watcher.watch(folder, RecursiveMode::NonRecursive)?;
-            }
-            Ok(watcher)
-        };
-        watch()
-            .map(Some)
-            .map_err(|error| EngineError::io("watch the repository")(std::io::Error::other(error)))
-    }
-
-    /// Starts the watches of all projects whose repository keeps the workflow.
-    pub(crate) async fn watch_workflows(&self) -> Result<()> {
-        let kept: Vec<ProjectId> = {
-            let mut conn = self.store().read().await?;
-            let rows = projects::list(&mut conn).await?;
-            rows.into_iter().filter(|row| row.workflow_origin.is_some()).map(|row| row.project.id).collect()
-        };
-        for id in kept {
-            self.watch_workflow(&id);
-        }
-        Ok(())
-    }
-}
-
-async fn default_commit(repo: &Repo, row: &ProjectRow) -> Result<Option<String>> {
-    Ok(repo.resolve(&format!("refs/heads/{}", row.project.default_branch)).await?)
 }
 
 /// The definition that a commit has, or what is wrong with it.
 async fn kept_in(repo: &Repo, commit: &str) -> Result<std::result::Result<Parsed, Vec<Finding>>> {
-    let short = commit.get(..10).unwrap_or(commit);
-    let content = match repo.file_at(commit, WORKFLOW_FILE, MAX_FILE_BYTES).await {
-        Err(forge_git::GitError::TooLarge { size, .. }) => {
-            return Ok(Err(vec![finding(format!(
-                "{WORKFLOW_FILE} has {size} bytes, {MAX_FILE_BYTES} are allowed"
-            ))]));
+    Ok(match text_at(repo, commit, WORKFLOW_FILE).await? {
+        Ok(Some(text)) => parse(&text),
+        Ok(None) => {
+            let short = commit.get(..10).unwrap_or(commit);
+            Err(vec![Finding::new("", format!("commit {short} has no {WORKFLOW_FILE}"))])
         }
-        other => other?,
-    };
-    let Some(content) = content else {
-        return Ok(Err(vec![finding(format!("commit {short} has no {WORKFLOW_FILE}"))]));
-    };
-    Ok(match String::from_utf8(content) {
-        Ok(text) => parse(&text),
-        Err(_) => Err(vec![finding(format!("{WORKFLOW_FILE} in commit {short} is not UTF-8 text"))]),
+        Err(found) => Err(vec![found]),
     })
-}
-
-fn finding(message: String) -> Finding {
-    Finding { path: String::new(), message }
 }

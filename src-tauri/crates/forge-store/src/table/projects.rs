@@ -1,6 +1,7 @@
 //! `projects`.
 
 use forge_model::ids::ProjectId;
+use forge_model::inner_loop::RepositoryConfig;
 use forge_model::project::{Project, WorkMode, WorkflowOrigin};
 use forge_model::time::Timestamp;
 use serde_json::Value;
@@ -22,6 +23,8 @@ pub struct ProjectRow {
     pub workflow: String,
     /// Where it was read, when it is kept in the repository.
     pub workflow_origin: Option<WorkflowOrigin>,
+    /// What the repository's own configuration says; none before it was looked at.
+    pub repository_config: Option<RepositoryConfig>,
 }
 
 /// Inserts a project.
@@ -31,8 +34,8 @@ pub struct ProjectRow {
 pub async fn insert(conn: &mut SqliteConnection, row: &ProjectRow) -> Result<(), StoreError> {
     let p = &row.project;
     sqlx::query(
-        "INSERT INTO projects (id, name, repo_path, default_branch, work_mode, settings, workflow, paused, version, created_at, updated_at, workflow_origin)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        "INSERT INTO projects (id, name, repo_path, default_branch, work_mode, settings, workflow, paused, version, created_at, updated_at, workflow_origin, repository_config)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )
     .bind(p.id.as_str())
     .bind(&p.name)
@@ -46,6 +49,7 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ProjectRow) -> Result<(),
     .bind(p.created_at.0)
     .bind(p.updated_at.0)
     .bind(json_opt(row.workflow_origin.as_ref())?)
+    .bind(json_opt(row.repository_config.as_ref())?)
     .execute(conn)
     .await?;
     Ok(())
@@ -65,7 +69,7 @@ pub async fn update(
     let p = &row.project;
     sqlx::query(
         "UPDATE projects SET name = ?2, repo_path = ?3, default_branch = ?4, work_mode = ?5, settings = ?6, workflow = ?7,
-         paused = ?8, version = ?9, updated_at = ?10, workflow_origin = ?11 WHERE id = ?1",
+         paused = ?8, version = ?9, updated_at = ?10, workflow_origin = ?11, repository_config = ?12 WHERE id = ?1",
     )
     .bind(p.id.as_str())
     .bind(&p.name)
@@ -78,6 +82,7 @@ pub async fn update(
     .bind(p.version)
     .bind(p.updated_at.0)
     .bind(json_opt(row.workflow_origin.as_ref())?)
+    .bind(json_opt(row.repository_config.as_ref())?)
     .execute(conn)
     .await?;
     Ok(())
@@ -149,6 +154,7 @@ fn read(row: &SqliteRow) -> Result<ProjectRow, StoreError> {
         settings: c.json("settings")?,
         workflow: c.text("workflow")?,
         workflow_origin: c.json_opt("workflow_origin")?,
+        repository_config: c.json_opt("repository_config")?,
     })
 }
 

@@ -1,0 +1,192 @@
+//! What a repository says about its own project: its workflow, and `.forge.json`.
+//!
+//! Both are read from a commit of the default branch, never from a worktree or from what an agent wrote, now and
+//! whenever that branch moves. What is wrong with a file is recorded; what was in force before stays so.
+
+use std::{sync::Arc, time::Duration};
+
+use forge_git::{GitError, Repo};
+use forge_model::ids::ProjectId;
+use forge_model::inner_loop::{InnerLoopState, RepositoryConfig, parse_repository, sources};
+use forge_model::workflow::Finding;
+use forge_store::table::{projects, projects::ProjectRow};
+use notify::{RecursiveMode, Watcher as _};
+use serde_json::{Map, Value};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Engine, EngineError, engine::locked, error::Result};
+
+/// Where a repository keeps its configuration.
+pub(crate) const CONFIG_FILE: &str = ".forge.json";
+/// A file larger than this is none of these.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+/// A fetch or a rebase moves many refs in a moment: they are looked at together.
+const AFTER_A_CHANGE: Duration = Duration::from_millis(300);
+
+impl Engine {
+    /// A project's inner loop with where each value comes from.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn inner_loop(&self, id: &ProjectId) -> Result<InnerLoopState> {
+        let mut conn = self.store().read().await?;
+        let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+        let config = self.context(&mut conn, id).await?.settings.inner_loop.clone();
+        let repository = row.repository_config.as_ref().map(|read| &read.inner_loop);
+        let sources = sources(&config, repository, row.settings.get(forge_model::inner_loop::KEY));
+        Ok(InnerLoopState { config, sources, repository: row.repository_config })
+    }
+
+    /// Reads what the repository says, for a row that is about to be written.
+    pub(crate) async fn read_repository_config(&self, repo: &Repo, row: &mut ProjectRow) -> Result<()> {
+        if let Some(commit) = default_commit(repo, row).await? {
+            row.repository_config = Some(config_at(repo, &commit, row.repository_config.take()).await?);
+        }
+        Ok(())
+    }
+
+    /// Reads what the repository says when its default branch has moved.
+    async fn refresh_repository_config(&self, id: &ProjectId) -> Result<()> {
+        let (row, context) = {
+            let mut conn = self.store().read().await?;
+            let Some(row) = projects::get(&mut conn, id).await? else { return Ok(()) };
+            (row, self.context(&mut conn, id).await?)
+        };
+        let repo = self.repo(&context).await?;
+        let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
+        if row.repository_config.as_ref().is_some_and(|read| read.looked_at == commit) {
+            return Ok(());
+        }
+        let found = config_at(&repo, &commit, row.repository_config).await?;
+        let mut tx = self.store().write().await?;
+        let Some(mut row) = projects::get(&mut tx, id).await? else { return Ok(()) };
+        row.repository_config = Some(found);
+        projects::update(&mut tx, &mut row, self.now()).await?;
+        self.project_changed(&mut tx, &row.project, "repository_config").await?;
+        tx.commit().await?;
+        self.wake_waiting();
+        Ok(())
+    }
+
+    async fn refresh_repository(&self, id: &ProjectId) -> Result<()> {
+        self.refresh_workflow(id).await?;
+        self.refresh_repository_config(id).await
+    }
+
+    /// Looks at what the repository says now and whenever the default branch moves. A project has one such watch.
+    pub(crate) fn watch_repository(&self, id: &ProjectId) {
+        let cancel = CancellationToken::new();
+        let ended = cancel.clone();
+        locked(&self.inner.repository_watches).insert(id.clone(), cancel.drop_guard());
+        let (engine, id) = (self.clone(), id.clone());
+        self.inner.tracker.spawn(async move {
+            let changed = Arc::new(Notify::new());
+            let watcher = match engine.repository_watcher(&id, &changed).await {
+                Ok(watcher) => Some(watcher),
+                Err(error) => {
+                    tracing::warn!(project = %id, %error, "what its repository says is read at the next start");
+                    None
+                }
+            };
+            loop {
+                if let Err(error) = engine.refresh_repository(&id).await {
+                    tracing::warn!(project = %id, %error, "failed to read what its repository says");
+                }
+                tokio::select! {
+                    () = ended.cancelled() => break,
+                    () = engine.inner.shutdown.cancelled() => break,
+                    () = changed.notified() => tokio::time::sleep(AFTER_A_CHANGE).await,
+                }
+            }
+            drop(watcher);
+        });
+    }
+
+    /// File events where git keeps the default branch: its own file, or the packed ones.
+    async fn repository_watcher(
+        &self,
+        id: &ProjectId,
+        changed: &Arc<Notify>,
+    ) -> Result<notify::RecommendedWatcher> {
+        let context = {
+            let mut conn = self.store().read().await?;
+            self.context(&mut conn, id).await?
+        };
+        let repo = self.repo(&context).await?;
+        let branch = repo.common_dir().join("refs/heads").join(&context.project.default_branch);
+        let packed = repo.common_dir().join("packed-refs");
+        let (own, signal) = (branch.clone(), Arc::clone(changed));
+        let watch = || -> notify::Result<notify::RecommendedWatcher> {
+            let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                let moves_it = |event: &notify::Event| {
+                    !event.kind.is_access() && event.paths.iter().any(|path| *path == own || *path == packed)
+                };
+                // An event that was lost may have been one of these.
+                if event.as_ref().map_or(true, moves_it) {
+                    signal.notify_one();
+                }
+            })?;
+            watcher.watch(repo.common_dir(), RecursiveMode::NonRecursive)?;
+            if let Some(folder) = branch.parent().filter(|folder| folder.is_dir()) {
+                watcher.watch(folder, RecursiveMode::NonRecursive)?;
+            }
+            Ok(watcher)
+        };
+        watch().map_err(|error| EngineError::io("watch the repository")(std::io::Error::other(error)))
+    }
+
+    /// Starts the watches of all projects.
+    pub(crate) async fn watch_repositories(&self) -> Result<()> {
+        let all = projects::list(&mut *self.store().read().await?).await?;
+        for row in all {
+            self.watch_repository(&row.project.id);
+        }
+        Ok(())
+    }
+}
+
+/// The default branch's commit; none when there is no such branch.
+pub(crate) async fn default_commit(repo: &Repo, row: &ProjectRow) -> Result<Option<String>> {
+    Ok(repo.resolve(&format!("refs/heads/{}", row.project.default_branch)).await?)
+}
+
+/// The text of a file in a commit; none when it is not there. The inner error is what is wrong with it.
+pub(crate) async fn text_at(
+    repo: &Repo,
+    commit: &str,
+    file: &str,
+) -> Result<std::result::Result<Option<String>, Finding>> {
+    let content = match repo.file_at(commit, file, MAX_FILE_BYTES).await {
+        Err(GitError::TooLarge { size, .. }) => {
+            let message = format!("{file} has {size} bytes, {MAX_FILE_BYTES} are allowed");
+            return Ok(Err(Finding::new("", message)));
+        }
+        other => other?,
+    };
+    let Some(content) = content else { return Ok(Ok(None)) };
+    let short = commit.get(..10).unwrap_or(commit);
+    Ok(String::from_utf8(content)
+        .map(Some)
+        .map_err(|_| Finding::new("", format!("{file} in commit {short} is not UTF-8 text"))))
+}
+
+/// What a commit's file says; what is wrong with it leaves in force what was there before.
+async fn config_at(repo: &Repo, commit: &str, before: Option<RepositoryConfig>) -> Result<RepositoryConfig> {
+    let nothing = Value::Object(Map::new());
+    let found = match text_at(repo, commit, CONFIG_FILE).await? {
+        Ok(Some(text)) => parse_repository(&text).map(|inner_loop| (Some(commit.to_owned()), inner_loop)),
+        Ok(None) => Ok((None, nothing.clone())),
+        Err(finding) => Err(vec![finding]),
+    };
+    let looked_at = commit.to_owned();
+    Ok(match found {
+        Ok((commit, inner_loop)) => RepositoryConfig { commit, looked_at, findings: Vec::new(), inner_loop },
+        Err(findings) => {
+            tracing::warn!(%commit, ?findings, "{CONFIG_FILE} is not in force");
+            let (commit, inner_loop) =
+                before.map_or((None, nothing), |before| (before.commit, before.inner_loop));
+            RepositoryConfig { commit, looked_at, findings, inner_loop }
+        }
+    })
+}

@@ -1,0 +1,526 @@
+//! Configuration of the inner loop: races, drafted fixes, cost anomalies and what a run teaches.
+//!
+//! It is one key, `innerLoop`, of the project's settings; `.forge.json` of the default branch may carry the same key.
+//! What a task says wins over the project, the project over the repository, the repository over the defaults, each
+//! value by itself, and every value knows where it comes from. Lists are replaced as wholes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::{
+    anomaly::{DEFAULT_MEDIAN_WINDOW, DEFAULT_MIN_SAMPLES, DEFAULT_RATIO, Threshold},
+    contract,
+    ids::AgentId,
+    names,
+    settings::merge_patch,
+    workflow::{Finding, shape_findings},
+};
+
+/// The key of settings and of `.forge.json`.
+pub const KEY: &str = "innerLoop";
+/// The most entries of a race that run at once, and the most strategies.
+pub const MAX_STRATEGIES: usize = 16;
+/// The longest name of a strategy in bytes.
+pub const MAX_STRATEGY_NAME: usize = 64;
+/// The longest time of an entry in seconds: a day.
+pub const MAX_TIMEOUT_SECONDS: u32 = 86_400;
+
+names! {
+    /// Where a value comes from.
+    pub enum ValueSource {
+        /// Nobody set it.
+        Default = "default",
+        /// `.forge.json` of the default branch.
+        Repository = "repository",
+        /// The project's settings.
+        Project = "project",
+        /// The task itself.
+        Task = "task",
+    }
+}
+
+contract! {
+    /// One way to go about a task in a race.
+    #[derive(Eq)]
+    #[serde(deny_unknown_fields)]
+    pub struct Strategy {
+        /// Its name, unique in the race; it becomes part of a branch's name.
+        pub name: String,
+        /// Who works.
+        pub agent_id: AgentId,
+        /// With which model; the profile's when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub model: Option<String>,
+        /// With which effort; the profile's when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub effort: Option<String>,
+        /// What is said to it besides the task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub prompt_suffix: Option<String>,
+    }
+
+    /// Something that is on or off.
+    #[derive(Default, Eq)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct Switch {
+        /// Whether it is on.
+        pub enabled: bool,
+    }
+
+    /// Races between agents.
+    #[derive(Eq)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+    pub struct Competitive {
+        /// Whether tasks may be marked for a race.
+        pub enabled: bool,
+        /// How many entries run at once.
+        pub max_parallel: u32,
+        /// How long an entry may take from its own start, in seconds.
+        pub timeout_sec: u32,
+        /// Who races; every enabled agent when empty.
+        pub strategies: Vec<Strategy>,
+        /// Whether the result waits for a person, who may crown another.
+        pub human_crown: bool,
+        /// How many days the losers' branches, diffs and logs are kept.
+        pub keep_losers_days: u32,
+    }
+
+    /// Small patches that are drafted when a check fails.
+    #[derive(Eq)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+    pub struct AutoFix {
+        /// Whether they are drafted.
+        pub enabled: bool,
+        /// Whether a draft takes the place of the retry.
+        pub apply_without_review: bool,
+        /// The most lines a draft may change.
+        pub max_changed_lines: u32,
+        /// Who drafts; the task's coder when absent.
+        pub agent_id: Option<AgentId>,
+    }
+
+    /// Runs that cost more than runs of their model usually do.
+    #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+    pub struct CostAnomaly {
+        /// Whether they are looked for.
+        pub enabled: bool,
+        /// Above how many medians.
+        pub ratio: f64,
+        /// Over how many earlier runs the median is taken.
+        pub median_window: u32,
+        /// How many earlier runs there must be.
+        pub min_samples: u32,
+    }
+
+    /// The inner loop, complete.
+    #[derive(Default)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+    pub struct InnerLoop {
+        /// Whether a reviewer's score counts in elections.
+        pub reviewer: Switch,
+        /// Races.
+        pub competitive: Competitive,
+        /// Drafted fixes.
+        pub auto_fix: AutoFix,
+        /// Costs out of the ordinary.
+        pub cost_anomaly: CostAnomaly,
+        /// Whether a review that gets nowhere blocks its task before the budget is spent.
+        pub stop_on_stagnation: bool,
+        /// A retry's prompt starts with what failed.
+        pub reflexion: Switch,
+        /// A finished task leaves a note of how it went.
+        pub trajectory: Switch,
+        /// Lessons that people accepted are told to later tasks.
+        pub knowledge: Switch,
+        /// A finished task leaves a record of its attempts.
+        pub postmortem: Switch,
+        /// A project without checks is offered the ones its files imply.
+        pub gate_suggestions: Switch,
+    }
+
+    /// A task's own race: what is given replaces the project's.
+    #[derive(Default, Eq)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+    pub struct TaskRace {
+        /// Whether the task is raced.
+        pub enabled: bool,
+        /// Who races.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub strategies: Option<Vec<Strategy>>,
+        /// How many entries run at once.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub max_parallel: Option<u32>,
+        /// How long an entry may take, in seconds.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub timeout_sec: Option<u32>,
+        /// Whether a person crowns.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub human_crown: Option<bool>,
+    }
+
+    /// What `.forge.json` of the default branch says, as last read.
+    pub struct RepositoryConfig {
+        /// The commit whose file is in force; null when no commit had one.
+        pub commit: Option<String>,
+        /// The commit that was last looked at.
+        pub looked_at: String,
+        /// What is wrong with the file there, which is then not in force.
+        pub findings: Vec<Finding>,
+        /// Its inner loop.
+        #[specta(type = specta_typescript::Unknown)]
+        pub inner_loop: Value,
+    }
+
+    /// The inner loop of a project with where each value comes from.
+    pub struct InnerLoopState {
+        /// What is in force.
+        pub config: InnerLoop,
+        /// Where each value comes from, by its path (`competitive.maxParallel`).
+        pub sources: BTreeMap<String, ValueSource>,
+        /// What the repository says; null before it was read.
+        pub repository: Option<RepositoryConfig>,
+    }
+}
+
+impl Default for Competitive {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            max_parallel: 2,
+            timeout_sec: 1800,
+            strategies: Vec::new(),
+            human_crown: false,
+            keep_losers_days: 7,
+        }
+    }
+}
+
+impl Default for AutoFix {
+    fn default() -> Self {
+        Self { enabled: true, apply_without_review: false, max_changed_lines: 200, agent_id: None }
+    }
+}
+
+impl Default for CostAnomaly {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            ratio: DEFAULT_RATIO,
+            median_window: DEFAULT_MEDIAN_WINDOW,
+            min_samples: DEFAULT_MIN_SAMPLES,
+        }
+    }
+}
+
+impl CostAnomaly {
+    /// How runs are compared.
+    #[must_use]
+    pub fn threshold(&self) -> Threshold {
+        Threshold::new(self.enabled, Some(self.ratio), Some(self.median_window), Some(self.min_samples))
+    }
+}
+
+impl InnerLoop {
+    /// What is wrong with it; paths begin with `prefix`.
+    #[must_use]
+    pub fn findings(&self, prefix: &str) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let race = format!("{prefix}.competitive");
+        check_race(&race, self.competitive.max_parallel, self.competitive.timeout_sec, &mut findings);
+        findings.extend(strategy_findings(&format!("{race}.strategies"), &self.competitive.strategies));
+        let mut at_least_one = |path: &str, number: u32| {
+            if number == 0 {
+                findings.push(Finding::new(format!("{prefix}.{path}"), "must be at least 1"));
+            }
+        };
+        at_least_one("autoFix.maxChangedLines", self.auto_fix.max_changed_lines);
+        at_least_one("costAnomaly.medianWindow", self.cost_anomaly.median_window);
+        at_least_one("costAnomaly.minSamples", self.cost_anomaly.min_samples);
+        let ratio = self.cost_anomaly.ratio;
+        if !(ratio.is_finite() && ratio > 0.0) {
+            let message = "must be a number above 0, such as 2.0";
+            findings.push(Finding::new(format!("{prefix}.costAnomaly.ratio"), message));
+        }
+        findings
+    }
+
+    /// The races of a task, where its own word replaces the project's.
+    #[must_use]
+    pub fn race_of(&self, task: &TaskRace) -> Competitive {
+        let project = &self.competitive;
+        Competitive {
+            enabled: project.enabled && task.enabled,
+            max_parallel: task.max_parallel.unwrap_or(project.max_parallel),
+            timeout_sec: task.timeout_sec.unwrap_or(project.timeout_sec),
+            strategies: task.strategies.clone().unwrap_or_else(|| project.strategies.clone()),
+            human_crown: task.human_crown.unwrap_or(project.human_crown),
+            keep_losers_days: project.keep_losers_days,
+        }
+    }
+}
+
+impl TaskRace {
+    /// What is wrong with it; paths begin with `prefix`.
+    #[must_use]
+    pub fn findings(&self, prefix: &str) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        check_race(prefix, self.max_parallel.unwrap_or(1), self.timeout_sec.unwrap_or(1), &mut findings);
+        let strategies = self.strategies.as_deref().unwrap_or_default();
+        findings.extend(strategy_findings(&format!("{prefix}.strategies"), strategies));
+        findings
+    }
+}
+
+fn check_race(prefix: &str, max_parallel: u32, timeout_sec: u32, findings: &mut Vec<Finding>) {
+    if max_parallel == 0 || usize::try_from(max_parallel).unwrap_or(usize::MAX) > MAX_STRATEGIES {
+        let message = format!("must be 1 to {MAX_STRATEGIES}");
+        findings.push(Finding::new(format!("{prefix}.maxParallel"), message));
+    }
+    if timeout_sec == 0 || timeout_sec > MAX_TIMEOUT_SECONDS {
+        let message = format!("must be 1 to {MAX_TIMEOUT_SECONDS} seconds");
+        findings.push(Finding::new(format!("{prefix}.timeoutSec"), message));
+    }
+}
+
+fn strategy_findings(prefix: &str, strategies: &[Strategy]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if strategies.len() > MAX_STRATEGIES {
+        findings.push(Finding::new(prefix.to_owned(), format!("must be at most {MAX_STRATEGIES}")));
+    }
+    let mut seen = BTreeSet::new();
+    for (index, strategy) in strategies.iter().enumerate() {
+        let path = format!("{prefix}[{index}].name");
+        if !is_strategy_name(&strategy.name) {
+            let message = format!(
+                "must be 1 to {MAX_STRATEGY_NAME} letters, digits, `.`, `_` or `-`, not beginning with a dot, \
+                 and a name that git takes for a branch"
+            );
+            findings.push(Finding::new(path, message));
+        } else if !seen.insert(strategy.name.as_str()) {
+            findings.push(Finding::new(path, format!("`{}` is there twice", strategy.name)));
+        }
+    }
+    findings
+}
+
+/// Whether a strategy may be called so: the name is part of a branch's and a folder's.
+#[must_use]
+pub fn is_strategy_name(name: &str) -> bool {
+    let fits = (1..=MAX_STRATEGY_NAME).contains(&name.len());
+    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
+    // What git refuses in the last part of a branch's name.
+    let for_git = !name.starts_with('.')
+        && !name.ends_with('.')
+        && !name.contains("..")
+        && !name.to_ascii_lowercase().ends_with(".lock");
+    fits && plain && for_git
+}
+
+/// The inner loop that a `.forge.json` carries; nothing when it carries none. Its other keys are others'.
+///
+/// # Errors
+/// Everything that is wrong, each with its path.
+pub fn parse_repository(text: &str) -> Result<Value, Vec<Finding>> {
+    let file: Value = crate::workflow::parse_json(text)?;
+    let Value::Object(mut file) = file else {
+        return Err(vec![Finding::new(String::new(), "must be an object")]);
+    };
+    let Some(value) = file.remove(KEY) else { return Ok(Value::Object(Map::new())) };
+    let findings = shape_findings::<InnerLoop>(&value, KEY);
+    if !findings.is_empty() {
+        return Err(findings);
+    }
+    let config: InnerLoop = serde_path_to_error::deserialize(&value)
+        .map_err(|error| vec![Finding::new(format!("{KEY}.{}", error.path()), error.inner().to_string())])?;
+    let findings = config.findings(KEY);
+    if findings.is_empty() { Ok(value) } else { Err(findings) }
+}
+
+/// What the repository and the project say, the project's word last; to be read as settings are.
+#[must_use]
+pub fn layered(repository: Option<&Value>, project: Option<&Value>) -> Value {
+    let mut all = repository.cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    if let Some(project) = project {
+        merge_patch(&mut all, project);
+    }
+    all
+}
+
+/// Takes out of stored settings what is no number in its bounds, so that the default counts in its place.
+pub fn drop_unusable(inner_loop: &mut Value) {
+    let Some(anomaly) = inner_loop.get_mut("costAnomaly").and_then(Value::as_object_mut) else { return };
+    let is_whole =
+        |value: &Value| value.as_u64().is_some_and(|number| number >= 1 && u32::try_from(number).is_ok());
+    let is_ratio = |value: &Value| value.as_f64().is_some_and(|ratio| ratio.is_finite() && ratio > 0.0);
+    anomaly.retain(|key, value| match key.as_str() {
+        "ratio" => is_ratio(value),
+        "medianWindow" | "minSamples" => is_whole(value),
+        _ => true,
+    });
+}
+
+/// Where each value of a complete configuration comes from.
+#[must_use]
+pub fn sources(
+    complete: &InnerLoop,
+    repository: Option<&Value>,
+    project: Option<&Value>,
+) -> BTreeMap<String, ValueSource> {
+    let mut sources = BTreeMap::new();
+    let complete = serde_json::to_value(complete).unwrap_or_default();
+    walk(&complete, repository, project, "", &mut sources);
+    sources
+}
+
+fn walk(
+    value: &Value,
+    repository: Option<&Value>,
+    project: Option<&Value>,
+    path: &str,
+    sources: &mut BTreeMap<String, ValueSource>,
+) {
+    if let Value::Object(fields) = value {
+        for (key, value) in fields {
+            let below = |layer: Option<&'_ Value>| layer.and_then(|layer| layer.get(key)).cloned();
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            let (repository, project) = (below(repository), below(project));
+            walk(value, repository.as_ref(), project.as_ref(), &path, sources);
+        }
+        return;
+    }
+    let source = match (project, repository) {
+        (Some(_), _) => ValueSource::Project,
+        (None, Some(_)) => ValueSource::Repository,
+        (None, None) => ValueSource::Default,
+    };
+    sources.insert(path.to_owned(), source);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn paths(value: &Value) -> Vec<String> {
+        let text = json!({ KEY: value, "somebody": "else" }).to_string();
+        parse_repository(&text).unwrap_err().into_iter().map(|finding| finding.path).collect()
+    }
+
+    #[test]
+    fn the_defaults_are_those_that_are_written_down() {
+        assert_eq!(
+            serde_json::to_value(InnerLoop::default()).unwrap(),
+            json!({
+                "reviewer": { "enabled": false },
+                "competitive": {
+                    "enabled": false, "maxParallel": 2, "timeoutSec": 1800, "strategies": [],
+                    "humanCrown": false, "keepLosersDays": 7
+                },
+                "autoFix": {
+                    "enabled": true, "applyWithoutReview": false, "maxChangedLines": 200, "agentId": null
+                },
+                "costAnomaly": { "enabled": true, "ratio": 2.0, "medianWindow": 20, "minSamples": 1 },
+                "stopOnStagnation": false,
+                "reflexion": { "enabled": false },
+                "trajectory": { "enabled": false },
+                "knowledge": { "enabled": false },
+                "postmortem": { "enabled": false },
+                "gateSuggestions": { "enabled": false }
+            })
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_by_its_path() {
+        assert_eq!(paths(&json!({ "competetive": {} })), ["innerLoop.competetive"]);
+        assert_eq!(
+            paths(&json!({ "competitive": { "maxParallel": "two" } })),
+            ["innerLoop.competitive.maxParallel"]
+        );
+        let strategies = json!([
+            { "name": "a", "agent_id": "x" },
+            { "name": "a", "agent_id": "y" },
+            { "name": "../b", "agent_id": "z" }
+        ]);
+        let wrong = json!({
+            "competitive": { "maxParallel": 0, "timeoutSec": 0, "strategies": strategies },
+            "autoFix": { "maxChangedLines": 0 },
+            "costAnomaly": { "ratio": 0, "medianWindow": 0, "minSamples": 0 }
+        });
+        assert_eq!(
+            paths(&wrong),
+            [
+                "innerLoop.competitive.maxParallel",
+                "innerLoop.competitive.timeoutSec",
+                "innerLoop.competitive.strategies[1].name",
+                "innerLoop.competitive.strategies[2].name",
+                "innerLoop.autoFix.maxChangedLines",
+                "innerLoop.costAnomaly.medianWindow",
+                "innerLoop.costAnomaly.minSamples",
+                "innerLoop.costAnomaly.ratio",
+            ]
+        );
+        assert_eq!(parse_repository("{").unwrap_err().len(), 1);
+        assert_eq!(parse_repository("[]").unwrap_err()[0].message, "must be an object");
+        assert_eq!(parse_repository(r#"{"other": 1}"#).unwrap(), json!({}));
+    }
+
+    #[test]
+    fn names_that_git_or_a_file_system_refuse_are_none() {
+        for name in ["a", "A.b_c-9", &"x".repeat(64)] {
+            assert!(is_strategy_name(name), "{name}");
+        }
+        for name in ["", ".a", "a.", "a..b", "a/b", "a b", "é", "a.lock", "a.LOCK", &"x".repeat(65)] {
+            assert!(!is_strategy_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_value_knows_where_it_comes_from() {
+        let repository = json!({ "competitive": { "enabled": true, "maxParallel": 3 } });
+        let project = json!({ "competitive": { "maxParallel": 4 }, "stopOnStagnation": true });
+        let all = layered(Some(&repository), Some(&project));
+        let config: InnerLoop = serde_json::from_value(all).unwrap();
+        assert!(config.competitive.enabled && config.stop_on_stagnation);
+        assert_eq!(config.competitive.max_parallel, 4);
+        let sources = sources(&config, Some(&repository), Some(&project));
+        let of = |path: &str| sources[path];
+        assert_eq!(of("competitive.enabled"), ValueSource::Repository);
+        assert_eq!(of("competitive.maxParallel"), ValueSource::Project);
+        assert_eq!(of("stopOnStagnation"), ValueSource::Project);
+        assert_eq!(of("competitive.strategies"), ValueSource::Default);
+        assert_eq!(of("autoFix.agentId"), ValueSource::Default);
+    }
+
+    #[test]
+    fn a_task_replaces_key_by_key_and_cannot_race_where_races_are_off() {
+        let mut config = InnerLoop::default();
+        config.competitive.human_crown = true;
+        let task = TaskRace { enabled: true, max_parallel: Some(5), ..TaskRace::default() };
+        assert!(!config.race_of(&task).enabled);
+        config.competitive.enabled = true;
+        let race = config.race_of(&task);
+        assert!(race.enabled && race.human_crown);
+        assert_eq!((race.max_parallel, race.timeout_sec), (5, 1800));
+    }
+
+    #[test]
+    fn stored_numbers_that_are_none_count_as_their_defaults() {
+        for (ratio, window, samples) in [
+            (json!("2"), json!(0), json!(-1)),
+            (json!(-2), json!(1.5), json!(null)),
+            (json!(0), json!([]), json!(true)),
+        ] {
+            let mut stored =
+                json!({ "costAnomaly": { "ratio": ratio, "medianWindow": window, "minSamples": samples } });
+            drop_unusable(&mut stored);
+            let config: InnerLoop = serde_json::from_value(stored).unwrap();
+            assert_eq!(config.cost_anomaly, CostAnomaly::default());
+        }
+        let mut kept = json!({ "costAnomaly": { "ratio": 1.2, "medianWindow": 3, "minSamples": 2 } });
+        drop_unusable(&mut kept);
+        assert_eq!(kept, json!({ "costAnomaly": { "ratio": 1.2, "medianWindow": 3, "minSamples": 2 } }));
+    }
+}
