@@ -25,6 +25,7 @@ mod offers;
 mod previews;
 mod prompts;
 mod pull_requests;
+mod races;
 mod refusals;
 mod review_table;
 mod routes;

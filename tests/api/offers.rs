@@ -37,6 +37,8 @@ const fn ways_out(kind: AnnotationType) -> Option<&'static [&'static str]> {
         T::DependencyCancelled | T::Manual => &["restart"],
         T::CascadeLimit | T::RecoveryRequired => &["retry", "send_back", "restart"],
         T::MergeConflict => &["retry", "send_back", "restart"],
+        // Races have tests of their own, as have auditors and pull requests.
+        T::RaceNoWinner | T::RaceNotPromoted => return None,
         T::ReviewerUnusable | T::PrFailed | T::PrClosedWithoutMerge => return None,
     })
 }

@@ -228,7 +228,11 @@ export type AnnotationType =
 /**  The branch could not be pushed, or the code host refused the pull request. */
 "pr_failed" | 
 /**  The pull request was closed and its work is not in the target. */
-"pr_closed_without_merge";
+"pr_closed_without_merge" | 
+/**  No entry of a race passed. */
+"race_no_winner" | 
+/**  The winner's commits could not become the task's branch. */
+"race_not_promoted";
 
 /**  The answer to a question of an agent. */
 export type AnswerApproval = {
@@ -849,6 +853,8 @@ export type CreateTask = {
 	merge_config?: MergeConfig | null,
 	/**  Its own limits. */
 	task_state_config?: TaskStateConfig | null,
+	/**  Its race, on top of the project's. */
+	race?: TaskRace | null,
 	/**  Who holds which role: an agent's id or `"user"`. */
 	roles?: { [key in string]: string | null } | null,
 	/**  What must be done before it. */
@@ -1045,6 +1051,47 @@ export type Done = {
 	done: boolean,
 };
 
+/**  An entry that a rule put out, and by what. */
+export type Dropped = {
+	/**  The strategy's name. */
+	name: string,
+	/**  What the rule looked at: how its checks ended, a score, micro-dollars, a name; null when unknown. */
+	value: string | null,
+};
+
+/**  Who won, and how that was found. */
+export type Election = {
+	/**  The winner's name; null when there is none. */
+	winner: string | null,
+	/**  The rule that left one. */
+	decided_by: ElectionRule,
+	/**  The rules that were applied, in order. */
+	trail: ElectionStep[],
+};
+
+/**  A rule of the election. */
+export type ElectionRule = 
+/**  Whose checks did not pass is out. */
+"gate" | 
+/**  The highest score of the reviewer. */
+"reviewer" | 
+/**  The lowest cost. */
+"cost" | 
+/**  The first name by its bytes. */
+"name" | 
+/**  No rule: nobody is left. */
+"none";
+
+/**  One rule's work. */
+export type ElectionStep = {
+	/**  The rule. */
+	rule: ElectionRule,
+	/**  Who is left, in the order of names. */
+	kept: string[],
+	/**  Who is not, in the order of names. */
+	dropped: Dropped[],
+};
+
 /**  Nothing. */
 export type Empty = Record<string, never>;
 
@@ -1218,7 +1265,9 @@ export type ExecutionMode =
 /**  In a worktree of its own. */
 "independent" | 
 /**  In its parent's, in order. */
-"ordered_turn";
+"ordered_turn" | 
+/**  In a worktree of its own, as an entry of its parent's race; it is on no board. */
+"race_entry";
 
 /**  A run by its id. */
 export type ExecutionPath = {
@@ -1386,6 +1435,17 @@ export type GateConfig = {
 	/**  Text of the rejecting button. */
 	reject_label?: string | null,
 };
+
+/**  How an entry's checks ended. */
+export type GateResult = 
+/**  All passed. */
+"passed" | 
+/**  One failed. */
+"failed" | 
+/**  Its time ran out before they passed. */
+"timed_out" | 
+/**  They never ran. */
+"not_run";
 
 /**  Whether a person or an agent holds a role. */
 export type HolderKind = 
@@ -2047,7 +2107,11 @@ export type NotificationKind =
 /**  An agent asks something and waits for the answer. */
 "agent_asks" | 
 /**  A limit of cost is near or reached. */
-"cost";
+"cost" | 
+/**  A race is decided, or waits to be. */
+"race_decided" | 
+/**  A run cost more than is usual. */
+"cost_anomaly";
 
 /**  Which notifications are raised natively. */
 export type NotificationSettings = {
@@ -2391,6 +2455,109 @@ export type PutWorkflow = {
 	/**  The definition. */
 	workflow?: unknown | null,
 };
+
+/**  One race. */
+export type Race = {
+	/**  Identity. */
+	id: RaceId,
+	/**  The task. */
+	task_id: TaskId,
+	/**  1, 2, ... per task. */
+	number: number,
+	/**  Where it is. */
+	status: RaceStatus,
+	/**  The commit that every entry starts from. */
+	base_commit: string,
+	/**  Whether scores count. */
+	reviewer_enabled: boolean,
+	/**  How many entries run at once. */
+	max_parallel: number,
+	/**  How long an entry may take, in seconds. */
+	timeout_sec: number,
+	/**  Whether a person crowns. */
+	human_crown: boolean,
+	/**  How many days the losers are kept. */
+	keep_losers_days: number,
+	/**  The entries, by name. */
+	entries: RaceEntry[],
+	/**  What the rules say of what is known. */
+	election: Election | null,
+	/**  Whose work is the task's, or is to be. */
+	winner: string | null,
+	/**  Who crowned, when a person did. */
+	crowned_by: string | null,
+	/**  Why the winner's work is not the task's yet, when that failed. */
+	error: string | null,
+	/**  When it began. */
+	started_at: string,
+	/**  When it ended. */
+	finished_at: string | null,
+	/**  When the losers' branches go. */
+	losers_until: string | null,
+};
+
+/**  One entry of a race. */
+export type RaceEntry = {
+	/**  How it goes about the task. */
+	strategy: Strategy,
+	/**  The task that it is worked on as; its runs, reviews and changes are asked for by this. */
+	task_id: TaskId,
+	/**  Where it is. */
+	status: RaceEntryStatus,
+	/**  Why it is over, when that was not its own end. */
+	reason: string | null,
+	/**  How its checks ended. */
+	gate: GateResult,
+	/**  What the reviewer gave it, 0 to 100. */
+	reviewer_score: number | null,
+	/**  What its runs cost so far, in micro-dollars; null when nobody knows. */
+	cost_micro_usd: number | null,
+	/**  How long it took, in milliseconds. */
+	duration_ms: number | null,
+	/**  How much it changes. */
+	diff_stat: DiffStat | null,
+	/**  Its last commit. */
+	commit: string | null,
+	/**  The branch that keeps its work, while that is kept. */
+	branch: string | null,
+	/**  When it began. */
+	started_at: string | null,
+	/**  When it ended. */
+	finished_at: string | null,
+};
+
+/**  Where an entry is. */
+export type RaceEntryStatus = 
+/**  It waits for its turn. */
+"queued" | 
+/**  It runs, is checked or judged. */
+"running" | 
+/**  It did all that it does. */
+"finished" | 
+/**  It could not do all that it does. */
+"failed" | 
+/**  Its time ran out. */
+"timed_out" | 
+/**  The race was given up. */
+"cancelled";
+
+/**  One race between agents. */
+export type RaceId = string;
+
+/**  Where a race is. */
+export type RaceStatus = 
+/**  Entries run, or wait for their turn. */
+"running" | 
+/**  It is elected, and a person has to say so. */
+"awaiting_crown" | 
+/**  There is a winner whose work is not the task's yet. */
+"decided" | 
+/**  The winner's commits are the task's branch. */
+"promoted" | 
+/**  Nobody passed. */
+"no_winner" | 
+/**  It was given up. */
+"cancelled";
 
 /**  Changes to list. */
 export type ReadDiff = {
@@ -2857,6 +3024,8 @@ export type TakeOffer = {
 	reason?: string | null,
 	/**  What to tell the agent, for those that ask. */
 	message?: string | null,
+	/**  Which entry of the race, for those that ask. */
+	entry?: string | null,
 	/**  Whether the answer waits for what follows. */
 	wait?: Wait | null,
 };
@@ -2903,6 +3072,8 @@ export type Task = {
 	merge_config: MergeConfig | null,
 	/**  Its own limits. */
 	task_state_config: TaskStateConfig | null,
+	/**  Its race, on top of the project's. */
+	race: TaskRace | null,
 	/**  When its review last passed, while that stands. */
 	review_passed_at: string | null,
 	/**  What holds it at the entry of its state. */
@@ -2976,6 +3147,20 @@ export type TaskPullRequest = {
 	trouble: string | null,
 	/**  What to do about that. */
 	remedy: string | null,
+};
+
+/**  A task's own race: what is given replaces the project's. */
+export type TaskRace = {
+	/**  Whether the task is raced. */
+	enabled?: boolean,
+	/**  Who races. */
+	strategies?: Strategy[] | null,
+	/**  How many entries run at once. */
+	maxParallel?: number | null,
+	/**  How long an entry may take, in seconds. */
+	timeoutSec?: number | null,
+	/**  Whether a person crowns. */
+	humanCrown?: boolean | null,
 };
 
 /**  A task's own limits. */
@@ -3133,6 +3318,8 @@ export type UpdateTask = {
 	merge_config?: MergeConfig | null,
 	/**  Its own limits; null leaves them to the workflow. */
 	task_state_config?: TaskStateConfig | null,
+	/**  Its race; null takes it back. */
+	race?: TaskRace | null,
 	/**  Its turn among its parent's ordered parts. */
 	subtask_order?: number | null,
 };
@@ -3216,7 +3403,13 @@ export type Verb =
 /**  The engine starts nothing for the task. */
 "hold" | 
 /**  The engine may start things again. */
-"release";
+"release" | 
+/**  Makes an entry of the race the winner. */
+"crown" | 
+/**  Races once more. */
+"race_again" | 
+/**  Goes on with one agent, without a race. */
+"single_agent";
 
 /**  What a review decided. */
 export type Verdict = 
@@ -3263,7 +3456,11 @@ export type WaitReason =
 /**  The code host cannot be reached; it is asked again at `until`. */
 "host_unreachable" | 
 /**  The project's runs have cost today what they may; it goes on at `until`. */
-"cost_limit";
+"cost_limit" | 
+/**  Entries of its race are at work. */
+"race_running" | 
+/**  Its race is elected, and a person is to crown. */
+"race_crown";
 
 /**  What a task waits for. */
 export type Waiting = {
@@ -3577,6 +3774,8 @@ export interface Operations {
   comment_update: { input: UpdateComment; output: Comment };
   /** Removes a draft. */
   comment_delete: { input: CommentPath; output: Done };
+  /** Every race of a task, with what is known of each entry. */
+  task_races: { input: TaskPath; output: Page<Race> };
   /** Every attempt at merging. */
   task_merges: { input: TaskPath; output: Page<Merge> };
   /** What the last merge conflicts in. */
@@ -3689,6 +3888,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   attention: () => ["attention"],
   task_reviews: (input) => [`task:${input.task_id}`],
   task_comments: (input) => [`task:${input.task_id}`, `diff:${input.task_id}`],
+  task_races: (input) => [`task:${input.task_id}`],
   task_merges: (input) => [`task:${input.task_id}`],
   task_conflict: (input) => [`task:${input.task_id}`],
   task_conflict_file: (input) => [`task:${input.task_id}`],

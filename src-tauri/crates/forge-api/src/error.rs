@@ -66,6 +66,7 @@ impl From<EngineError> for ApiError {
         let message = error.to_string();
         match error {
             EngineError::NotFound { .. } => Self::not_found(message),
+            EngineError::RaceDisabled => Self::new(400, "race_disabled", message),
             EngineError::Invalid(findings) => {
                 Self::new(400, "invalid", message).details(json!({ "findings": findings }))
             }

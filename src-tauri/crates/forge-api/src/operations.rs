@@ -6,7 +6,7 @@ use crate::{
     Method::{Delete, Get, Patch, Post, Put},
     Operation,
     ops::{
-        agents, attachments, comments, executions, hooks, knowledge, merges, notifications, projects,
+        agents, attachments, comments, executions, hooks, knowledge, merges, notifications, projects, races,
         reviews, system, tasks, workflows, workspaces,
     },
 };
@@ -95,6 +95,8 @@ fn table() -> Vec<Operation> {
         Operation::new("comment_create", Post, "/tasks/{task_id}/comments", "Makes a draft of a comment.", comments::create).created(),
         Operation::new("comment_update", Patch, "/comments/{comment_id}", "Rewrites a draft, or settles a comment.", comments::update),
         Operation::new("comment_delete", Delete, "/comments/{comment_id}", "Removes a draft.", comments::delete),
+
+        Operation::new("task_races", Get, "/tasks/{task_id}/races", "Every race of a task, with what is known of each entry.", races::list).provides(&["task:{task_id}"]),
 
         Operation::new("task_merges", Get, "/tasks/{task_id}/merges", "Every attempt at merging.", merges::list).provides(&["task:{task_id}"]),
         Operation::new("task_conflict", Get, "/tasks/{task_id}/conflict", "What the last merge conflicts in.", merges::conflict).provides(&["task:{task_id}"]),

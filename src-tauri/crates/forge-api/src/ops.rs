@@ -9,6 +9,7 @@ pub mod knowledge;
 pub mod merges;
 pub mod notifications;
 pub mod projects;
+pub mod races;
 pub mod reviews;
 pub mod system;
 pub mod tasks;

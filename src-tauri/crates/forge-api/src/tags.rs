@@ -40,7 +40,14 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
         E::WorkspaceCreated | E::WorkspaceCleaned | E::WorkspaceError | E::WorkspaceRecovered => {
             &["workspaces"]
         }
-        E::TaskCreated
+        E::CostAnomaly => &["costs"],
+        E::RacePromoted => &["workspaces", "executions"],
+        E::RaceStarted
+        | E::RaceEntryStarted
+        | E::RaceEntryFinished
+        | E::RaceElected
+        | E::RaceFailed
+        | E::TaskCreated
         | E::TaskUpdated
         | E::TaskStatusChanged
         | E::TaskMoved
@@ -85,6 +92,7 @@ const fn changes_files(kind: EventType) -> bool {
             | E::ExecutionFinished
             | E::ReviewStep
             | E::MergeSucceeded
+            | E::RacePromoted
             | E::WorkspaceCreated
             | E::WorkspaceCleaned
             | E::WorkspaceRecovered

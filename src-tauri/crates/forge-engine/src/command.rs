@@ -24,7 +24,7 @@ use forge_model::ids::TaskId;
 use forge_store::table::tasks::TaskRow;
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result};
+use crate::{Engine, EngineError, context::ProjectContext, error::Result, races::require_no_entry};
 
 impl Engine {
     /// A task with its project, at the version that the caller believes in.
@@ -42,7 +42,19 @@ impl Engine {
         {
             return Err(EngineError::VersionConflict { expected, actual: task.version });
         }
-        let context = self.context(conn, &task.project_id).await?;
+        let context = self.context_of(conn, &task).await?;
+        Ok((task, context))
+    }
+
+    /// The same for what changes a task: an entry of a race is its race's alone.
+    pub(crate) async fn load_own(
+        &self,
+        conn: &mut SqliteConnection,
+        id: &TaskId,
+        version: Option<u32>,
+    ) -> Result<(TaskRow, Arc<ProjectContext>)> {
+        let (task, context) = self.load(conn, id, version).await?;
+        require_no_entry(&task)?;
         Ok((task, context))
     }
 }

@@ -1,6 +1,9 @@
 //! A project with its definition and settings read, and the sentences a task's paths are made of.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use forge_git::Repo;
 use forge_model::hook::LifecycleHook;
@@ -13,7 +16,7 @@ use forge_model::workflow::{Action, Finding, Workflow, parse};
 use forge_store::table::{projects, projects::ProjectRow, tasks::TaskRow};
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, error::Result};
+use crate::{Engine, EngineError, error::Result, races::is_entry};
 
 /// A project as the machine needs it. Rebuilt when the project's version rises.
 #[derive(Debug)]
@@ -23,6 +26,8 @@ pub(crate) struct ProjectContext {
     pub workflow: Workflow,
     /// What is wrong with the stored checks. Everything else of the project can be used; no review passes.
     pub broken_checks: Vec<Finding>,
+    /// The same as entries of races see it; made when it is first needed.
+    pub entries: OnceLock<Arc<ProjectContext>>,
 }
 
 impl ProjectContext {
@@ -48,6 +53,7 @@ impl ProjectContext {
             project: row.project.clone(),
             settings,
             broken_checks,
+            entries: OnceLock::new(),
             workflow: parse(&row.workflow).map_err(stored("workflow"))?.workflow,
         })
     }
@@ -144,6 +150,16 @@ impl Engine {
         let context = Arc::new(ProjectContext::read(&row)?);
         cache.insert(id.clone(), Arc::clone(&context));
         Ok(context)
+    }
+
+    /// The project of a task, as that task sees it.
+    pub(crate) async fn context_of(
+        &self,
+        conn: &mut SqliteConnection,
+        task: &TaskRow,
+    ) -> Result<Arc<ProjectContext>> {
+        let context = self.context(conn, &task.project_id).await?;
+        if is_entry(task) { context.for_entries() } else { Ok(context) }
     }
 
     /// The project's repository.

@@ -36,6 +36,7 @@ pub enum ConflictCode {
     NoCodeHost,
     KeychainUnavailable,
     TaskOpen,
+    RaceEntry,
     LessonDecided,
     LessonNeedsPullRequest,
     TargetCheckoutDirty,
@@ -73,6 +74,7 @@ impl ConflictCode {
             Self::ReviewerRunning => "reviewer_running",
             Self::NoCodeHost => "no_code_host",
             Self::KeychainUnavailable => "keychain_unavailable",
+            Self::RaceEntry => "race_entry",
             Self::TaskOpen => "task_open",
             Self::LessonDecided => "lesson_decided",
             Self::LessonNeedsPullRequest => "lesson_needs_pull_request",
@@ -126,6 +128,9 @@ pub enum EngineError {
         /// What is offered.
         offers: Vec<Offer>,
     },
+    /// A task is to be raced where races are switched off.
+    #[error("races are switched off in this project: switch `innerLoop.competitive.enabled` on first")]
+    RaceDisabled,
     /// It does not fit the state of affairs.
     #[error("{message}")]
     Conflict {

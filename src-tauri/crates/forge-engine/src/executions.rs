@@ -18,6 +18,7 @@ use forge_model::agent::{Agent, PermissionMode, Profile};
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ExecutionId, ProjectId, TaskId};
+use forge_model::inner_loop::Strategy;
 use forge_model::prompt::{Correction, prompt_of};
 use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
@@ -72,6 +73,8 @@ struct Prepared {
     context: std::sync::Arc<ProjectContext>,
     agent: Agent,
     workspace: Workspace,
+    /// How it goes about the task, as an entry of a race.
+    strategy: Option<Strategy>,
 }
 
 impl Engine {
@@ -138,15 +141,16 @@ impl Engine {
         let task_id = &row.execution.task_id;
         let task =
             tasks::get(&mut conn, task_id).await?.ok_or_else(|| EngineError::not_found("task", task_id))?;
-        let context = self.context(&mut conn, &task.project_id).await?;
+        let context = self.context_of(&mut conn, &task).await?;
         let agent_id = &row.execution.agent_id;
-        let agent = agents::get(&mut conn, agent_id)
+        let mut agent = agents::get(&mut conn, agent_id)
             .await?
             .ok_or_else(|| EngineError::not_found("agent", agent_id))?;
+        let strategy = self.as_entry(&mut conn, &task, row.execution.role, &mut agent).await?;
         let workspace = workspaces::last(&mut conn, task_id)
             .await?
             .ok_or_else(|| EngineError::not_found("workspace of task", task_id))?;
-        Ok(Prepared { row, task, context, agent, workspace })
+        Ok(Prepared { row, task, context, agent, workspace, strategy })
     }
 
     async fn run_prepared(&self, p: &Prepared, control: Control, listening: Listening) -> Result<()> {
@@ -161,7 +165,10 @@ impl Engine {
         self.remove_traces(&p.context, &p.task, &p.workspace).await?;
         self.begin_merge_for(p, &repo).await?;
         let who = (p.row.execution.role, Some(&p.agent));
-        let prompt = prompt_of(&self.layers_of(&p.context, &p.task, who, &p.row.corrections).await?);
+        let mut corrections = p.row.corrections.clone();
+        let suffix = p.strategy.as_ref().and_then(|strategy| strategy.prompt_suffix.clone());
+        corrections.extend(suffix.map(|text| Correction::Workflow { text }));
+        let prompt = prompt_of(&self.layers_of(&p.context, &p.task, who, &corrections).await?);
         let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
         tokio::fs::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
         let before = repo.head(Path::new(&p.workspace.path)).await?;
@@ -380,7 +387,7 @@ impl Engine {
         let Some(row) = executions::get(&mut tx, id).await? else { return Ok(()) };
         let mut execution = row.execution;
         let Some(mut task) = tasks::get(&mut tx, &execution.task_id).await? else { return Ok(()) };
-        let context = self.context(&mut tx, &task.project_id).await?;
+        let context = self.context_of(&mut tx, &task).await?;
         execution.status = ExecutionStatus::Failed;
         execution.finished_at = Some(self.now());
         execution.error = Some(ExecutionError {
@@ -435,6 +442,9 @@ impl Engine {
         env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
         env.push(("FORGE_ATTEMPT".to_owned(), execution.attempt.to_string()));
         env.push(("FORGE_ROLE".to_owned(), execution.role.to_string()));
+        if let Some(strategy) = &p.strategy {
+            env.push(("FORGE_STRATEGY".to_owned(), strategy.name.clone()));
+        }
         env.push(("FORGE_PLAN_FILE".to_owned(), plan_file(&p.workspace).to_string_lossy().into_owned()));
         env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
         env.extend(self.login_path_env().await);

@@ -35,6 +35,7 @@ mod pool;
 mod preview;
 mod prices;
 mod pull_requests;
+mod races;
 mod read;
 mod recovery;
 mod repository;

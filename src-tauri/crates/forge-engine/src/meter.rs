@@ -20,6 +20,7 @@ use crate::{
     context::ProjectContext,
     error::Result,
     prices::{Cost, Ledger},
+    races::is_entry,
 };
 
 /// How often what a run has used is written while it goes on, at most.
@@ -151,7 +152,9 @@ impl Engine {
             limits.push((CostScope::Run, limit, 0));
         }
         if let Some(limit) = settings.task_micro_usd {
-            limits.push((CostScope::Task, limit, executions::cost_of_task(conn, &task.id, execution).await?));
+            // An entry's runs are its task's.
+            let whose = task.parent_id.as_ref().filter(|_| is_entry(task)).unwrap_or(&task.id);
+            limits.push((CostScope::Task, limit, executions::cost_of_task(conn, whose, execution).await?));
         }
         if let Some(limit) = settings.day_micro_usd {
             let since = day_of(self.now()).0;

@@ -7,7 +7,7 @@ use forge_store::Tx;
 use forge_store::table::{notifications, tasks::TaskRow};
 use serde_json::json;
 
-use crate::{Engine, context::ProjectContext, error::Result};
+use crate::{Engine, context::ProjectContext, error::Result, races::is_entry};
 
 impl Engine {
     /// Tells the person something about a task, once per `cause`.
@@ -20,6 +20,12 @@ impl Engine {
         body: &str,
         cause: &str,
     ) -> Result<()> {
+        // Of a race's entries only what they ask and what they cost concerns a person, as news of the task.
+        let concerns = matches!(kind, NotificationKind::AgentAsks | NotificationKind::Cost);
+        if is_entry(task) && !concerns {
+            return Ok(());
+        }
+        let about = task.parent_id.as_ref().filter(|_| is_entry(task)).unwrap_or(&task.id);
         let wanted = &context.settings.notifications;
         let native = match kind {
             NotificationKind::Blocked => wanted.blocked,
@@ -29,12 +35,14 @@ impl Engine {
             NotificationKind::Disk => wanted.disk,
             NotificationKind::AgentAsks => wanted.agent_asks,
             NotificationKind::Cost => wanted.cost,
+            NotificationKind::RaceDecided => wanted.race_decided,
+            NotificationKind::CostAnomaly => wanted.cost_anomaly,
         };
         let notification = Notification {
             id: self.new_id(),
             kind,
             project_id: task.project_id.clone(),
-            task_id: task.id.clone(),
+            task_id: about.clone(),
             task_number: task.number,
             title: task.title.clone(),
             body: body.to_owned(),

@@ -63,6 +63,7 @@ impl Engine {
         self.plan_cleanup(self.now());
         self.sweep_trash();
         self.watch_repositories().await?;
+        self.forget_losers().await?;
         self.trim_all_pools().await?;
         self.keep_backups_tidy();
         self.log_orphans();
@@ -132,7 +133,7 @@ impl Engine {
             let (task, context, workspace) = {
                 let mut conn = self.store().read().await?;
                 let Some(task) = tasks::get(&mut conn, &found.task_id).await? else { continue };
-                let context = self.context(&mut conn, &task.project_id).await?;
+                let context = self.context_of(&mut conn, &task).await?;
                 (task, context, workspaces::last(&mut conn, &found.task_id).await?)
             };
             let still_due = |w: &Workspace| {

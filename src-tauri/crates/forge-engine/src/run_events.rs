@@ -187,7 +187,7 @@ impl Engine {
             executions::update(&mut tx, &row.execution).await?;
             let facts = json!({ "approval_id": id, "kind": ask.kind });
             self.emit(&mut tx, EventType::ExecutionWaiting, &task, execution.as_str(), &facts).await?;
-            let context = self.context(&mut tx, &task.project_id).await?;
+            let context = self.context_of(&mut tx, &task).await?;
             let (kind, cause) = (NotificationKind::AgentAsks, format!("approval:{id}"));
             self.notify(&mut tx, &context, &task, kind, &title, &cause).await?;
         }

@@ -27,6 +27,7 @@ use crate::{
     error::Result,
     guards::{is_done_state, named, open_prerequisites},
     meter::dollars,
+    races::is_entry,
     steps::{End, Stepping, waits_for_place},
     subtasks::is_ordered,
     transition::{Move, Trouble},
@@ -77,7 +78,13 @@ impl Engine {
         task: &TaskRow,
         agent: &Agent,
     ) -> Result<Option<Waiting>> {
-        if task.held {
+        // What is held is nothing that its race starts, either.
+        let raced = task.parent_id.as_ref().filter(|_| is_entry(task));
+        let raced_held = match raced {
+            Some(parent) => tasks::get(conn, parent).await?.is_some_and(|parent| parent.held),
+            None => false,
+        };
+        if task.held || raced_held {
             return Ok(Some(wait(WaitReason::Held, "on hold")));
         }
         if let Some(paused) = paused(context, agent) {
@@ -145,7 +152,7 @@ impl Engine {
             if other.id == task.id || depends || !waits_for_place(&other) {
                 continue;
             }
-            let context = self.context(conn, &other.project_id).await?;
+            let context = self.context_of(conn, &other).await?;
             let Some(rival) = self.agent_for(conn, &context, &other).await? else { continue };
             let same_place = rival.id == agent.id || other.project_id == task.project_id;
             if same_place && self.obstacle(conn, &context, &other, &rival).await?.is_none() {

@@ -15,7 +15,7 @@ use forge_store::table::executions::ExecutionRow;
 use forge_store::table::{agents, executions};
 use serde_json::Value;
 
-use crate::{Engine, error::Result, steps::Stepping, transition::Carry};
+use crate::{Engine, error::Result, races::is_entry, steps::Stepping, transition::Carry};
 
 /// The conversation of a run that is to be started.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -56,6 +56,8 @@ impl Engine {
                 let source = previous.filter(|row| row.execution.agent_id == agent.id);
                 (source, coder_mode(s, carry, source))
             }
+            // Whose conversation it is would tell who races.
+            ExecutionRole::Reviewer if is_entry(&s.task) => (None, SessionMode::New),
             ExecutionRole::Reviewer => {
                 of_coder = executions::last_of(tx, &s.task.id, ExecutionRole::Coder).await?;
                 (self.alike(tx, of_coder.as_ref(), agent).await?, SessionMode::Fork)

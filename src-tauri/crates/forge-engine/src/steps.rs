@@ -22,6 +22,7 @@ pub(crate) mod merge;
 pub(crate) mod merge_queue;
 mod prepare;
 mod pull_request;
+pub(crate) mod race;
 mod rebase;
 mod relatives;
 mod turns;
@@ -204,12 +205,15 @@ impl Engine {
         let mut effects = Vec::new();
         let mut tx = self.store().write().await?;
         let next = loop {
-            let Some(mut step) = steps::next(&mut tx, task_id).await? else { break Next::Nothing };
+            let Some(mut step) = steps::next(&mut tx, task_id).await? else {
+                effects.extend(self.race_goes_on(&mut tx, task_id).await?);
+                break Next::Nothing;
+            };
             if let Some(at) = step.not_before.filter(|at| *at > self.now()) {
                 break Next::Later(at);
             }
             let Some(mut task) = tasks::get(&mut tx, task_id).await? else { break Next::Nothing };
-            let context = self.context(&mut tx, &task.project_id).await?;
+            let context = self.context_of(&mut tx, &task).await?;
             if task.held
                 && let Some(end) = self.hold_back(&mut tx, &step, &mut effects).await?
             {
@@ -319,6 +323,9 @@ impl Engine {
             (StepKind::CommitWork, _) => self.commit_work(s).await,
             (StepKind::Advance, _) => self.advance(s).await,
             (StepKind::BlockDependents, _) => self.block_dependents(s).await,
+            (StepKind::Race, _) => self.run_race(s).await,
+            (StepKind::Promote, _) => self.promote(s).await,
+            (StepKind::EndRace, _) => self.end_race(s).await,
             (StepKind::Cleanup, _) | (_, Some(Action::CleanupWorkspaceNow)) => self.clean_up_now(s).await,
             (_, Some(Action::ScheduleWorkspaceCleanup)) => self.schedule_cleanup(s).await,
             (_, Some(Action::RunCiSteps)) => self.run_checks(s, cancel).await,
@@ -366,7 +373,7 @@ impl Engine {
         let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(false) };
         let current = steps::next(&mut tx, &s.task.id).await?.filter(|step| step.id == s.step.id);
         let Some(mut step) = current else { return Ok(true) };
-        let context = self.context(&mut tx, &task.project_id).await?;
+        let context = self.context_of(&mut tx, &task).await?;
         let end = match end {
             End::Found(found) => {
                 let (step, transition) = (step.clone(), s.transition.clone());
@@ -607,6 +614,9 @@ fn is_instant(step: &StepRow) -> bool {
         | StepKind::CommitWork
         | StepKind::Advance
         | StepKind::BlockDependents
+        | StepKind::Race
+        | StepKind::Promote
+        | StepKind::EndRace
         | StepKind::Cleanup => false,
         StepKind::Action => !matches!(
             step.action,
@@ -635,6 +645,9 @@ pub(crate) fn name_of(step: &StepRow) -> Cow<'static, str> {
         | StepKind::Advance
         | StepKind::Restart
         | StepKind::BlockDependents
+        | StepKind::Race
+        | StepKind::Promote
+        | StepKind::EndRace
         | StepKind::FollowUp
         | StepKind::Cleanup => Cow::Borrowed(step.action.map_or(step.kind.as_str(), Action::as_str)),
     }

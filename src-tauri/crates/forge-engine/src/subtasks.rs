@@ -99,6 +99,9 @@ impl Engine {
                     wrong("subtask_order", "only ordered subtasks have an order".to_owned());
                 }
             }
+            ExecutionMode::RaceEntry => {
+                wrong("execution_mode", "entries of races are made by their race".to_owned());
+            }
             ExecutionMode::OrderedTurn => {
                 let kind = context.workflow.state(&parent.status).map(|state| state.kind);
                 let before_review =

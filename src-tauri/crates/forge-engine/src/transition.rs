@@ -23,7 +23,10 @@ use forge_store::table::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Engine, EngineError, boundary, context::ProjectContext, error::Result, subtasks::is_ordered};
+use crate::{
+    Engine, EngineError, boundary, context::ProjectContext, error::Result, races::is_entry,
+    steps::race::THEN_ACCEPT, subtasks::is_ordered,
+};
 
 /// Cascades that may follow one cause.
 pub(crate) const MAX_CASCADES: u32 = 3;
@@ -179,9 +182,13 @@ impl Engine {
             message: "starts in a moment".to_owned(),
         });
         task.error_annotation.clone_from(&mv.annotation);
-        let mut entry = entry_steps(context, task, &from, &state, &row, &mv)?;
-        let hooks = self.hooks_of_entry(tx, context, task, &state, &row, stopped.as_ref()).await?;
-        hooks.weave_into(&mut entry);
+        let races = self.enters_race(tx, context, task, &state).await?;
+        let mut entry = entry_steps(context, task, (&from, &state), &row, &mv, races)?;
+        // An entry's own worktree is where the hooks of work run.
+        if !races {
+            let hooks = self.hooks_of_entry(tx, context, task, &state, &row, stopped.as_ref()).await?;
+            hooks.weave_into(&mut entry);
+        }
         let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
         task.entry_barrier = barrier.then(|| EntryBarrier { state: state.name.clone(), since: now });
         for mut step in entry {
@@ -195,6 +202,9 @@ impl Engine {
             step.transition_seq = Some(row.seq);
             steps::insert(tx, &mut step).await?;
         }
+        if !races && !is_entry(task) {
+            self.end_race_with(tx, task, state.kind == StateKind::Blocked, &state.name, row.seq).await?;
+        }
         if is_reviewed(&state) && !is_ordered(task) {
             self.begin_review(tx, task, &state, &row, mv.carry.note.clone()).await?;
         }
@@ -204,7 +214,8 @@ impl Engine {
         // What a person just did themselves is no news to them.
         let news = mv.audience != Audience::UserOnly
             && state.name != context.workflow.cancellation_state
-            && !is_ordered(task);
+            && !is_ordered(task)
+            && !is_entry(task);
         if state.is_terminal() && news {
             let body = format!("{}.", state.display_name);
             self.notify(tx, context, task, NotificationKind::Done, &body, &format!("done:{}", row.id))
@@ -385,10 +396,10 @@ pub(crate) fn column_states(context: &ProjectContext, column: &str) -> Vec<Strin
 pub(crate) fn entry_steps(
     context: &ProjectContext,
     task: &TaskRow,
-    from: &str,
-    state: &State,
+    (from, state): (&str, &State),
     row: &TransitionRow,
     mv: &Move,
+    races: bool,
 ) -> Result<Vec<StepRow>> {
     let mut list = Vec::new();
     let own = |kind, phase: &str, params: Option<Value>| {
@@ -431,6 +442,14 @@ pub(crate) fn entry_steps(
     }
     if let Some(left) = context.workflow.state(from) {
         hooks(&mut list, Phase::OnExit, &left.hooks.on_exit);
+    }
+    if races {
+        list.push(own(StepKind::Race, Phase::BeforeEnter.as_str(), None));
+        list.push(own(StepKind::Promote, Phase::BeforeEnter.as_str(), None));
+        list.push(own(StepKind::PrepareWorkspace, Phase::BeforeEnter.as_str(), None));
+        list.push(own(StepKind::ClearBarrier, Phase::BeforeEnter.as_str(), None));
+        list.push(own(StepKind::EndRace, Phase::AfterEnter.as_str(), Some(Value::from(THEN_ACCEPT))));
+        return Ok(list);
     }
     let works = (state.kind == StateKind::Active && state.role.is_some()) || state.plans();
     if works {
@@ -483,10 +502,13 @@ impl Engine {
             .ok_or_else(|| EngineError::not_found("state", &task.status))?;
         let mut mv = Move::by_engine(&task.status, &last.trigger, last.actor.clone());
         mv.carry = carry;
-        let mut entry = entry_steps(context, task, "", state, last, &mv)?;
+        let races = self.enters_race(tx, context, task, state).await?;
+        let mut entry = entry_steps(context, task, ("", state), last, &mv, races)?;
         let stopped = self.work_that_stops(tx, context, task).await?;
-        let hooks = self.hooks_of_entry(tx, context, task, state, last, stopped.as_ref()).await?;
-        hooks.weave_into(&mut entry);
+        if !races {
+            let hooks = self.hooks_of_entry(tx, context, task, state, last, stopped.as_ref()).await?;
+            hooks.weave_into(&mut entry);
+        }
         let now = self.now();
         let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
         task.entry_barrier = barrier.then(|| EntryBarrier { state: state.name.clone(), since: now });

@@ -75,6 +75,7 @@ impl Bench {
             review_config: None,
             merge_config: None,
             task_state_config: None,
+            race: None,
             review_passed_at: None,
             entry_barrier: None,
             error_annotation: None,
@@ -173,6 +174,7 @@ async fn a_hook_for_others_is_recorded_as_skipped() {
         settings: bench.context.settings.clone(),
         workflow,
         broken_checks: Vec::new(),
+        entries: std::sync::OnceLock::new(),
     };
     let mut tx = bench.engine.store().write().await.unwrap();
     let mut task = bench.task_in(&mut tx, "todo").await;

@@ -18,7 +18,7 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError, boundary, context::ProjectContext, error::Result, guards::is_done_state,
-    lock::read_lock,
+    lock::read_lock, races::is_entry,
 };
 
 /// A page of tasks.
@@ -51,14 +51,15 @@ impl Engine {
         let mut parts = tasks::parts(conn, &ids).await?;
         let contexts = self.contexts_of(conn, &rows).await?;
         let mut budgets = HashMap::new();
-        for context in contexts.values() {
-            let own: Vec<&TaskRow> = rows.iter().filter(|row| row.project_id == context.project.id).collect();
+        for ((project, entries), context) in &contexts {
+            let is_own = |row: &&TaskRow| row.project_id == *project && is_entry(row) == *entries;
+            let own: Vec<&TaskRow> = rows.iter().filter(is_own).collect();
             budgets.extend(boundary::budgets(conn, context, &own).await?);
         }
         let mut views = Vec::with_capacity(rows.len());
         for row in rows {
             let context = contexts
-                .get(&row.project_id)
+                .get(&(row.project_id.clone(), is_entry(&row)))
                 .ok_or_else(|| EngineError::not_found("project", &row.project_id))?;
             let needed = prerequisites.remove(&row.id).unwrap_or_default();
             let is_open = |state: &str| !is_done_state(context, state);
@@ -108,6 +109,7 @@ impl Engine {
                 review_config: row.review_config,
                 merge_config: row.merge_config,
                 task_state_config: row.task_state_config,
+                race: row.race,
                 review_passed_at: row.review_passed_at,
                 entry_barrier: row.entry_barrier,
                 error_annotation: row.error_annotation,
@@ -122,16 +124,17 @@ impl Engine {
         Ok(views)
     }
 
-    /// The projects of some tasks, each read once.
+    /// The projects of some tasks, each read once; those of races' entries as they see them.
     async fn contexts_of(
         &self,
         conn: &mut SqliteConnection,
         rows: &[TaskRow],
-    ) -> Result<HashMap<ProjectId, Arc<ProjectContext>>> {
+    ) -> Result<HashMap<(ProjectId, bool), Arc<ProjectContext>>> {
         let mut contexts = HashMap::new();
         for row in rows {
-            if !contexts.contains_key(&row.project_id) {
-                contexts.insert(row.project_id.clone(), self.context(conn, &row.project_id).await?);
+            let key = (row.project_id.clone(), is_entry(row));
+            if !contexts.contains_key(&key) {
+                contexts.insert(key, self.context_of(conn, row).await?);
             }
         }
         Ok(contexts)

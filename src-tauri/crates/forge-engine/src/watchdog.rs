@@ -78,7 +78,7 @@ impl Engine {
             let mut conn = self.store().read().await?;
             match tasks::get(&mut conn, id).await? {
                 Some(task) => {
-                    let context = self.context(&mut conn, &task.project_id).await?;
+                    let context = self.context_of(&mut conn, &task).await?;
                     self.is_adrift(&mut conn, &context, &task).await?
                 }
                 None => false,
@@ -90,7 +90,7 @@ impl Engine {
         // The second look, while nobody can write.
         let mut tx = self.store().write().await?;
         let Some(mut task) = tasks::get(&mut tx, id).await? else { return Ok(()) };
-        let context = self.context(&mut tx, &task.project_id).await?;
+        let context = self.context_of(&mut tx, &task).await?;
         if !self.is_adrift(&mut tx, &context, &task).await? {
             return Ok(());
         }

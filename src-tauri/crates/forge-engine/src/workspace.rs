@@ -79,9 +79,14 @@ impl Engine {
         if let Some(interrupted) = last.filter(|w| w.status == WorkspaceStatus::Creating) {
             return Ok(interrupted);
         }
+        let raced = self.race_base(&mut conn, task).await?;
         drop(conn);
         let target = context.target_branch(task);
-        let base = match repo.resolve(&format!("refs/heads/{target}")).await? {
+        let found = match raced {
+            Some(base) => Some(base),
+            None => repo.resolve(&format!("refs/heads/{target}")).await?,
+        };
+        let base = match found {
             Some(commit) => commit,
             None => {
                 return Err(EngineError::invalid(

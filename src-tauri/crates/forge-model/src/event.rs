@@ -58,6 +58,20 @@ names! {
         MergeSucceeded = "merge.succeeded",
         /// It needs a hand.
         MergeConflict = "merge.conflict",
+        /// A race began.
+        RaceStarted = "race.started",
+        /// One of its entries began.
+        RaceEntryStarted = "race.entry_started",
+        /// One of its entries is over.
+        RaceEntryFinished = "race.entry_finished",
+        /// It has an election.
+        RaceElected = "race.elected",
+        /// The winner's work is the task's.
+        RacePromoted = "race.promoted",
+        /// It came to nothing.
+        RaceFailed = "race.failed",
+        /// A run cost more than is usual.
+        CostAnomaly = "cost.anomaly",
         /// A worktree is ready.
         WorkspaceCreated = "workspace.created",
         /// A worktree is gone.

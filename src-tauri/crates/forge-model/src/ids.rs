@@ -56,4 +56,6 @@ id! {
     AttachmentId,
     /// One attempt at merging a task's branch.
     MergeId,
+    /// One race between agents.
+    RaceId,
 }

@@ -31,6 +31,7 @@ pub mod preview;
 pub mod project;
 pub mod prompt;
 pub mod pull_request;
+pub mod race;
 pub mod replay;
 pub mod review;
 pub mod run;

@@ -24,6 +24,10 @@ names! {
         AgentAsks = "agent_asks",
         /// A limit of cost is near or reached.
         Cost = "cost",
+        /// A race is decided, or waits to be.
+        RaceDecided = "race_decided",
+        /// A run cost more than is usual.
+        CostAnomaly = "cost_anomaly",
     }
 }
 

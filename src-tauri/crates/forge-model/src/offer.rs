@@ -33,6 +33,12 @@ names! {
         Hold = "hold",
         /// The engine may start things again.
         Release = "release",
+        /// Makes an entry of the race the winner.
+        Crown = "crown",
+        /// Races once more.
+        RaceAgain = "race_again",
+        /// Goes on with one agent, without a race.
+        SingleAgent = "single_agent",
     }
 }
 
@@ -88,6 +94,9 @@ pub fn offers(facts: Facts) -> Vec<Offer> {
             ..describe(Verb::Retry)
         });
     }
+    if facts.annotation.is_none() && facts.waiting == Some(WaitReason::RaceCrown) {
+        offers.push(describe(Verb::Crown));
+    }
     offers.push(describe(if facts.held { Verb::Release } else { Verb::Hold }));
     offers.push(describe(Verb::Cancel));
     offers
@@ -116,6 +125,8 @@ const fn recovery(kind: AnnotationType, at_gate: bool) -> &'static [Verb] {
         T::CascadeLimit | T::RecoveryRequired => &[V::Retry, V::SendBack, V::Restart],
         T::ReviewerUnusable => &[V::Approve, V::SendBack, V::Retry],
         T::MergeConflict => &[V::Retry, V::SendBack, V::Restart],
+        T::RaceNoWinner => &[V::RaceAgain, V::SingleAgent, V::Crown, V::Restart],
+        T::RaceNotPromoted => &[V::Retry, V::RaceAgain, V::SingleAgent, V::Restart],
         T::PrFailed | T::PrClosedWithoutMerge => &[V::Retry, V::SendBack, V::Restart],
     }
 }
@@ -146,6 +157,13 @@ fn describe(verb: Verb) -> Offer {
         Verb::Cancel => ("Cancel task", &[], "Closes the task; its worktree is kept for a while."),
         Verb::Hold => ("Hold", &[], "Nothing new is started for the task."),
         Verb::Release => ("Release", &[], "Work may be started again."),
+        Verb::Crown => ("Crown", &["entry"], "Takes the work of the entry that you name."),
+        Verb::RaceAgain => {
+            ("Race again", &[], "Starts every entry anew; the earlier ones are kept for a while.")
+        }
+        Verb::SingleAgent => {
+            ("Go on with one agent", &[], "Starts the agent that holds the role, without a race.")
+        }
     };
     Offer {
         verb,

@@ -10,6 +10,7 @@ use crate::{
     execution::Usage,
     hook::HookRef,
     ids::{AgentId, ExecutionId, ProjectId, TaskId},
+    inner_loop::TaskRace,
     names,
     offer::Offer,
     pull_request::PullRequestLink,
@@ -27,6 +28,8 @@ names! {
         Independent = "independent",
         /// In its parent's, in order.
         OrderedTurn = "ordered_turn",
+        /// In a worktree of its own, as an entry of its parent's race; it is on no board.
+        RaceEntry = "race_entry",
     }
 }
 
@@ -99,6 +102,10 @@ names! {
         PrFailed = "pr_failed",
         /// The pull request was closed and its work is not in the target.
         PrClosedWithoutMerge = "pr_closed_without_merge",
+        /// No entry of a race passed.
+        RaceNoWinner = "race_no_winner",
+        /// The winner's commits could not become the task's branch.
+        RaceNotPromoted = "race_not_promoted",
     }
 }
 
@@ -133,6 +140,10 @@ names! {
         HostUnreachable = "host_unreachable",
         /// The project's runs have cost today what they may; it goes on at `until`.
         CostLimit = "cost_limit",
+        /// Entries of its race are at work.
+        RaceRunning = "race_running",
+        /// Its race is elected, and a person is to crown.
+        RaceCrown = "race_crown",
     }
 }
 
@@ -305,6 +316,8 @@ contract! {
         pub merge_config: Option<MergeConfig>,
         /// Its own limits.
         pub task_state_config: Option<TaskStateConfig>,
+        /// Its race, on top of the project's.
+        pub race: Option<TaskRace>,
         /// When its review last passed, while that stands.
         pub review_passed_at: Option<Timestamp>,
         /// What holds it at the entry of its state.

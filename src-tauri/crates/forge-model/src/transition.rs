@@ -55,6 +55,12 @@ names! {
         FollowUp = "follow_up",
         /// Removes a worktree whose time has come.
         Cleanup = "cleanup",
+        /// Has several agents work on the task and elects one of them.
+        Race = "race",
+        /// Makes the winner's commits the task's branch.
+        Promote = "promote",
+        /// Ends what is left of a race.
+        EndRace = "end_race",
     }
 }
 

@@ -40,6 +40,10 @@ impl Columns<'_> {
         value.map(T::try_from).transpose().map_err(|source| corrupt(column, source))
     }
 
+    pub fn real_opt(&self, column: &str) -> Result<Option<f64>, StoreError> {
+        Ok(self.0.try_get(column)?)
+    }
+
     pub fn real(&self, column: &str) -> Result<f64, StoreError> {
         Ok(self.0.try_get(column)?)
     }

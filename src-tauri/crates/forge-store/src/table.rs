@@ -14,6 +14,7 @@ pub mod notifications;
 pub mod processes;
 pub mod projects;
 pub mod pull_requests;
+pub mod races;
 pub mod reviews;
 pub mod roles;
 pub mod slots;

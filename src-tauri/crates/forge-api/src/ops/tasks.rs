@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use forge_engine::{ActionRequest, ClaimRequest, IfLocked, MoveRequest, NewTask, Place, Plan, TaskEdit};
 use forge_model::actor::Via;
 use forge_model::ids::{ProjectId, TaskId};
+use forge_model::inner_loop::TaskRace;
 use forge_model::offer::Verb;
 use forge_model::prompt::{Layer, prompt_of};
 use forge_model::review::ReviewConfig;
@@ -58,6 +59,9 @@ input! {
         /// Its own limits.
         #[serde(default)]
         pub task_state_config: Option<TaskStateConfig>,
+        /// Its race, on top of the project's.
+        #[serde(default)]
+        pub race: Option<TaskRace>,
         /// Who holds which role: an agent's id or `"user"`.
         #[serde(default)]
         pub roles: Option<BTreeMap<String, Option<String>>>,
@@ -113,6 +117,11 @@ input! {
         #[specta(type = Option<TaskStateConfig>)]
         #[schemars(with = "Option<TaskStateConfig>")]
         pub task_state_config: Option<Option<TaskStateConfig>>,
+        /// Its race; null takes it back.
+        #[serde(default, deserialize_with = "nullable")]
+        #[specta(type = Option<TaskRace>)]
+        #[schemars(with = "Option<TaskRace>")]
+        pub race: Option<Option<TaskRace>>,
         /// Its turn among its parent's ordered parts.
         #[serde(default)]
         pub subtask_order: Option<u32>,
@@ -198,6 +207,9 @@ input! {
         /// What to tell the agent, for those that ask.
         #[serde(default)]
         pub message: Option<String>,
+        /// Which entry of the race, for those that ask.
+        #[serde(default)]
+        pub entry: Option<String>,
         /// Whether the answer waits for what follows.
         #[serde(default)]
         pub wait: Option<Wait>,
@@ -286,6 +298,7 @@ pub(crate) async fn create(api: Api, _: Via, new: CreateTask) -> Result<Task, Ap
         review_config: new.review_config,
         merge_config: new.merge_config,
         task_state_config: new.task_state_config,
+        race: new.race,
         roles,
         depends_on: new.depends_on.unwrap_or_default(),
         parent_id: new.parent_id,
@@ -311,6 +324,7 @@ pub(crate) async fn update(api: Api, _: Via, change: UpdateTask) -> Result<Task,
         review_config: change.review_config,
         merge_config: change.merge_config,
         task_state_config: change.task_state_config,
+        race: change.race,
         subtask_order: change.subtask_order,
     };
     Ok(api.engine().update_task(&change.task_id, change.version, edit).await?)
@@ -373,6 +387,7 @@ pub(crate) async fn action(api: Api, via: Via, offer: TakeOffer) -> Result<TaskA
         version: Some(offer.version),
         reason: offer.reason,
         message: offer.message,
+        entry: offer.entry,
     };
     api.engine().act_on(person(via), &offer.task_id, request).await?;
     // Nothing follows from a hold; what goes on is not waited for.

@@ -36,7 +36,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn attachments(&self, task: &TaskId) -> Result<Vec<Attachment>> {
         let mut conn = self.store().read().await?;
-        self.load(&mut conn, task, None).await?;
+        self.load_own(&mut conn, task, None).await?;
         Ok(attachments::list(&mut conn, task, true).await?)
     }
 
@@ -48,7 +48,7 @@ impl Engine {
         let name = attachment_name(name).map_err(|why| EngineError::invalid("name", why))?;
         let (row, content) = {
             let mut conn = self.store().read().await?;
-            let (row, _) = self.load(&mut conn, task, None).await?;
+            let (row, _) = self.load_own(&mut conn, task, None).await?;
             refuse_too_many(attachments::list(&mut conn, task, true).await?.len())?;
             (row, content_of(source).await?)
         };
@@ -78,7 +78,7 @@ impl Engine {
     async fn keep_attachment(&self, attachment: &Attachment) -> Result<()> {
         let task = &attachment.task_id;
         let mut tx = self.store().write().await?;
-        let (row, _) = self.load(&mut tx, task, None).await?;
+        let (row, _) = self.load_own(&mut tx, task, None).await?;
         // Others may have come while this one was written.
         refuse_too_many(attachments::list(&mut tx, task, true).await?.len())?;
         attachments::insert(&mut tx, attachment).await?;
@@ -97,7 +97,7 @@ impl Engine {
         if attachment.sent_at.is_some() {
             return Err(EngineError::conflict(ConflictCode::AlreadySent, "the agent was told of the file"));
         }
-        let (row, _) = self.load(&mut tx, &attachment.task_id, None).await?;
+        let (row, _) = self.load_own(&mut tx, &attachment.task_id, None).await?;
         attachments::delete(&mut tx, id).await?;
         self.queue_changed(&mut tx, &row.id).await?;
         tx.commit().await?;
@@ -130,7 +130,7 @@ impl Engine {
 
     /// Says that what waits to be told to a task's agent is not what it was.
     pub(crate) async fn queue_changed(&self, tx: &mut Tx, task: &TaskId) -> Result<()> {
-        let (row, _) = self.load(tx, task, None).await?;
+        let (row, _) = self.load_own(tx, task, None).await?;
         self.emit(tx, EventType::TaskUpdated, &row, task.as_str(), &json!({ "messages": true })).await
     }
 

@@ -67,14 +67,14 @@ impl Engine {
         if decision == Decision::Approve {
             let (task, context) = {
                 let mut conn = self.store().read().await?;
-                let (task, context) = self.load(&mut conn, id, version).await?;
+                let (task, context) = self.load_own(&mut conn, id, version).await?;
                 self.awaited_review(&mut conn, &task, gate).await?;
                 (task, context)
             };
             aside = self.ask_guards(&context, &task, Audience::UserOnly).await?;
         }
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load(&mut tx, id, version).await?;
+        let (mut task, context) = self.load_own(&mut tx, id, version).await?;
         let review = self.awaited_review(&mut tx, &task, gate).await?;
         match (decision, aside) {
             (Decision::Approve, Some(aside)) => {
@@ -109,7 +109,7 @@ impl Engine {
         let _hold = self.hold(id).await;
         self.stop_run(id).await;
         let mut tx = self.store().write().await?;
-        let (mut task, _) = self.load(&mut tx, id, None).await?;
+        let (mut task, _) = self.load_own(&mut tx, id, None).await?;
         let running = reviews::last(&mut tx, id).await?;
         let running =
             running.filter(|review| review.status == ReviewStatus::Running && review.state == task.status);

@@ -85,7 +85,7 @@ impl Engine {
     pub async fn move_task(&self, actor: Actor, id: &TaskId, request: MoveRequest) -> Result<()> {
         let (task, context) = {
             let mut conn = self.store().read().await?;
-            self.load(&mut conn, id, request.version).await?
+            self.load_own(&mut conn, id, request.version).await?
         };
         if request.to == task.status {
             return self.reorder(id, request).await;
@@ -97,7 +97,7 @@ impl Engine {
         let turn = self.stop_turn_of(&task).await?;
         self.stop_run(id).await;
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load(&mut tx, id, request.version).await?;
+        let (mut task, context) = self.load_own(&mut tx, id, request.version).await?;
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
         self.check_part_move(&mut tx, &context, &task, &request.to).await?;
         let mut mv = Move::by_user(&request.to, trigger_of(&context, &task, &request.to), actor.clone());
@@ -149,7 +149,7 @@ impl Engine {
             return Err(EngineError::invalid("to", format!("the task is in {} already", request.to)));
         };
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load(&mut tx, id, request.version).await?;
+        let (mut task, context) = self.load_own(&mut tx, id, request.version).await?;
         if let Some(position) = self.position(&mut tx, &context, &task, &request.to, &place).await? {
             task.position = position;
             tasks::update(&mut tx, &mut task, self.now()).await?;
@@ -207,7 +207,7 @@ impl Engine {
     pub async fn undo_move(&self, actor: Actor, id: &TaskId) -> Result<()> {
         let _hold = self.hold(id).await;
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load(&mut tx, id, None).await?;
+        let (mut task, context) = self.load_own(&mut tx, id, None).await?;
         // Hooks of what has happened run whatever becomes of the move.
         let next = steps::open(&mut tx, id).await?.into_iter().find(|step| step.kind != StepKind::Hook);
         let last = transitions::last(&mut tx, id).await?;
@@ -239,7 +239,7 @@ impl Engine {
         let aside = self.ask_guards_of_claim(id, version).await?;
         let _hold = self.hold(id).await;
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load(&mut tx, id, version).await?;
+        let (mut task, context) = self.load_own(&mut tx, id, version).await?;
         if is_ordered(&task) {
             return Err(conflict(
                 ConflictCode::SubtaskManagedByParent,
@@ -298,7 +298,7 @@ impl Engine {
     async fn ask_guards_of_claim(&self, id: &TaskId, version: Option<u32>) -> Result<Option<Aside>> {
         let (task, context) = {
             let mut conn = self.store().read().await?;
-            self.load(&mut conn, id, version).await?
+            self.load_own(&mut conn, id, version).await?
         };
         let leaves = context.workflow.claim_target(&task.status).is_some_and(|to| to.name != task.status);
         if leaves && !is_ordered(&task) {
@@ -404,7 +404,7 @@ impl Engine {
     /// Sets or clears a person's wish that nothing be started for a task.
     pub(crate) async fn set_held(&self, id: &TaskId, version: Option<u32>, held: bool) -> Result<()> {
         let mut tx = self.store().write().await?;
-        let (mut task, _) = self.load(&mut tx, id, version).await?;
+        let (mut task, _) = self.load_own(&mut tx, id, version).await?;
         task.held = held;
         if !held && task.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::Held) {
             task.waiting = None;

@@ -54,6 +54,8 @@ pub struct ActionRequest {
     pub reason: Option<String>,
     /// What to tell the agent, for those that ask.
     pub message: Option<String>,
+    /// Which entry of the race, for those that ask.
+    pub entry: Option<String>,
 }
 
 impl Engine {
@@ -110,6 +112,25 @@ impl Engine {
                 self.back_to_work(&mut tx, &context, &mut task, actor, request.verb, correction, text)
                     .await?;
             }
+            Verb::Crown => {
+                let name = text.clone().unwrap_or_default();
+                self.crown(&mut tx, &task, actor.clone(), &name).await?;
+                // One that waits for the crown goes on by itself.
+                if annotation.is_some() {
+                    self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?;
+                }
+            }
+            Verb::RaceAgain => {
+                self.give_race_up(&mut tx, &task).await?;
+                self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?;
+            }
+            Verb::SingleAgent => {
+                self.give_race_up(&mut tx, &task).await?;
+                if let Some(race) = &mut task.race {
+                    race.enabled = false;
+                }
+                self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?;
+            }
             Verb::RetryHook => self.go_on_behind_barrier(&mut tx, &context, &mut task, None).await?,
             Verb::SkipHookOnce => {
                 let reason = text.unwrap_or_default();
@@ -130,14 +151,18 @@ impl Engine {
     /// Refuses what is not offered and what lacks a field; gives the text that came with it.
     async fn require_offered(&self, id: &TaskId, request: &ActionRequest) -> Result<Option<String>> {
         let mut conn = self.store().read().await?;
-        let (task, context) = self.load(&mut conn, id, request.version).await?;
+        let (task, context) = self.load_own(&mut conn, id, request.version).await?;
         let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
         let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
         let Some(offer) = offers.iter().find(|offer| offer.verb == request.verb) else {
             return Err(EngineError::NotOffered { verb: request.verb.to_string(), offers });
         };
-        let text =
-            request.reason.clone().or_else(|| request.message.clone()).map(|text| text.trim().to_owned());
+        let text = request
+            .reason
+            .clone()
+            .or_else(|| request.message.clone())
+            .or_else(|| request.entry.clone())
+            .map(|text| text.trim().to_owned());
         let text = text.filter(|text| !text.is_empty());
         match offer.fields.first() {
             Some(field) if text.is_none() => {
@@ -380,7 +405,7 @@ impl Engine {
         let _hold = self.hold(&task_id).await;
         let running = self.is_running(&task_id);
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load(&mut tx, &task_id, None).await?;
+        let (mut task, context) = self.load_own(&mut tx, &task_id, None).await?;
         self.require_agent_to_tell(&mut tx, &context, &task).await?;
         let comments = self.send_drafts(&mut tx, &task, notes).await?;
         let files = self.send_files(&mut tx, &task, &request.attachments).await?;

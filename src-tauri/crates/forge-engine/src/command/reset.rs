@@ -33,7 +33,7 @@ impl Engine {
         self.require_reset_offered(id).await?;
         let (task, context, old) = {
             let mut conn = self.store().read().await?;
-            let (task, context) = self.load(&mut conn, id, None).await?;
+            let (task, context) = self.load_own(&mut conn, id, None).await?;
             let old = workspaces::last(&mut conn, id).await?;
             (task, context, old)
         };
@@ -61,7 +61,7 @@ impl Engine {
         let workspace = self.fresh_workspace(&repo, &context, &task).await?;
         self.point("reset.made");
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load(&mut tx, id, None).await?;
+        let (mut task, context) = self.load_own(&mut tx, id, None).await?;
         task.review_passed_at = None;
         task.diff_stat = None;
         boundary::start_over(&mut tx, &mut task).await?;
@@ -85,7 +85,7 @@ impl Engine {
     /// Refuses while nothing is wrong that a fresh worktree would mend.
     async fn require_reset_offered(&self, id: &TaskId) -> Result<()> {
         let mut conn = self.store().read().await?;
-        let (task, context) = self.load(&mut conn, id, None).await?;
+        let (task, context) = self.load_own(&mut conn, id, None).await?;
         let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
         let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
         if offers.iter().any(|offer| offer.verb == Verb::ResetWorkspace) {
@@ -101,7 +101,7 @@ impl Engine {
     pub async fn backups(&self, id: &TaskId) -> Result<Vec<forge_model::workspace::WorkspaceBackup>> {
         let (task, context) = {
             let mut conn = self.store().read().await?;
-            self.load(&mut conn, id, None).await?
+            self.load_own(&mut conn, id, None).await?
         };
         let backups = self.repo(&context).await?.backups(&backup_prefix(&task)).await?;
         Ok(backups
@@ -127,7 +127,7 @@ impl Engine {
         }
         let (context, workspace) = {
             let mut conn = self.store().read().await?;
-            let (_, context) = self.load(&mut conn, id, None).await?;
+            let (_, context) = self.load_own(&mut conn, id, None).await?;
             (context, workspaces::last(&mut conn, id).await?)
         };
         let workspace = workspace.filter(|w| Path::new(&w.path).is_dir());

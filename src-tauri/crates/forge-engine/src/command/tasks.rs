@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
+use forge_model::inner_loop::TaskRace;
 use forge_model::review::ReviewConfig;
 use forge_model::settings::MergeConfig;
 use forge_model::task::{ExecutionMode, HolderKind, RoleHolder, Task, TaskStateConfig};
@@ -57,6 +58,8 @@ pub struct NewTask {
     pub execution_mode: Option<ExecutionMode>,
     /// Its turn among its parent's ordered parts; the last one when absent.
     pub subtask_order: Option<u32>,
+    /// Its race.
+    pub race: Option<TaskRace>,
 }
 
 /// What is to change of a task.
@@ -76,6 +79,8 @@ pub struct TaskEdit {
     pub task_state_config: Option<Option<TaskStateConfig>>,
     /// Its turn among its parent's ordered parts.
     pub subtask_order: Option<u32>,
+    /// Its race; `Some(None)` takes it back.
+    pub race: Option<Option<TaskRace>>,
 }
 
 impl Engine {
@@ -88,6 +93,9 @@ impl Engine {
         findings.extend(new.review_config.iter().flat_map(|config| config.findings("review_config")));
         let mut tx = self.store().write().await?;
         let context = self.context(&mut tx, project).await?;
+        if let Some(race) = &new.race {
+            findings.extend(self.race_findings(&mut tx, &context, race).await?);
+        }
         for (role, holder) in &new.roles {
             findings.extend(self.role_finding(&mut tx, &context, role, holder.as_ref()).await?);
         }
@@ -121,6 +129,7 @@ impl Engine {
             review_config: new.review_config,
             merge_config: new.merge_config,
             task_state_config: new.task_state_config,
+            race: new.race,
             review_passed_at: None,
             entry_barrier: None,
             error_annotation: None,
@@ -169,6 +178,25 @@ impl Engine {
         self.view(&mut conn, rows).await
     }
 
+    /// What is wrong with a task's race.
+    async fn race_findings(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        race: &TaskRace,
+    ) -> Result<Vec<Finding>> {
+        if race.enabled && !context.settings.inner_loop.competitive.enabled {
+            return Err(EngineError::RaceDisabled);
+        }
+        let mut findings = race.findings("race");
+        for (index, strategy) in race.strategies.iter().flatten().enumerate() {
+            if agents::get(tx, &strategy.agent_id).await?.is_none() {
+                findings.push(finding(&format!("race.strategies[{index}].agent_id"), "no such agent"));
+            }
+        }
+        Ok(findings)
+    }
+
     /// Why a holder cannot have a role, if so.
     async fn role_finding(
         &self,
@@ -213,7 +241,13 @@ impl Engine {
             return Err(EngineError::Invalid(findings));
         }
         let mut tx = self.store().write().await?;
-        let (mut row, _) = self.load(&mut tx, id, Some(version)).await?;
+        let (mut row, context) = self.load_own(&mut tx, id, Some(version)).await?;
+        if let Some(Some(race)) = &edit.race {
+            let findings = self.race_findings(&mut tx, &context, race).await?;
+            if !findings.is_empty() {
+                return Err(EngineError::Invalid(findings));
+            }
+        }
         if let Some(title) = edit.title {
             row.title = title.trim().to_owned();
         }
@@ -222,6 +256,7 @@ impl Engine {
         row.review_config = edit.review_config.unwrap_or(row.review_config);
         row.merge_config = edit.merge_config.unwrap_or(row.merge_config);
         row.task_state_config = edit.task_state_config.unwrap_or(row.task_state_config);
+        row.race = edit.race.unwrap_or(row.race);
         if let Some(order) = edit.subtask_order {
             if !is_ordered(&row) {
                 return Err(EngineError::invalid("subtask_order", "only ordered subtasks have an order"));
@@ -252,7 +287,7 @@ impl Engine {
         holder: Option<RoleHolder>,
     ) -> Result<Task> {
         let mut tx = self.store().write().await?;
-        let (mut row, context) = self.load(&mut tx, id, version).await?;
+        let (mut row, context) = self.load_own(&mut tx, id, version).await?;
         if let Some(finding) = self.role_finding(&mut tx, &context, role, holder.as_ref()).await? {
             return Err(EngineError::Invalid(vec![finding]));
         }
@@ -284,7 +319,7 @@ impl Engine {
     /// `NotFound`, `Invalid`, `DependencyCycle` with the cycle.
     pub async fn add_dependency(&self, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
         let mut tx = self.store().write().await?;
-        let (mut row, _) = self.load(&mut tx, id, None).await?;
+        let (mut row, _) = self.load_own(&mut tx, id, None).await?;
         let other =
             tasks::get(&mut tx, prerequisite).await?.filter(|other| other.project_id == row.project_id);
         if other.is_none() {
@@ -308,7 +343,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn remove_dependency(&self, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
         let mut tx = self.store().write().await?;
-        let (mut row, _) = self.load(&mut tx, id, None).await?;
+        let (mut row, _) = self.load_own(&mut tx, id, None).await?;
         if !dependencies::delete(&mut tx, id, prerequisite).await? {
             return Err(EngineError::not_found("dependency", prerequisite));
         }
@@ -363,7 +398,7 @@ impl Engine {
     pub async fn delete_task(&self, id: &TaskId, version: Option<u32>) -> Result<()> {
         let (row, context, workspace) = {
             let mut conn = self.store().read().await?;
-            let (row, context) = self.load(&mut conn, id, version).await?;
+            let (row, context) = self.load_own(&mut conn, id, version).await?;
             let workspace = workspaces::last(&mut conn, id).await?;
             (row, context, workspace)
         };
@@ -375,6 +410,7 @@ impl Engine {
         }
         self.require_unneeded(&context, &row).await?;
         let _hold = self.hold(id).await;
+        self.remove_races(&context, id).await?;
         if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
             && let Err(reason) = self.remove_workspace(&context, &row, workspace, Goes::Away).await?
         {

@@ -115,7 +115,10 @@ impl Engine {
         };
         let mut tx = self.store().write().await?;
         let known = match &tree {
-            Some(tree) if config.reuse_passes == Some(true) => {
+            // What passed in the race passed on these very files.
+            Some(tree)
+                if config.reuse_passes == Some(true) || self.is_from_race(&mut tx, &s.task.id).await? =>
+            {
                 reviews::steps_on_tree(&mut tx, &s.task.project_id, tree).await?
             }
             Some(_) | None => Vec::new(),

@@ -47,6 +47,9 @@ fn starts_something(step: &StepRow) -> bool {
         | StepKind::Advance
         | StepKind::Restart
         | StepKind::BlockDependents
+        | StepKind::Race
+        | StepKind::Promote
+        | StepKind::EndRace
         | StepKind::FollowUp
         | StepKind::Cleanup => false,
     }

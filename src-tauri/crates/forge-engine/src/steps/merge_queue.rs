@@ -103,7 +103,7 @@ impl Engine {
             if task.held || !stands {
                 continue;
             }
-            let context = self.context(&mut conn, &task.project_id).await?;
+            let context = self.context_of(&mut conn, &task).await?;
             // By way of a code host nothing is merged here, and nobody is told when a look there ends.
             let merges_here = context.project.work_mode == WorkMode::DirectCommit;
             if merges_here

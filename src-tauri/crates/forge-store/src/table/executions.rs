@@ -225,8 +225,18 @@ pub async fn usage(
     conn: &mut SqliteConnection,
     tasks: &[TaskId],
 ) -> Result<HashMap<TaskId, Usage>, StoreError> {
+    // What a race's entries cost is their task's cost, too.
     let mut query = QueryBuilder::<Sqlite>::new("SELECT task_id, usage FROM executions WHERE TRUE");
     narrow(&mut query, Some(tasks));
+    query.push(
+        " UNION ALL SELECT e.parent_id, x.usage FROM tasks e JOIN executions x ON x.task_id = e.id
+         WHERE e.execution_mode = 'race_entry' AND e.parent_id IN (",
+    );
+    let mut list = query.separated(", ");
+    for task in tasks {
+        list.push_bind(task.as_str().to_owned());
+    }
+    query.push(")");
     let mut sums: HashMap<TaskId, Usage> = HashMap::new();
     for row in query.build().fetch_all(conn).await? {
         let c = Columns(&row);
@@ -271,7 +281,8 @@ pub async fn cost_of_task(
 ) -> Result<u64, StoreError> {
     let row = sqlx::query(
         "SELECT coalesce(sum(json_extract(usage, '$.cost_micro_usd')), 0) AS n FROM executions
-         WHERE task_id = ?1 AND id IS NOT ?2",
+         WHERE (task_id = ?1 OR task_id IN (SELECT id FROM tasks WHERE parent_id = ?1 AND execution_mode = 'race_entry'))
+           AND id IS NOT ?2",
     )
     .bind(task.as_str())
     .bind(but.map(ExecutionId::as_str))

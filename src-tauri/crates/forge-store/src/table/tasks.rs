@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use forge_model::ids::{ProjectId, TaskId};
+use forge_model::inner_loop::TaskRace;
 use forge_model::review::ReviewConfig;
 use forge_model::settings::MergeConfig;
 use forge_model::task::{
@@ -15,6 +16,9 @@ use crate::{
     StoreError,
     row::{Columns, json_opt},
 };
+
+/// How many bits of a stored number are the number that people see.
+const NUMBER_BITS: u32 = 32;
 
 /// A task as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +40,7 @@ pub struct TaskRow {
     pub review_config: Option<ReviewConfig>,
     pub merge_config: Option<MergeConfig>,
     pub task_state_config: Option<TaskStateConfig>,
+    pub race: Option<TaskRace>,
     pub review_passed_at: Option<Timestamp>,
     pub entry_barrier: Option<EntryBarrier>,
     pub error_annotation: Option<ErrorAnnotation>,
@@ -58,12 +63,12 @@ pub struct TaskRow {
 pub async fn insert(conn: &mut SqliteConnection, t: &TaskRow) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO tasks (id, project_id, number, title, description, status, priority, position, version, parent_id,
-         execution_mode, subtask_order, review_config, merge_config, task_state_config, held, status_since, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+         execution_mode, subtask_order, review_config, merge_config, task_state_config, held, status_since, created_at, updated_at, race)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
     )
     .bind(t.id.as_str())
     .bind(t.project_id.as_str())
-    .bind(t.number)
+    .bind(stored_number(t))
     .bind(&t.title)
     .bind(&t.description)
     .bind(&t.status)
@@ -80,6 +85,7 @@ pub async fn insert(conn: &mut SqliteConnection, t: &TaskRow) -> Result<(), Stor
     .bind(t.status_since.0)
     .bind(t.created_at.0)
     .bind(t.updated_at.0)
+    .bind(json_opt(t.race.as_ref())?)
     .execute(conn)
     .await?;
     Ok(())
@@ -97,7 +103,7 @@ pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp
          execution_mode = ?9, subtask_order = ?10, review_config = ?11, merge_config = ?12, task_state_config = ?13,
          review_passed_at = ?14, entry_barrier = ?15, error_annotation = ?16, waiting = ?17, held = ?18, budget_boundary = ?19,
          diff_files = ?20, diff_added = ?21, diff_removed = ?22, status_since = ?23, updated_at = ?24, commit_result = ?25,
-         session_boundary = ?26 WHERE id = ?1",
+         session_boundary = ?26, race = ?27 WHERE id = ?1",
     )
     .bind(t.id.as_str())
     .bind(&t.title)
@@ -125,6 +131,7 @@ pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp
     .bind(now.0)
     .bind(json_opt(t.commit_result.as_ref())?)
     .bind(t.session_boundary)
+    .bind(json_opt(t.race.as_ref())?)
     .execute(conn)
     .await?;
     Ok(())
@@ -137,6 +144,20 @@ pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp
 pub async fn delete(conn: &mut SqliteConnection, id: &TaskId) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM tasks WHERE id = ?1").bind(id.as_str()).execute(conn).await?;
     Ok(())
+}
+
+/// The tasks that a task's races were worked on as, in the order in which they were made.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn race_entries(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<TaskRow>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT * FROM tasks WHERE parent_id = ?1 AND execution_mode = 'race_entry' ORDER BY subtask_order",
+    )
+    .bind(task.as_str())
+    .fetch_all(conn)
+    .await?;
+    rows.iter().map(read).collect()
 }
 
 /// One task.
@@ -187,7 +208,7 @@ pub async fn list(
     filter: &Filter,
     limit: u32,
 ) -> Result<Vec<TaskRow>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM tasks WHERE 1");
+    let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM tasks WHERE execution_mode <> 'race_entry'");
     if let Some(project) = &filter.project {
         query.push(" AND project_id = ").push_bind(project.as_str().to_owned());
     }
@@ -227,7 +248,7 @@ pub async fn counts(
     conn: &mut SqliteConnection,
     project: &ProjectId,
 ) -> Result<Vec<(String, u32)>, StoreError> {
-    let rows = sqlx::query("SELECT status, count(*) AS n FROM tasks WHERE project_id = ?1 GROUP BY status")
+    let rows = sqlx::query("SELECT status, count(*) AS n FROM tasks WHERE project_id = ?1 AND execution_mode <> 'race_entry' GROUP BY status")
         .bind(project.as_str())
         .fetch_all(conn)
         .await?;
@@ -239,7 +260,7 @@ pub async fn counts(
 /// # Errors
 /// When they cannot be read.
 pub async fn children(conn: &mut SqliteConnection, parent: &TaskId) -> Result<Vec<TaskRow>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM tasks WHERE parent_id = ?1 ORDER BY subtask_order, number")
+    let rows = sqlx::query("SELECT * FROM tasks WHERE parent_id = ?1 AND execution_mode <> 'race_entry' ORDER BY subtask_order, number")
         .bind(parent.as_str())
         .fetch_all(conn)
         .await?;
@@ -261,7 +282,7 @@ pub async fn parts(
     for parent in parents {
         list.push_bind(parent.as_str().to_owned());
     }
-    query.push(") GROUP BY parent_id, status");
+    query.push(") AND execution_mode <> 'race_entry' GROUP BY parent_id, status");
     let mut found: HashMap<TaskId, Vec<(String, u32)>> = HashMap::new();
     for row in query.build().fetch_all(conn).await? {
         let c = Columns(&row);
@@ -352,10 +373,11 @@ pub async fn waiting(conn: &mut SqliteConnection) -> Result<Vec<TaskRow>, StoreE
 /// When they cannot be read.
 pub async fn attention(conn: &mut SqliteConnection, limit: u32) -> Result<Vec<TaskRow>, StoreError> {
     let rows = sqlx::query(
-        "SELECT t.* FROM tasks t WHERE t.error_annotation IS NOT NULL
+        "SELECT t.* FROM tasks t WHERE t.execution_mode <> 'race_entry' AND (t.error_annotation IS NOT NULL
            OR t.id IN (SELECT task_id FROM reviews WHERE status = 'awaiting_human')
-           OR t.id IN (SELECT task_id FROM approvals WHERE status = 'pending')
-           OR json_extract(t.waiting, '$.reason') IN ('target_checkout_dirty', 'git_locked')
+           OR t.id IN (SELECT coalesce(iif(asker.execution_mode = 'race_entry', asker.parent_id, NULL), asker.id)
+                       FROM approvals JOIN tasks asker ON asker.id = approvals.task_id WHERE approvals.status = 'pending')
+           OR json_extract(t.waiting, '$.reason') IN ('target_checkout_dirty', 'git_locked', 'race_crown'))
          ORDER BY t.status_since, t.number LIMIT ?1",
     )
     .bind(limit)
@@ -436,6 +458,17 @@ pub async fn spread(
     Ok(())
 }
 
+/// An entry of a race has its task's number; its place among the task's entries stands above the 32nd bit, so that
+/// numbers stay unique in a project and nobody finds an entry by one.
+fn stored_number(t: &TaskRow) -> i64 {
+    let place = if t.execution_mode == ExecutionMode::RaceEntry { t.subtask_order.unwrap_or(0) } else { 0 };
+    (i64::from(place) << NUMBER_BITS) | i64::from(t.number)
+}
+
+fn shown_number(stored: i64) -> u32 {
+    u32::try_from(stored & i64::from(u32::MAX)).unwrap_or(u32::MAX)
+}
+
 fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
     let c = Columns(row);
     let diff_stat = match (c.int_opt("diff_files")?, c.int_opt("diff_added")?, c.int_opt("diff_removed")?) {
@@ -445,7 +478,7 @@ fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
     Ok(TaskRow {
         id: c.text("id")?,
         project_id: c.text("project_id")?,
-        number: c.int("number")?,
+        number: shown_number(c.int("number")?),
         title: c.text("title")?,
         description: c.text("description")?,
         status: c.text("status")?,
@@ -459,6 +492,7 @@ fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
         review_config: c.json_opt("review_config")?,
         merge_config: c.json_opt("merge_config")?,
         task_state_config: c.json_opt("task_state_config")?,
+        race: c.json_opt("race")?,
         review_passed_at: c.time_opt("review_passed_at")?,
         entry_barrier: c.json_opt("entry_barrier")?,
         error_annotation: c.json_opt("error_annotation")?,

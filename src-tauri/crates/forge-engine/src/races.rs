@@ -1,0 +1,365 @@
+//! Races: which tasks are raced, the tasks that their entries are worked on as, and what is known of each.
+//!
+//! An entry is a row of `tasks` in a workflow of its own (`forge_model::race::entry_workflow`), so that everything
+//! a task has it has too: worker, durable steps, worktree, runs, limits, recovery. It shows on no board, tells nobody
+//! anything, and is moved by its race alone. The race goes on whenever its task's step runs (`steps/race.rs`),
+//! which the end of each entry asks for.
+
+use std::sync::Arc;
+
+use forge_model::actor::Actor;
+use forge_model::agent::Agent;
+use forge_model::election::GateResult;
+use forge_model::event::EventType;
+use forge_model::execution::ExecutionRole;
+use forge_model::ids::TaskId;
+use forge_model::inner_loop::{Competitive, Strategy, is_strategy_name};
+use forge_model::race::{Race, RaceEntry, RaceEntryStatus, RaceStatus};
+use forge_model::review::{Review, ReviewStatus};
+use forge_model::task::{ExecutionMode, HolderKind, RoleHolder};
+use forge_model::workflow::{State, StateKind};
+use forge_store::Tx;
+use forge_store::table::{agents, executions, races, reviews, roles, tasks, tasks::TaskRow};
+use serde_json::json;
+use sqlx::SqliteConnection;
+
+use crate::{ConflictCode, Engine, EngineError, context::ProjectContext, error::Result};
+
+/// Whether a task is an entry of a race.
+pub(crate) fn is_entry(task: &TaskRow) -> bool {
+    task.execution_mode == ExecutionMode::RaceEntry
+}
+
+/// Refuses what people do to tasks when it is an entry: its race alone moves it.
+pub(crate) fn require_no_entry(task: &TaskRow) -> Result<()> {
+    if !is_entry(task) {
+        return Ok(());
+    }
+    Err(EngineError::conflict(
+        ConflictCode::RaceEntry,
+        format!("it is an entry of the race of #{}: its race alone moves it", task.number),
+    ))
+}
+
+/// Whether nothing more comes of an entry by itself.
+pub(crate) fn is_entry_over(context: &ProjectContext, entry: &TaskRow) -> bool {
+    let kind = context.workflow.state(&entry.status).map(|state| state.kind);
+    matches!(kind, None | Some(StateKind::Terminal | StateKind::Blocked)) || entry.error_annotation.is_some()
+}
+
+impl ProjectContext {
+    /// How a task of its project is raced; none when it is not.
+    pub(crate) fn race_of(&self, task: &TaskRow) -> Option<Competitive> {
+        let own = task.race.as_ref().filter(|race| race.enabled)?;
+        Some(self.settings.inner_loop.race_of(own)).filter(|race| race.enabled)
+    }
+}
+
+impl Engine {
+    /// Whether entering `state` starts a race instead of an agent.
+    pub(crate) async fn enters_race(
+        &self,
+        conn: &mut SqliteConnection,
+        context: &ProjectContext,
+        task: &TaskRow,
+        state: &State,
+    ) -> Result<bool> {
+        let works = state.kind == StateKind::Active && state.role.is_some();
+        let is_work = context.workflow.work_state().is_some_and(|work| work.name == state.name);
+        if !works || !is_work || is_entry(task) || context.race_of(task).is_none() {
+            return Ok(false);
+        }
+        // Once there is a winner, its work is gone on with.
+        let last = races::last(conn, &task.id).await?;
+        Ok(last.is_none_or(|race| race.status != RaceStatus::Promoted))
+    }
+
+    /// Who races: as the task or the project says, else every enabled agent.
+    pub(crate) async fn strategies_of(
+        &self,
+        conn: &mut SqliteConnection,
+        race: &Competitive,
+    ) -> Result<Vec<Strategy>> {
+        if !race.strategies.is_empty() {
+            return Ok(race.strategies.clone());
+        }
+        let all = agents::list(conn).await?;
+        Ok(all.into_iter().filter(|agent| !agent.paused).map(|agent| strategy_of(&agent)).collect())
+    }
+
+    /// The tasks that the entries of a new race are worked on as.
+    pub(crate) async fn make_entries(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &TaskRow,
+        strategies: &[Strategy],
+        reviewer: Option<&RoleHolder>,
+    ) -> Result<Vec<RaceEntry>> {
+        let workflow = &context.for_entries()?.workflow;
+        let initial = workflow
+            .initial()
+            .ok_or_else(|| EngineError::not_found("state", "of kind initial"))?
+            .name
+            .clone();
+        let made = tasks::race_entries(tx, &task.id).await?;
+        let mut place = made.iter().filter_map(|entry| entry.subtask_order).max().unwrap_or(0);
+        let mut entries = Vec::with_capacity(strategies.len());
+        for strategy in strategies {
+            place += 1;
+            let now = self.now();
+            let row = TaskRow {
+                id: self.new_id(),
+                status: initial.clone(),
+                version: 1,
+                parent_id: Some(task.id.clone()),
+                execution_mode: ExecutionMode::RaceEntry,
+                subtask_order: Some(place),
+                commit_result: None,
+                race: None,
+                review_passed_at: None,
+                entry_barrier: None,
+                error_annotation: None,
+                waiting: None,
+                budget_boundary: 0,
+                session_boundary: 0,
+                diff_stat: None,
+                status_since: now,
+                created_at: now,
+                updated_at: now,
+                ..task.clone()
+            };
+            tasks::insert(tx, &row).await?;
+            let coder = RoleHolder { kind: HolderKind::Agent, id: Some(strategy.agent_id.clone()) };
+            roles::put(tx, &row.id, "coder", Some(&coder)).await?;
+            roles::put(tx, &row.id, "reviewer", reviewer).await?;
+            entries.push(RaceEntry {
+                strategy: strategy.clone(),
+                task_id: row.id,
+                status: RaceEntryStatus::Queued,
+                reason: None,
+                gate: GateResult::NotRun,
+                reviewer_score: None,
+                cost_micro_usd: None,
+                duration_ms: None,
+                diff_stat: None,
+                commit: None,
+                branch: None,
+                started_at: None,
+                finished_at: None,
+            });
+        }
+        Ok(entries)
+    }
+
+    /// Brings what is known of an entry up to date from its rows.
+    pub(crate) async fn look_at_entry(
+        &self,
+        conn: &mut SqliteConnection,
+        context: &ProjectContext,
+        base: &str,
+        entry: &mut RaceEntry,
+    ) -> Result<()> {
+        let Some(task) = tasks::get(conn, &entry.task_id).await? else { return Ok(()) };
+        let runs = executions::list(conn, &task.id).await?;
+        let work: Vec<_> =
+            runs.iter().map(|row| &row.execution).filter(|run| run.role == ExecutionRole::Coder).collect();
+        entry.commit = work.iter().rev().find_map(|run| run.after_commit.clone());
+        let unknown = work.is_empty() || work.iter().any(|run| run.cost_micro_usd.is_none());
+        entry.cost_micro_usd = (!unknown).then(|| work.iter().filter_map(|run| run.cost_micro_usd).sum());
+        entry.diff_stat = task.diff_stat;
+        let review = reviews::last(conn, &task.id).await?;
+        let checks = context.review_config(&task).ci_steps.map_or(0, |steps| steps.len());
+        entry.gate = gate_of(review.as_ref(), checks);
+        entry.reviewer_score = review
+            .iter()
+            .flat_map(|review| &review.audits)
+            .rev()
+            .find_map(|report| report.audit.score)
+            .map(f64::from);
+        let changed = entry.commit.as_deref().is_some_and(|commit| commit != base);
+        if entry.gate == GateResult::Passed && !changed {
+            // To do nothing is cheap, and passes every check that passed before.
+            entry.gate = GateResult::NotRun;
+            entry.reason = Some("it changed nothing".to_owned());
+        }
+        Ok(())
+    }
+
+    /// What of an agent's profile an entry replaces.
+    pub(crate) async fn as_entry(
+        &self,
+        conn: &mut SqliteConnection,
+        task: &TaskRow,
+        role: ExecutionRole,
+        agent: &mut Agent,
+    ) -> Result<Option<Strategy>> {
+        if !is_entry(task) || role != ExecutionRole::Coder {
+            return Ok(None);
+        }
+        let race = races::of_entry(conn, &task.id).await?;
+        let entry = race.and_then(|race| race.entries.into_iter().find(|entry| entry.task_id == task.id));
+        let Some(strategy) = entry.map(|entry| entry.strategy) else { return Ok(None) };
+        if let Some(model) = &strategy.model {
+            agent.model = Some(model.clone());
+        }
+        if let Some(effort) = &strategy.effort
+            && let Some(config) = agent.config.as_object_mut()
+        {
+            config.insert("effort".to_owned(), json!(effort));
+        }
+        Ok(Some(strategy))
+    }
+
+    /// The commit that a task's worktree begins at, where a race says so.
+    pub(crate) async fn race_base(
+        &self,
+        conn: &mut SqliteConnection,
+        task: &TaskRow,
+    ) -> Result<Option<String>> {
+        let race = if is_entry(task) {
+            races::of_entry(conn, &task.id).await?
+        } else {
+            races::last(conn, &task.id)
+                .await?
+                .filter(|race| matches!(race.status, RaceStatus::Decided | RaceStatus::Promoted))
+        };
+        Ok(race.map(|race| race.base_commit))
+    }
+
+    /// Whether the work of a task is that of a race's winner, whose checks ran on the same files.
+    pub(crate) async fn is_from_race(&self, conn: &mut SqliteConnection, task: &TaskId) -> Result<bool> {
+        Ok(races::last(conn, task).await?.is_some_and(|race| race.status == RaceStatus::Promoted))
+    }
+
+    /// Every race of a task, oldest first; of one that runs, entries are told as they are now.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn races(&self, id: &TaskId) -> Result<Vec<Race>> {
+        let mut conn = self.store().read().await?;
+        let (_, context) = self.load(&mut conn, id, None).await?;
+        let mut all = races::list(&mut conn, id).await?;
+        if let Some(race) = all.last_mut().filter(|race| race.status == RaceStatus::Running) {
+            let context = context.for_entries()?;
+            for entry in race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Running) {
+                self.look_at_entry(&mut conn, &context, &race.base_commit, entry).await?;
+                entry.duration_ms = entry.started_at.map(|at| self.now().since(at));
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Engine {
+    /// Makes an entry the winner by a person's word, whatever the rules say.
+    pub(crate) async fn crown(&self, tx: &mut Tx, task: &TaskRow, actor: Actor, name: &str) -> Result<()> {
+        let race = races::last(tx, &task.id).await?;
+        let mut race = race
+            .filter(|race| matches!(race.status, RaceStatus::AwaitingCrown | RaceStatus::NoWinner))
+            .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "no race waits for a crown"))?;
+        let entry = race.entry(name).ok_or_else(|| {
+            let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.name.as_str()).collect();
+            EngineError::invalid(
+                "entry",
+                format!("the race has no entry `{name}`; it has {}", names.join(", ")),
+            )
+        })?;
+        if entry.commit.as_ref().is_none_or(|commit| *commit == race.base_commit) {
+            return Err(EngineError::invalid(
+                "entry",
+                format!("`{name}` changed nothing that could be taken"),
+            ));
+        }
+        race.winner = Some(name.to_owned());
+        race.crowned_by = Some(actor);
+        race.status = RaceStatus::Decided;
+        race.finished_at = None;
+        races::put(tx, &race).await?;
+        let facts = json!({ "winner": name, "crowned": true });
+        self.emit(tx, EventType::RaceElected, task, race.id.as_str(), &facts).await
+    }
+
+    /// Gives up a race that was decided but whose winner's work could not become the task's.
+    pub(crate) async fn give_race_up(&self, tx: &mut Tx, task: &TaskRow) -> Result<()> {
+        let Some(mut race) = races::last(tx, &task.id).await?.filter(|race| !race.status.is_over()) else {
+            return Ok(());
+        };
+        race.status = RaceStatus::Cancelled;
+        race.finished_at = Some(self.now());
+        Ok(races::put(tx, &race).await?)
+    }
+}
+
+/// How an entry's checks ended, from its last review.
+fn gate_of(review: Option<&Review>, checks: usize) -> GateResult {
+    let Some(review) = review else { return GateResult::NotRun };
+    let failed = |step: &forge_model::review::ReviewStep| {
+        step.finished && (step.timed_out || step.exit_code != Some(0) || !step.changed_files.is_empty())
+    };
+    if review.steps.iter().any(|step| step.finished && step.timed_out) {
+        return GateResult::TimedOut;
+    }
+    if review.steps.iter().any(failed) {
+        return GateResult::Failed;
+    }
+    let ended = review.steps.iter().filter(|step| step.finished).count();
+    let is_through = ended >= checks
+        && (checks > 0 || matches!(review.status, ReviewStatus::Passed | ReviewStatus::Failed));
+    if is_through { GateResult::Passed } else { GateResult::NotRun }
+}
+
+/// An agent that races as it is, by its own name as far as that can be one.
+fn strategy_of(agent: &Agent) -> Strategy {
+    let plain: String = agent
+        .name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' })
+        .take(forge_model::inner_loop::MAX_STRATEGY_NAME)
+        .collect();
+    let plain = plain.trim_matches(['.', '-']).to_owned();
+    let name = if is_strategy_name(&plain) { plain } else { format!("agent-{}", short(agent.id.as_str())) };
+    Strategy { name, agent_id: agent.id.clone(), model: None, effort: None, prompt_suffix: None }
+}
+
+fn short(id: &str) -> &str {
+    id.get(id.len().saturating_sub(8)..).unwrap_or(id)
+}
+
+/// Names that several agents came to have are told apart by the agents' identities.
+pub(crate) fn tell_apart(mut strategies: Vec<Strategy>) -> Vec<Strategy> {
+    for index in 1..strategies.len() {
+        let (before, rest) = strategies.split_at_mut(index);
+        if let Some(this) = rest.first_mut()
+            && before.iter().any(|other| other.name == this.name)
+        {
+            this.name = format!("agent-{}", short(this.agent_id.as_str()));
+        }
+    }
+    strategies
+}
+
+impl ProjectContext {
+    /// The project as its races' entries see it.
+    pub(crate) fn for_entries(&self) -> Result<Arc<ProjectContext>> {
+        if let Some(entries) = self.entries.get() {
+            return Ok(Arc::clone(entries));
+        }
+        let workflow = forge_model::race::entry_workflow().map_err(|error| EngineError::Io {
+            doing: "read the entries' workflow".to_owned(),
+            source: error.into(),
+        })?;
+        let mut settings = self.settings.clone();
+        // Work begins and stops in an entry's worktree as in any other; the task itself is closed elsewhere.
+        settings.lifecycle_hooks.on_task_done.clear();
+        settings.lifecycle_hooks.on_task_cancel.clear();
+        let entries = Arc::new(ProjectContext {
+            project: self.project.clone(),
+            settings,
+            workflow,
+            broken_checks: self.broken_checks.clone(),
+            entries: std::sync::OnceLock::new(),
+        });
+        Ok(Arc::clone(self.entries.get_or_init(|| entries)))
+    }
+}

@@ -1,0 +1,568 @@
+//! The race of a task, from its start to the winner's work on the task's branch.
+//!
+//! The step never stays: it does what can be done now, writes it down, and waits; the end of an entry, an entry's
+//! time limit, and a person's word run it again. So it may be killed at any moment, and finds where it was.
+
+use forge_git::Landing;
+use forge_model::actor::{Actor, Cause};
+use forge_model::event::EventType;
+use forge_model::ids::TaskId;
+use forge_model::inner_loop::Competitive;
+use forge_model::notification::NotificationKind;
+use forge_model::race::{Race, RaceEntryStatus, RaceStatus, kept_branch};
+use forge_model::task::{AnnotationType, HolderKind, RoleHolder, WaitReason};
+use forge_model::time::Timestamp;
+use forge_model::transition::StepStatus;
+use forge_model::workflow::Audience;
+use forge_model::workspace::WorkspaceStatus;
+use forge_store::Tx;
+use forge_store::table::{races, roles, steps, tasks, workspaces};
+use serde_json::json;
+
+use super::{Effect, End, Stepping, cleanup::Goes, leaving::Leave};
+use crate::{
+    ConflictCode, Engine, EngineError,
+    command::attachments::remove_folder,
+    context::{ProjectContext, task_branch},
+    error::Result,
+    races::{is_entry, is_entry_over, tell_apart},
+    transition::{Move, Trouble},
+};
+
+/// What the end of a race leads to; in the parameters of its step.
+pub(crate) const THEN_ACCEPT: &str = "accept";
+
+/// A second in milliseconds.
+const SECOND_MS: i64 = 1000;
+/// A day in milliseconds.
+const DAY_MS: i64 = 24 * 60 * 60 * SECOND_MS;
+
+impl Engine {
+    /// Goes on with the task's race, or begins one.
+    pub(super) async fn run_race(&self, s: &Stepping) -> Result<End> {
+        let open = {
+            let mut conn = self.store().read().await?;
+            races::last(&mut conn, &s.task.id).await?.filter(|race| !race.status.is_over())
+        };
+        let race = match open {
+            Some(race) => race,
+            None => {
+                let Some(config) = s.context.race_of(&s.task) else {
+                    return Ok(End::skipped("it is raced no more"));
+                };
+                match self.begin_race(s, &config).await? {
+                    Ok(race) => race,
+                    Err(trouble) => return Ok(End::Block(*trouble)),
+                }
+            }
+        };
+        match race.status {
+            RaceStatus::Running => self.go_on_racing(s, race).await,
+            RaceStatus::AwaitingCrown => Ok(waits_for_crown(&race)),
+            RaceStatus::Decided | RaceStatus::Promoted | RaceStatus::NoWinner | RaceStatus::Cancelled => {
+                Ok(End::Ok(race.winner.map(|winner| format!("{winner} won"))))
+            }
+        }
+    }
+
+    async fn begin_race(
+        &self,
+        s: &Stepping,
+        config: &Competitive,
+    ) -> Result<std::result::Result<Race, Box<Trouble>>> {
+        let repo = self.repo(&s.context).await?;
+        let own = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await?;
+        let target = s.context.target_branch(&s.task);
+        let base = match own {
+            Some(commit) => Some(commit),
+            None => repo.resolve(&format!("refs/heads/{target}")).await?,
+        };
+        let unready =
+            |message: String| Ok(Err(Box::new(Trouble::new(AnnotationType::EnvironmentNotReady, message))));
+        let Some(base) = base else { return unready(format!("no branch is called `{target}`")) };
+        let mut tx = self.store().write().await?;
+        let strategies = tell_apart(self.strategies_of(&mut tx, config).await?);
+        if strategies.is_empty() {
+            return unready("nobody races: no agent is enabled, and no strategy is set".to_owned());
+        }
+        let enabled = s.context.settings.inner_loop.reviewer.enabled;
+        let reviewer = self.reviewer_of(&mut tx, s).await?.filter(|_| enabled);
+        let entries = self.make_entries(&mut tx, &s.context, &s.task, &strategies, reviewer.as_ref()).await?;
+        let number = races::last(&mut tx, &s.task.id).await?.map_or(1, |last| last.number + 1);
+        let race = Race {
+            id: self.new_id(),
+            task_id: s.task.id.clone(),
+            number,
+            status: RaceStatus::Running,
+            base_commit: base,
+            reviewer_enabled: reviewer.is_some(),
+            max_parallel: config.max_parallel,
+            timeout_sec: config.timeout_sec,
+            human_crown: config.human_crown,
+            keep_losers_days: config.keep_losers_days,
+            entries,
+            election: None,
+            winner: None,
+            crowned_by: None,
+            error: None,
+            started_at: self.now(),
+            finished_at: None,
+            losers_until: None,
+        };
+        races::put(&mut tx, &race).await?;
+        let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.name.as_str()).collect();
+        let facts = json!({ "number": race.number, "entries": names });
+        self.emit(&mut tx, EventType::RaceStarted, &s.task, race.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        self.point("race.started");
+        Ok(Ok(race))
+    }
+
+    /// The agent that judges the task's work, if one does.
+    async fn reviewer_of(&self, tx: &mut Tx, s: &Stepping) -> Result<Option<RoleHolder>> {
+        let gate = s.context.workflow.review_gate();
+        let Some(role) = gate.filter(|gate| gate.audits()).and_then(|gate| gate.role.as_deref()) else {
+            return Ok(None);
+        };
+        let holder = roles::holder(tx, &s.task.id, role).await?;
+        Ok(holder.filter(|holder| holder.kind == HolderKind::Agent))
+    }
+
+    async fn go_on_racing(&self, s: &Stepping, mut race: Race) -> Result<End> {
+        let context = s.context.for_entries()?;
+        self.settle_entries(s, &context, &mut race).await?;
+        if !s.task.held {
+            self.start_entries(s, &context, &mut race).await?;
+        }
+        let over = race.entries.iter().filter(|entry| entry.status.is_over()).count();
+        if over < race.entries.len() {
+            if let Some(deadline) = next_deadline(&race) {
+                self.kick_at(&s.task.id, deadline);
+            }
+            let message = format!("{over} of {} entries are over", race.entries.len());
+            return Ok(End::wait(WaitReason::RaceRunning, message));
+        }
+        self.elect(s, race).await
+    }
+
+    /// Writes down what is known of entries that are over, and ends those whose time is up.
+    async fn settle_entries(&self, s: &Stepping, context: &ProjectContext, race: &mut Race) -> Result<()> {
+        let now = self.now();
+        let (base, limit) = (race.base_commit.clone(), i64::from(race.timeout_sec) * SECOND_MS);
+        for entry in race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Running) {
+            let late = entry.started_at.is_some_and(|at| now.since(at) >= limit);
+            let hold = if late { Some(self.hold(&entry.task_id).await) } else { None };
+            if late {
+                self.stop_run(&entry.task_id).await;
+            }
+            let mut tx = self.store().write().await?;
+            let Some(task) = tasks::get(&mut tx, &entry.task_id).await? else { continue };
+            let done = is_entry_over(context, &task);
+            if !done && !late {
+                continue;
+            }
+            self.look_at_entry(&mut tx, context, &base, entry).await?;
+            entry.status = match (done, &task.error_annotation) {
+                (false, _) => RaceEntryStatus::TimedOut,
+                (true, None) => RaceEntryStatus::Finished,
+                (true, Some(trouble)) => {
+                    // Failed checks and a verdict are an entry's own end: it did all that it does.
+                    let judged = trouble.kind == AnnotationType::ReviewBudgetExhausted;
+                    entry.reason = Some(trouble.message.clone());
+                    if judged { RaceEntryStatus::Finished } else { RaceEntryStatus::Failed }
+                }
+            };
+            if entry.status == RaceEntryStatus::TimedOut {
+                entry.reason = Some(format!("its {} seconds were up", race.timeout_sec));
+            }
+            entry.finished_at = Some(now);
+            entry.duration_ms = entry.started_at.map(|at| now.since(at));
+            races::put_entry(&mut tx, &race.id, entry).await?;
+            let facts = json!({
+                "name": entry.strategy.name, "status": entry.status, "gate": entry.gate,
+                "score": entry.reviewer_score, "cost_micro_usd": entry.cost_micro_usd,
+            });
+            self.emit(&mut tx, EventType::RaceEntryFinished, &s.task, race.id.as_str(), &facts).await?;
+            if !done {
+                self.put_out(&mut tx, context, &entry.task_id).await?;
+            }
+            tx.commit().await?;
+            self.point("race.entry_finished");
+            drop(hold);
+        }
+        Ok(())
+    }
+
+    /// Moves an entry where nothing more is done about it.
+    async fn put_out(&self, tx: &mut Tx, context: &ProjectContext, entry: &TaskId) -> Result<()> {
+        let Some(mut task) = tasks::get(tx, entry).await? else { return Ok(()) };
+        if context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal) {
+            return Ok(());
+        }
+        let out = context.workflow.cancellation_state.clone();
+        let mv = Move::by_engine(&out, "cancel", Actor::System { cause: Cause::Workflow });
+        self.apply(tx, context, &mut task, mv).await.map(drop)
+    }
+
+    /// Starts as many of those that wait for their turn as may run.
+    async fn start_entries(&self, s: &Stepping, context: &ProjectContext, race: &mut Race) -> Result<()> {
+        let running = race.entries.iter().filter(|entry| entry.status == RaceEntryStatus::Running).count();
+        let free = usize::try_from(race.max_parallel).unwrap_or(usize::MAX).saturating_sub(running);
+        let waiting = race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Queued);
+        for entry in waiting.take(free) {
+            let mut tx = self.store().write().await?;
+            let Some(mut task) = tasks::get(&mut tx, &entry.task_id).await? else { continue };
+            let Some(to) = context.workflow.work_state().map(|state| state.name.clone()) else { continue };
+            let mv = Move::by_engine(&to, "accept", Actor::System { cause: Cause::Workflow });
+            self.apply(&mut tx, context, &mut task, mv).await?;
+            entry.status = RaceEntryStatus::Running;
+            entry.started_at = Some(self.now());
+            entry.branch = Some(task_branch(&task));
+            races::put_entry(&mut tx, &race.id, entry).await?;
+            let facts = json!({ "name": entry.strategy.name });
+            self.emit(&mut tx, EventType::RaceEntryStarted, &s.task, race.id.as_str(), &facts).await?;
+            tx.commit().await?;
+            self.point("race.entry_started");
+            self.kick(&entry.task_id);
+        }
+        Ok(())
+    }
+
+    async fn elect(&self, s: &Stepping, mut race: Race) -> Result<End> {
+        let election = race.elect();
+        race.winner.clone_from(&election.winner);
+        race.election = Some(election);
+        race.status = match (&race.winner, race.human_crown) {
+            (None, _) => RaceStatus::NoWinner,
+            (Some(_), true) => RaceStatus::AwaitingCrown,
+            (Some(_), false) => RaceStatus::Decided,
+        };
+        let (kind, body) = match (&race.winner, race.status) {
+            (Some(winner), RaceStatus::AwaitingCrown) => {
+                (EventType::RaceElected, format!("{winner} is elected; the crown is yours to give."))
+            }
+            (Some(winner), _) => (EventType::RaceElected, format!("{winner} won the race.")),
+            (None, _) => (EventType::RaceFailed, "No entry of the race passed.".to_owned()),
+        };
+        race.finished_at = race.winner.is_none().then(|| self.now());
+        let mut tx = self.store().write().await?;
+        races::put(&mut tx, &race).await?;
+        let facts =
+            json!({ "winner": race.winner, "decided_by": race.election.as_ref().map(|e| e.decided_by) });
+        self.emit(&mut tx, kind, &s.task, race.id.as_str(), &facts).await?;
+        if race.winner.is_some() {
+            let cause = format!("race:{}", race.id);
+            self.notify(&mut tx, &s.context, &s.task, NotificationKind::RaceDecided, &body, &cause).await?;
+        }
+        tx.commit().await?;
+        self.point("race.elected");
+        Ok(match race.status {
+            RaceStatus::AwaitingCrown => waits_for_crown(&race),
+            RaceStatus::NoWinner => {
+                let mut trouble = Trouble::new(AnnotationType::RaceNoWinner, body);
+                trouble.details = json!({ "race": race.id, "trail": race.election.map(|e| e.trail) });
+                End::Block(trouble)
+            }
+            _ => End::Ok(race.winner.map(|winner| format!("{winner} won"))),
+        })
+    }
+
+    /// Makes the winner's commits the task's branch. Done again after a kill, it finds them there.
+    pub(super) async fn promote(&self, s: &Stepping) -> Result<End> {
+        let race = {
+            let mut conn = self.store().read().await?;
+            races::last(&mut conn, &s.task.id).await?
+        };
+        let Some(mut race) = race.filter(|race| race.status == RaceStatus::Decided) else {
+            return Ok(End::skipped("no race is decided"));
+        };
+        let winner = race.winner.as_deref().and_then(|name| race.entry(name)).cloned();
+        let Some((winner, commit)) = winner.and_then(|entry| Some((entry.clone(), entry.commit?))) else {
+            return self.not_promoted(s, race, "the winner has no commit".to_owned()).await;
+        };
+        let repo = self.repo(&s.context).await?;
+        let branch = task_branch(&s.task);
+        let now = repo.resolve(&format!("refs/heads/{branch}")).await?;
+        let moved = match &now {
+            Some(now) if *now == commit => None,
+            // It begins where the race did, or nowhere yet.
+            Some(now) if *now != race.base_commit => Some(now.clone()),
+            before => {
+                let before = before.as_deref().unwrap_or_default();
+                let reason = format!("forge: {} won the race", winner.strategy.name);
+                match repo.land(&branch, &commit, before, &reason).await? {
+                    Landing::Landed => None,
+                    Landing::Moved { now } => Some(now.unwrap_or_default()),
+                    Landing::CheckoutInTheWay { worktree, files } => {
+                        let what = format!(
+                            "{} has changes that are not committed: {}",
+                            worktree.display(),
+                            files.join(", ")
+                        );
+                        return self.not_promoted(s, race, what).await;
+                    }
+                    Landing::IndexLocked { path, .. } => {
+                        self.watch_lock_file(&s.task.id, &path);
+                        return Ok(End::wait(WaitReason::GitLocked, format!("{} is held", path.display())));
+                    }
+                }
+            }
+        };
+        if let Some(now) = moved {
+            let what =
+                format!("the branch {branch} was moved to {} meanwhile", now.get(..10).unwrap_or(&now));
+            return self.not_promoted(s, race, what).await;
+        }
+        self.point("race.landed");
+        race.status = RaceStatus::Promoted;
+        race.finished_at = Some(self.now());
+        race.error = None;
+        let mut tx = self.store().write().await?;
+        races::put(&mut tx, &race).await?;
+        if let Some(role) = s.context.work_role() {
+            let coder = RoleHolder { kind: HolderKind::Agent, id: Some(winner.strategy.agent_id.clone()) };
+            roles::put(&mut tx, &s.task.id, role, Some(&coder)).await?;
+        }
+        if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
+            task.diff_stat = winner.diff_stat;
+            tasks::update(&mut tx, &mut task, self.now()).await?;
+        }
+        let facts = json!({ "winner": winner.strategy.name, "commit": commit });
+        self.emit(&mut tx, EventType::RacePromoted, &s.task, race.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        self.point("race.promoted");
+        Ok(End::Ok(Some(format!("{} is the task's work", winner.strategy.name))))
+    }
+
+    async fn not_promoted(&self, s: &Stepping, mut race: Race, what: String) -> Result<End> {
+        race.error = Some(what.clone());
+        let mut tx = self.store().write().await?;
+        races::put(&mut tx, &race).await?;
+        let facts = json!({ "winner": race.winner, "reason": what });
+        self.emit(&mut tx, EventType::RaceFailed, &s.task, race.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        Ok(End::Block(Trouble::new(AnnotationType::RaceNotPromoted, what)))
+    }
+
+    /// Ends what is left of the task's races: runs, worktrees, branches that only the race needed. Then the task
+    /// moves on, where its step says so.
+    pub(super) async fn end_race(&self, s: &Stepping) -> Result<End> {
+        let left = races::uncleared(&mut *self.store().read().await?, &s.task.id).await?;
+        let mut kept = Vec::new();
+        for race in left.into_iter().filter(|race| race.status.is_over()) {
+            kept.extend(self.clear_race(&s.context, race).await?);
+        }
+        if s.step.params.as_ref().is_some_and(|then| then == THEN_ACCEPT) {
+            return self.accept_winner(s).await;
+        }
+        Ok(End::Ok((!kept.is_empty()).then(|| format!("kept for now: {}", kept.join(", ")))))
+    }
+
+    /// Clears one race; says what could not go yet.
+    async fn clear_race(&self, project: &ProjectContext, mut race: Race) -> Result<Vec<String>> {
+        let context = project.for_entries()?;
+        let repo = self.repo(project).await?;
+        let mut kept = Vec::new();
+        for index in 0..race.entries.len() {
+            let Some(entry) = race.entries.get_mut(index) else { continue };
+            let _hold = self.hold(&entry.task_id).await;
+            self.stop_run(&entry.task_id).await;
+            let mut tx = self.store().write().await?;
+            if !entry.status.is_over() {
+                self.look_at_entry(&mut tx, &context, &race.base_commit, entry).await?;
+                entry.status = RaceEntryStatus::Cancelled;
+                entry.finished_at = Some(self.now());
+                races::put_entry(&mut tx, &race.id, entry).await?;
+            }
+            self.put_out(&mut tx, &context, &entry.task_id).await?;
+            let workspace = workspaces::last(&mut tx, &entry.task_id).await?;
+            let task = tasks::get(&mut tx, &entry.task_id).await?;
+            tx.commit().await?;
+            let Some(task) = task else { continue };
+            if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
+                && let Err(reason) = self.remove_workspace(&context, &task, workspace, Goes::ForReuse).await?
+            {
+                kept.push(format!("{}: {reason}", entry.strategy.name));
+                continue;
+            }
+            self.point("race.entry_cleared");
+            let own = task_branch(&task);
+            let tip = repo.resolve(&format!("refs/heads/{own}")).await?;
+            let wins = race.winner.as_deref() == Some(entry.strategy.name.as_str())
+                && race.status == RaceStatus::Promoted;
+            let name = kept_branch(&race.task_id, race.number, &entry.strategy.name);
+            if let Some(tip) = tip {
+                if !wins {
+                    self.keep_branch(&repo, &name, &tip).await?;
+                }
+                repo.delete_branch(&own, &tip).await?;
+            }
+            entry.branch =
+                (!wins && repo.resolve(&format!("refs/heads/{name}")).await?.is_some()).then_some(name);
+        }
+        let days = i64::from(race.keep_losers_days);
+        race.losers_until = Some(race.finished_at.unwrap_or_else(|| self.now()).plus_ms(days * DAY_MS));
+        let mut tx = self.store().write().await?;
+        races::put(&mut tx, &race).await?;
+        if kept.is_empty() {
+            races::set_cleared(&mut tx, &race.id).await?;
+        }
+        tx.commit().await?;
+        self.point("race.cleared");
+        if let Some(at) = race.losers_until {
+            self.forget_losers_at(at);
+        }
+        Ok(kept)
+    }
+
+    /// Removes everything of a task's races before the task itself goes; branches that keep work stay.
+    pub(crate) async fn remove_races(&self, context: &ProjectContext, task: &TaskId) -> Result<()> {
+        let all = races::list(&mut *self.store().read().await?, task).await?;
+        for race in all {
+            let kept = self.clear_race(context, race.clone()).await?;
+            if let Some(reason) = kept.first() {
+                let message = format!("a worktree of its race cannot go: {reason}");
+                return Err(EngineError::conflict(ConflictCode::InUse, message));
+            }
+            for entry in &race.entries {
+                let mut tx = self.store().write().await?;
+                tasks::delete(&mut tx, &entry.task_id).await?;
+                tx.commit().await?;
+                remove_folder(&self.log_dir(&context.project.id, &entry.task_id)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn keep_branch(&self, repo: &forge_git::Repo, name: &str, tip: &str) -> Result<()> {
+        let full = format!("refs/heads/{name}");
+        match repo.resolve(&full).await? {
+            Some(there) if there == tip => Ok(()),
+            Some(there) => Ok(repo.update_ref(&full, tip, &there, "forge: an entry of a race").await?),
+            None => Ok(repo.update_ref(&full, tip, "", "forge: an entry of a race").await?),
+        }
+    }
+
+    /// The task's work is done, by whoever won: on to what judges it.
+    async fn accept_winner(&self, s: &Stepping) -> Result<End> {
+        let race = races::last(&mut *self.store().read().await?, &s.task.id).await?;
+        let Some(race) = race.filter(|race| race.status == RaceStatus::Promoted) else {
+            return Ok(End::skipped("no entry's work is the task's"));
+        };
+        let winner = race.winner.as_deref().and_then(|name| race.entry(name));
+        let accept = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("accept"));
+        let (Some(winner), Some(accept)) = (winner, accept) else {
+            return Ok(End::Ok(Some("the state declares no accept".to_owned())));
+        };
+        let aside = match self.may_leave(s, Audience::AgentOnly).await? {
+            Leave::Freely => None,
+            Leave::Aside(aside) => Some(aside),
+            Leave::Refused(trouble) => return Ok(End::Block(trouble)),
+        };
+        let actor = Actor::Agent { id: winner.strategy.agent_id.clone() };
+        let mut mv = Move::by_engine(&accept.to, "accept", actor);
+        mv.reason = Some(format!("{} won the race", winner.strategy.name));
+        Ok(End::go(aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv))))
+    }
+
+    /// Has the losers' branches go when their time has come.
+    pub(crate) fn forget_losers_at(&self, at: Timestamp) {
+        let engine = self.clone();
+        self.inner.tracker.spawn(async move {
+            if engine.sleep_until(at).await
+                && let Err(error) = engine.forget_losers().await
+            {
+                tracing::error!(%error, "failed to remove the branches of lost races; the next start tries again");
+            }
+        });
+    }
+
+    /// Removes the branches and logs of losers whose time has come, and plans the next time.
+    pub(crate) async fn forget_losers(&self) -> Result<()> {
+        let all = races::kept(&mut *self.store().read().await?).await?;
+        for mut race in all {
+            let Some(until) = race.losers_until else { continue };
+            if until > self.now() {
+                self.forget_losers_at(until);
+                break;
+            }
+            let (task, context) = self.load(&mut *self.store().read().await?, &race.task_id, None).await?;
+            let repo = self.repo(&context).await?;
+            for entry in &mut race.entries {
+                if let (Some(branch), Some(commit)) = (&entry.branch, &entry.commit)
+                    && repo.resolve(&format!("refs/heads/{branch}")).await?.as_ref() == Some(commit)
+                {
+                    repo.delete_branch(branch, commit).await?;
+                }
+                entry.branch = None;
+                let logs = self.log_dir(&task.project_id, &entry.task_id);
+                remove_folder(&logs).await?;
+            }
+            race.losers_until = None;
+            let mut tx = self.store().write().await?;
+            races::put(&mut tx, &race).await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// A race looks again once an entry of its is over.
+    pub(super) async fn race_goes_on(&self, tx: &mut Tx, entry: &TaskId) -> Result<Option<Effect>> {
+        let Some(task) = tasks::get(tx, entry).await?.filter(is_entry) else { return Ok(None) };
+        let context = self.context_of(tx, &task).await?;
+        Ok(task.parent_id.clone().filter(|_| is_entry_over(&context, &task)).map(Effect::Kick))
+    }
+
+    /// Queues the end of the task's race, once, for a race whose task goes elsewhere.
+    pub(crate) async fn end_race_with(
+        &self,
+        tx: &mut Tx,
+        task: &tasks::TaskRow,
+        blocks: bool,
+        now_in: &str,
+        seq: i64,
+    ) -> Result<()> {
+        let left = races::uncleared(tx, &task.id).await?;
+        let mut over = false;
+        for mut race in left {
+            let goes_on = match race.status {
+                RaceStatus::Decided => blocks,
+                RaceStatus::Running | RaceStatus::AwaitingCrown => false,
+                RaceStatus::Promoted | RaceStatus::NoWinner | RaceStatus::Cancelled => {
+                    over = true;
+                    continue;
+                }
+            };
+            if !goes_on {
+                race.status = RaceStatus::Cancelled;
+                race.finished_at = Some(self.now());
+                races::put(tx, &race).await?;
+                over = true;
+            }
+        }
+        if over {
+            let mut step = steps::StepRow::pending(
+                &task.id,
+                now_in,
+                forge_model::transition::StepKind::EndRace,
+                forge_model::workflow::Phase::OnEnter.as_str(),
+            );
+            step.status = StepStatus::Pending;
+            step.transition_seq = Some(seq);
+            steps::insert(tx, &mut step).await?;
+        }
+        Ok(())
+    }
+}
+
+fn waits_for_crown(race: &Race) -> End {
+    let winner = race.winner.as_deref().unwrap_or("nobody");
+    End::wait(WaitReason::RaceCrown, format!("{winner} is elected; a person gives the crown"))
+}
+
+/// When the time of the next entry is up.
+fn next_deadline(race: &Race) -> Option<Timestamp> {
+    let limit = i64::from(race.timeout_sec) * SECOND_MS;
+    let running = race.entries.iter().filter(|entry| entry.status == RaceEntryStatus::Running);
+    running.filter_map(|entry| entry.started_at).map(|at| at.plus_ms(limit)).min()
+}

@@ -1,0 +1,263 @@
+//! Races: several entries at one task, of which one is elected.
+//!
+//! An entry is worked on as a task of its own, off the board and in a workflow of its own ([`entry_workflow`]): it
+//! has its worktree, its runs, its checks and its history like any other, and survives a kill like any other. The
+//! race itself is the record of who ran, what is known of each, and who won.
+
+use serde_json::json;
+
+use crate::{
+    actor::Actor,
+    contract,
+    election::{Election, EntryFacts, GateResult},
+    ids::{AgentId, RaceId, TaskId},
+    inner_loop::Strategy,
+    names,
+    task::DiffStat,
+    time::Timestamp,
+    workflow::Workflow,
+};
+
+names! {
+    /// Where a race is.
+    pub enum RaceStatus {
+        /// Entries run, or wait for their turn.
+        Running = "running",
+        /// It is elected, and a person has to say so.
+        AwaitingCrown = "awaiting_crown",
+        /// There is a winner whose work is not the task's yet.
+        Decided = "decided",
+        /// The winner's commits are the task's branch.
+        Promoted = "promoted",
+        /// Nobody passed.
+        NoWinner = "no_winner",
+        /// It was given up.
+        Cancelled = "cancelled",
+    }
+}
+
+impl RaceStatus {
+    /// Whether nothing of it is still to happen.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Promoted | Self::NoWinner | Self::Cancelled)
+    }
+}
+
+names! {
+    /// Where an entry is.
+    pub enum RaceEntryStatus {
+        /// It waits for its turn.
+        Queued = "queued",
+        /// It runs, is checked or judged.
+        Running = "running",
+        /// It did all that it does.
+        Finished = "finished",
+        /// It could not do all that it does.
+        Failed = "failed",
+        /// Its time ran out.
+        TimedOut = "timed_out",
+        /// The race was given up.
+        Cancelled = "cancelled",
+    }
+}
+
+impl RaceEntryStatus {
+    /// Whether it is over.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        !matches!(self, Self::Queued | Self::Running)
+    }
+}
+
+contract! {
+    /// One entry of a race.
+    pub struct RaceEntry {
+        /// How it goes about the task.
+        pub strategy: Strategy,
+        /// The task that it is worked on as; its runs, reviews and changes are asked for by this.
+        pub task_id: TaskId,
+        /// Where it is.
+        pub status: RaceEntryStatus,
+        /// Why it is over, when that was not its own end.
+        pub reason: Option<String>,
+        /// How its checks ended.
+        pub gate: GateResult,
+        /// What the reviewer gave it, 0 to 100.
+        pub reviewer_score: Option<f64>,
+        /// What its runs cost so far, in micro-dollars; null when nobody knows.
+        #[specta(type = Option<f64>)]
+        pub cost_micro_usd: Option<u64>,
+        /// How long it took, in milliseconds.
+        #[specta(type = Option<f64>)]
+        pub duration_ms: Option<i64>,
+        /// How much it changes.
+        pub diff_stat: Option<DiffStat>,
+        /// Its last commit.
+        pub commit: Option<String>,
+        /// The branch that keeps its work, while that is kept.
+        pub branch: Option<String>,
+        /// When it began.
+        pub started_at: Option<Timestamp>,
+        /// When it ended.
+        pub finished_at: Option<Timestamp>,
+    }
+
+    /// One race.
+    pub struct Race {
+        /// Identity.
+        pub id: RaceId,
+        /// The task.
+        pub task_id: TaskId,
+        /// 1, 2, ... per task.
+        pub number: u32,
+        /// Where it is.
+        pub status: RaceStatus,
+        /// The commit that every entry starts from.
+        pub base_commit: String,
+        /// Whether scores count.
+        pub reviewer_enabled: bool,
+        /// How many entries run at once.
+        pub max_parallel: u32,
+        /// How long an entry may take, in seconds.
+        pub timeout_sec: u32,
+        /// Whether a person crowns.
+        pub human_crown: bool,
+        /// How many days the losers are kept.
+        pub keep_losers_days: u32,
+        /// The entries, by name.
+        pub entries: Vec<RaceEntry>,
+        /// What the rules say of what is known.
+        pub election: Option<Election>,
+        /// Whose work is the task's, or is to be.
+        pub winner: Option<String>,
+        /// Who crowned, when a person did.
+        pub crowned_by: Option<Actor>,
+        /// Why the winner's work is not the task's yet, when that failed.
+        pub error: Option<String>,
+        /// When it began.
+        pub started_at: Timestamp,
+        /// When it ended.
+        pub finished_at: Option<Timestamp>,
+        /// When the losers' branches go.
+        pub losers_until: Option<Timestamp>,
+    }
+
+    /// What an entry is likely to cost.
+    pub struct EntryEstimate {
+        /// The strategy's name.
+        pub name: String,
+        /// The agent.
+        pub agent_id: AgentId,
+        /// The model that is asked for; null when the program chooses.
+        pub model: Option<String>,
+        /// The median of earlier runs of the model, in micro-dollars; null when there is none.
+        pub median_micro_usd: Option<f64>,
+        /// Over how many runs.
+        pub samples: u32,
+    }
+
+    /// What a race is likely to cost.
+    pub struct RaceEstimate {
+        /// Each entry.
+        pub entries: Vec<EntryEstimate>,
+        /// All together, in micro-dollars; null when one of them is unknown.
+        pub total_micro_usd: Option<f64>,
+    }
+}
+
+impl Race {
+    /// The entry of that name.
+    #[must_use]
+    pub fn entry(&self, name: &str) -> Option<&RaceEntry> {
+        self.entries.iter().find(|entry| entry.strategy.name == name)
+    }
+
+    /// Elects from what is known.
+    #[must_use]
+    pub fn elect(&self) -> Election {
+        let facts: Vec<EntryFacts> = self.entries.iter().map(RaceEntry::facts).collect();
+        crate::election::elect(self.reviewer_enabled, &facts)
+    }
+}
+
+impl RaceEntry {
+    /// What stands for election.
+    #[must_use]
+    pub fn facts(&self) -> EntryFacts {
+        EntryFacts {
+            name: self.strategy.name.clone(),
+            gate: self.gate,
+            reviewer_score: self.reviewer_score,
+            cost_micro_usd: self.cost_micro_usd,
+        }
+    }
+}
+
+/// The branch that keeps an entry's work after the race.
+#[must_use]
+pub fn kept_branch(task: &TaskId, race: u32, strategy: &str) -> String {
+    format!("forge/{task}-race-{race}-{strategy}")
+}
+
+/// The workflow that entries go through: work, checks and a score, nothing more. Its names are none that a
+/// person's definition may have, so no list of a project's states finds an entry.
+///
+/// # Errors
+/// Never, unless this text was broken; a test reads it.
+pub fn entry_workflow() -> Result<Workflow, serde_json::Error> {
+    serde_json::from_value(json!({
+        "name": "race entry",
+        "roles": [
+            { "name": "coder", "display_name": "Coder" },
+            { "name": "reviewer", "display_name": "Reviewer" }
+        ],
+        "cancellation_state": "race/out",
+        "states": [
+            { "name": "race/queued", "display_name": "Queued", "kind": "initial", "column": "Race",
+              "triggers": { "accept": { "to": "race/running" } } },
+            { "name": "race/running", "display_name": "Running", "kind": "active", "column": "Race", "role": "coder",
+              "hooks": {
+                "before_exit": [ { "action": "require_no_conflict_markers", "applies_to": "agent_only" } ],
+                "before_enter": [ { "action": "run_before_work_hooks" } ],
+                "on_enter": [ { "action": "dispatch_role_agent" } ] },
+              "triggers": { "accept": { "to": "race/judged" } } },
+            { "name": "race/judged", "display_name": "Judged", "kind": "gate", "column": "Race", "role": "reviewer",
+              "gate_config": {
+                "reject_target": "race/running", "max_rejections": 0, "optional_when_unassigned": true },
+              "hooks": {
+                "before_enter": [ { "action": "run_ci_steps", "on_failure": { "cascade": "race/running" } } ],
+                "on_enter": [ { "action": "dispatch_role_agent" } ],
+                "after_enter": [ { "action": "auto_cascade_on_review_pass" } ] },
+              "triggers": { "accept": { "to": "race/over" } } },
+            { "name": "race/stopped", "display_name": "Stopped", "kind": "blocked", "column": "Race" },
+            { "name": "race/over", "display_name": "Over", "kind": "terminal", "column": "Race", "cleanup": "keep" },
+            { "name": "race/out", "display_name": "Out", "kind": "terminal", "column": "Race", "cleanup": "keep" }
+        ]
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::{StateKind, parse_value};
+
+    #[test]
+    fn entries_have_a_workflow_that_nobody_else_can_have() {
+        let workflow = entry_workflow().unwrap();
+        for (kind, name) in [
+            (StateKind::Initial, "race/queued"),
+            (StateKind::Active, "race/running"),
+            (StateKind::Gate, "race/judged"),
+            (StateKind::Blocked, "race/stopped"),
+        ] {
+            assert_eq!(workflow.first_of(kind).unwrap().name, name);
+        }
+        assert_eq!(workflow.claim_target("race/queued").unwrap().name, "race/running");
+        assert_eq!(workflow.review_gate().unwrap().name, "race/judged");
+        assert!(workflow.merge_state().is_none());
+        // A person's definition with such a name is refused.
+        let findings = parse_value(serde_json::to_value(&workflow).unwrap()).unwrap_err();
+        assert!(findings.iter().any(|finding| finding.path == "states[0].name"), "{findings:?}");
+    }
+}

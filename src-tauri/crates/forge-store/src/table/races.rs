@@ -1,0 +1,232 @@
+//! `races` and `race_entries`.
+
+use forge_model::ids::{RaceId, TaskId};
+use forge_model::race::{Race, RaceEntry, RaceStatus};
+use forge_model::task::DiffStat;
+use forge_model::time::Timestamp;
+use sqlx::{SqliteConnection, sqlite::SqliteRow};
+
+use crate::{
+    StoreError,
+    row::{Columns, json, json_opt},
+};
+
+/// Inserts or rewrites a race with its entries.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn put(conn: &mut SqliteConnection, race: &Race) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO races (id, task_id, number, status, base_commit, reviewer_enabled, max_parallel, timeout_sec, human_crown,
+         keep_losers_days, election, winner, crowned_by, error, started_at, finished_at, losers_until)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+         ON CONFLICT (id) DO UPDATE SET status = ?4, election = ?11, winner = ?12, crowned_by = ?13, error = ?14,
+         finished_at = ?16, losers_until = ?17",
+    )
+    .bind(race.id.as_str())
+    .bind(race.task_id.as_str())
+    .bind(race.number)
+    .bind(race.status.as_str())
+    .bind(&race.base_commit)
+    .bind(race.reviewer_enabled)
+    .bind(race.max_parallel)
+    .bind(race.timeout_sec)
+    .bind(race.human_crown)
+    .bind(race.keep_losers_days)
+    .bind(json_opt(race.election.as_ref())?)
+    .bind(&race.winner)
+    .bind(json_opt(race.crowned_by.as_ref())?)
+    .bind(&race.error)
+    .bind(race.started_at.0)
+    .bind(race.finished_at.map(|at| at.0))
+    .bind(race.losers_until.map(|at| at.0))
+    .execute(&mut *conn)
+    .await?;
+    for entry in &race.entries {
+        put_entry(conn, &race.id, entry).await?;
+    }
+    Ok(())
+}
+
+/// Inserts or rewrites an entry.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn put_entry(conn: &mut SqliteConnection, race: &RaceId, e: &RaceEntry) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO race_entries (race_id, name, strategy, task_id, status, reason, gate, reviewer_score, cost_micro_usd, duration_ms,
+         diff_files, diff_added, diff_removed, commit_id, branch, started_at, finished_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+         ON CONFLICT (race_id, name) DO UPDATE SET status = ?5, reason = ?6, gate = ?7, reviewer_score = ?8, cost_micro_usd = ?9,
+         duration_ms = ?10, diff_files = ?11, diff_added = ?12, diff_removed = ?13, commit_id = ?14, branch = ?15,
+         started_at = ?16, finished_at = ?17",
+    )
+    .bind(race.as_str())
+    .bind(&e.strategy.name)
+    .bind(json(&e.strategy)?)
+    .bind(e.task_id.as_str())
+    .bind(e.status.as_str())
+    .bind(&e.reason)
+    .bind(e.gate.as_str())
+    .bind(e.reviewer_score)
+    .bind(e.cost_micro_usd.map(|cost| i64::try_from(cost).unwrap_or(i64::MAX)))
+    .bind(e.duration_ms)
+    .bind(e.diff_stat.map(|stat| stat.files))
+    .bind(e.diff_stat.map(|stat| stat.added))
+    .bind(e.diff_stat.map(|stat| stat.removed))
+    .bind(&e.commit)
+    .bind(&e.branch)
+    .bind(e.started_at.map(|at| at.0))
+    .bind(e.finished_at.map(|at| at.0))
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// All races of a task, oldest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<Race>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM races WHERE task_id = ?1 ORDER BY number")
+        .bind(task.as_str())
+        .fetch_all(&mut *conn)
+        .await?;
+    with_entries(conn, &rows).await
+}
+
+/// The latest race of a task.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<Race>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM races WHERE task_id = ?1 ORDER BY number DESC LIMIT 1")
+        .bind(task.as_str())
+        .fetch_all(&mut *conn)
+        .await?;
+    Ok(with_entries(conn, &rows).await?.pop())
+}
+
+/// The race that a task is an entry of.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn of_entry(conn: &mut SqliteConnection, entry: &TaskId) -> Result<Option<Race>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT races.* FROM races JOIN race_entries ON race_entries.race_id = races.id WHERE race_entries.task_id = ?1",
+    )
+    .bind(entry.as_str())
+    .fetch_all(&mut *conn)
+    .await?;
+    Ok(with_entries(conn, &rows).await?.pop())
+}
+
+/// Races of a task of which worktrees may be left, oldest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn uncleared(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<Race>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM races WHERE task_id = ?1 AND cleared = 0 ORDER BY number")
+        .bind(task.as_str())
+        .fetch_all(&mut *conn)
+        .await?;
+    with_entries(conn, &rows).await
+}
+
+/// Notes that no worktree of a race is left.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_cleared(conn: &mut SqliteConnection, race: &RaceId) -> Result<(), StoreError> {
+    sqlx::query("UPDATE races SET cleared = 1 WHERE id = ?1").bind(race.as_str()).execute(conn).await?;
+    Ok(())
+}
+
+/// Races whose losers are kept for a while, the first to go first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn kept(conn: &mut SqliteConnection) -> Result<Vec<Race>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM races WHERE losers_until IS NOT NULL ORDER BY losers_until")
+        .fetch_all(&mut *conn)
+        .await?;
+    with_entries(conn, &rows).await
+}
+
+/// Whether a task is being raced.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn is_open(conn: &mut SqliteConnection, task: &TaskId) -> Result<bool, StoreError> {
+    let open = last(conn, task).await?;
+    Ok(open.is_some_and(|race| matches!(race.status, RaceStatus::Running | RaceStatus::AwaitingCrown)))
+}
+
+async fn with_entries(conn: &mut SqliteConnection, rows: &[SqliteRow]) -> Result<Vec<Race>, StoreError> {
+    let mut races = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut race = read(row)?;
+        let entries = sqlx::query("SELECT * FROM race_entries WHERE race_id = ?1 ORDER BY name")
+            .bind(race.id.as_str())
+            .fetch_all(&mut *conn)
+            .await?;
+        race.entries = entries.iter().map(read_entry).collect::<Result<_, _>>()?;
+        races.push(race);
+    }
+    Ok(races)
+}
+
+fn read(row: &SqliteRow) -> Result<Race, StoreError> {
+    let c = Columns(row);
+    Ok(Race {
+        id: c.text("id")?,
+        task_id: c.text("task_id")?,
+        number: c.int("number")?,
+        status: c.name("status")?,
+        base_commit: c.text("base_commit")?,
+        reviewer_enabled: c.flag("reviewer_enabled")?,
+        max_parallel: c.int("max_parallel")?,
+        timeout_sec: c.int("timeout_sec")?,
+        human_crown: c.flag("human_crown")?,
+        keep_losers_days: c.int("keep_losers_days")?,
+        entries: Vec::new(),
+        election: c.json_opt("election")?,
+        winner: c.text_opt("winner")?,
+        crowned_by: c.json_opt("crowned_by")?,
+        error: c.text_opt("error")?,
+        started_at: c.time("started_at")?,
+        finished_at: c.time_opt("finished_at")?,
+        losers_until: c.time_opt("losers_until")?,
+    })
+}
+
+fn read_entry(row: &SqliteRow) -> Result<RaceEntry, StoreError> {
+    let c = Columns(row);
+    let diff_stat = match (c.int_opt("diff_files")?, c.int_opt("diff_added")?, c.int_opt("diff_removed")?) {
+        (Some(files), Some(added), Some(removed)) => Some(DiffStat { files, added, removed }),
+        _ => None,
+    };
+    Ok(RaceEntry {
+        strategy: c.json("strategy")?,
+        task_id: c.text("task_id")?,
+        status: c.name("status")?,
+        reason: c.text_opt("reason")?,
+        gate: c.name("gate")?,
+        reviewer_score: c.real_opt("reviewer_score")?,
+        cost_micro_usd: c.int_opt("cost_micro_usd")?,
+        duration_ms: c.int_opt("duration_ms")?,
+        diff_stat,
+        commit: c.text_opt("commit_id")?,
+        branch: c.text_opt("branch")?,
+        started_at: c.time_opt("started_at")?,
+        finished_at: c.time_opt("finished_at")?,
+    })
+}
+
+/// When the losers of some race go next.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn next_to_go(conn: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
+    Ok(kept(conn).await?.first().and_then(|race| race.losers_until))
+}
