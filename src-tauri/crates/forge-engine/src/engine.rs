@@ -72,6 +72,8 @@ pub(crate) struct Inner {
     pub(crate) hosts: Hosts,
     /// Watches of the default branches that keep a workflow, by project.
     pub(crate) repository_watches: Mutex<HashMap<ProjectId, tokio_util::sync::DropGuard>>,
+    /// Whose turn it is to write a project's exports.
+    pub(crate) exports: Mutex<HashMap<ProjectId, Arc<tokio::sync::Mutex<()>>>>,
     pub(crate) scheduler: Scheduler,
     pub(crate) locks: Locks,
     pub(crate) merge_queues: MergeQueues,
@@ -125,6 +127,7 @@ impl Engine {
                 watches: Watches::default(),
                 hosts: Hosts::default(),
                 repository_watches: Mutex::default(),
+                exports: Mutex::default(),
                 scheduler: Scheduler::default(),
                 locks: Locks::default(),
                 merge_queues: MergeQueues::default(),

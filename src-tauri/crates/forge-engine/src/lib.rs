@@ -22,6 +22,7 @@ mod engine;
 mod error;
 mod executions;
 mod growth;
+mod exports;
 mod guards;
 mod hook_script;
 mod hooks;

@@ -1,0 +1,150 @@
+//! What people and scripts find under `.forge/` at a repository's root.
+//!
+//! The database is the source, these files are its export: written whole or not at all, kept out of git, and never
+//! read back. A path on the way that is no real folder (a link that somebody committed, say) is never followed.
+
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use forge_model::ids::ProjectId;
+
+use crate::{Engine, EngineError, context::ProjectContext, engine::locked, error::Result};
+
+/// The folder of a project's exports.
+pub(crate) const FOLDER: &str = ".forge";
+/// What keeps it out of git, and what of it is the repository's own.
+const EXCLUDED: [&str; 2] = ["/.forge/*", "!/.forge/workflow.json"];
+
+impl Engine {
+    /// Writes a file of the exports, in place of what was there. `path` is relative to `.forge/`, its parts divided
+    /// by `/`.
+    ///
+    /// # Errors
+    /// When the path leads elsewhere or the file cannot be written.
+    pub(crate) async fn export(
+        &self,
+        context: &ProjectContext,
+        path: &str,
+        content: impl Into<Vec<u8>>,
+    ) -> Result<()> {
+        let content = content.into();
+        self.write_export(context, path, move |file| replace(file, &content)).await
+    }
+
+    /// Appends a line to a file of the exports; the line's end is added.
+    ///
+    /// # Errors
+    /// As [`Engine::export`].
+    pub(crate) async fn export_line(&self, context: &ProjectContext, path: &str, line: &str) -> Result<()> {
+        let line = format!("{line}\n");
+        self.write_export(context, path, move |file| append(file, line.as_bytes())).await
+    }
+
+    async fn write_export(
+        &self,
+        context: &ProjectContext,
+        path: &str,
+        write: impl FnOnce(&Path) -> io::Result<()> + Send + 'static,
+    ) -> Result<()> {
+        self.repo(context).await?.exclude(&EXCLUDED).await?;
+        let turn = self.export_turn(&context.project.id);
+        let _turn = turn.lock().await;
+        let root = PathBuf::from(&context.project.repo_path);
+        let path = format!("{FOLDER}/{path}");
+        let doing = format!("write {path}");
+        let written = tokio::task::spawn_blocking(move || write(&place_for(&root, &path)?)).await;
+        written.map_err(io::Error::other).and_then(|done| done).map_err(EngineError::io(doing))
+    }
+
+    /// Exports of one project are written one after the other.
+    fn export_turn(&self, id: &ProjectId) -> std::sync::Arc<tokio::sync::Mutex<()>> {
+        std::sync::Arc::clone(locked(&self.inner.exports).entry(id.clone()).or_default())
+    }
+}
+
+/// Where a file is to be written; its folders are made. Only real folders are gone through.
+fn place_for(root: &Path, path: &str) -> io::Result<PathBuf> {
+    let mut place = root.to_owned();
+    let mut parts = path.split('/').peekable();
+    while let Some(part) = parts.next() {
+        if part.is_empty() || part == "." || part == ".." || part.contains(['\\', '\0']) {
+            return Err(io::Error::other(format!("`{part}` is no name of a file")));
+        }
+        place.push(part);
+        let is_file = parts.peek().is_none();
+        match std::fs::symlink_metadata(&place) {
+            Ok(found) if is_file && found.is_file() || !is_file && found.is_dir() => {}
+            Ok(_) => {
+                let wanted = if is_file { "file" } else { "folder" };
+                return Err(io::Error::other(format!("{} is no plain {wanted}", place.display())));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && is_file => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => std::fs::create_dir(&place)?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(place)
+}
+
+fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
+    let fresh = file.with_file_name(format!(".fresh-{}", uuid::Uuid::new_v4().simple()));
+    let write = || {
+        let mut made = std::fs::OpenOptions::new().write(true).create_new(true).open(&fresh)?;
+        made.write_all(content)?;
+        made.sync_all()?;
+        std::fs::rename(&fresh, file)
+    };
+    write().inspect_err(|_| {
+        // What could not be made whole is not left lying about; it may not be there at all.
+        let _absent = std::fs::remove_file(&fresh);
+    })
+}
+
+/// One write, so that a reader never sees half a line of a living process; a line that a kill cut short is ended.
+fn append(file: &Path, line: &[u8]) -> io::Result<()> {
+    let broken = std::fs::read(file).is_ok_and(|content| content.last().is_some_and(|last| *last != b'\n'));
+    let mut content = if broken { b"\n".to_vec() } else { Vec::new() };
+    content.extend_from_slice(line);
+    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(file)?;
+    file.write_all(&content)?;
+    file.sync_data()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_and_lines_are_appended() {
+        let root = folder();
+        let file = place_for(root.path(), ".forge/proposed-fixes/a.patch").unwrap();
+        replace(&file, b"one").unwrap();
+        replace(&file, b"two").unwrap();
+        assert_eq!(std::fs::read(root.path().join(".forge/proposed-fixes/a.patch")).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(root.path().join(".forge/proposed-fixes")).unwrap().count(), 1);
+        let log = place_for(root.path(), ".forge/log.jsonl").unwrap();
+        append(&log, b"1\n").unwrap();
+        append(&log, b"2\n").unwrap();
+        std::fs::write(&log, "1\n2\n{\"cut").unwrap();
+        append(&log, b"3\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "1\n2\n{\"cut\n3\n");
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_or_outside() {
+        let (root, elsewhere) = (folder(), folder());
+        std::os::unix::fs::symlink(elsewhere.path(), root.path().join(".forge")).unwrap();
+        place_for(root.path(), ".forge/x").unwrap_err();
+        place_for(root.path(), "../x").unwrap_err();
+        place_for(root.path(), "a//x").unwrap_err();
+        std::os::unix::fs::symlink(elsewhere.path().join("y"), root.path().join("link")).unwrap();
+        place_for(root.path(), "link").unwrap_err();
+        assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    }
+}
