@@ -55,6 +55,9 @@ pub(crate) struct Carry {
     /// Whether the run is the turn of the next ordered subtask.
     #[serde(default)]
     pub subtask_turn: bool,
+    /// Whether the run goes on by itself with what the one before it was cut short in.
+    #[serde(default)]
+    pub goes_on: bool,
 }
 
 /// A move to be written.

@@ -12,6 +12,7 @@ pub mod attachment;
 pub mod audit_prompt;
 pub mod budget;
 pub mod comment;
+pub mod cost;
 pub mod delivery;
 pub mod diff;
 pub mod election;

@@ -145,6 +145,7 @@ impl Engine {
             carry: session.carry,
             corrections,
             spends: carry.spends,
+            goes_on: carry.goes_on,
             after_transition: transitions::max_seq(tx).await?,
             execution: Execution {
                 log_id: id.0.clone(),
@@ -273,6 +274,7 @@ impl Engine {
         let mut carry = Carry {
             cause: Some(if lost { "Forge was restarted" } else { "automatic restart" }.to_owned()),
             subtask_turn,
+            goes_on: true,
             ..Carry::default()
         };
         carry.corrections.push(Correction::Interrupted { what });
@@ -296,6 +298,7 @@ impl Engine {
             cause: Some("the limit is over".to_owned()),
             corrections: vec![Correction::Interrupted { what }],
             subtask_turn: self.is_open_turn(tx, &s.context, Some(last)).await?,
+            goes_on: true,
             ..Carry::default()
         };
         self.re_enter(tx, s, carry, effects).await?;

@@ -28,6 +28,8 @@ pub struct ExecutionRow {
     pub after_transition: i64,
     /// What an adapter needs to go on with the conversation. Until the run is over: what it was given.
     pub carry: Option<Value>,
+    /// Whether it goes on by itself with what the run before it was cut short in.
+    pub goes_on: bool,
 }
 
 /// Inserts an execution.
@@ -38,8 +40,9 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ExecutionRow) -> Result<(
     let e = &row.execution;
     sqlx::query(
         "INSERT INTO executions (id, task_id, role, agent_id, attempt, status, parent_execution_id, session_id, cause, corrections,
-         before_commit, usage, spends, after_transition, started_at, subtask_id, session_mode, from_session, carry, messages)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+         before_commit, usage, spends, after_transition, started_at, subtask_id, session_mode, from_session, carry, messages,
+         goes_on)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
     )
     .bind(e.id.as_str())
     .bind(e.task_id.as_str())
@@ -61,6 +64,7 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ExecutionRow) -> Result<(
     .bind(&e.from_session)
     .bind(json_opt(row.carry.as_ref())?)
     .bind(json(&e.messages)?)
+    .bind(row.goes_on)
     .execute(conn)
     .await?;
     Ok(())
@@ -370,6 +374,7 @@ fn read(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
         spends: c.name_opt("spends")?,
         after_transition: row.try_get("after_transition")?,
         carry: c.json_opt("carry")?,
+        goes_on: c.flag("goes_on")?,
         execution: Execution {
             log_id: id.0.clone(),
             id,

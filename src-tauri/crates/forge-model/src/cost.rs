@@ -1,0 +1,368 @@
+//! The cost ledger: what every run cost, sums of it, the course of it, and what was out of the ordinary.
+//!
+//! What nobody knows stays unknown: it is counted, never taken for zero. A reported cost is what the agent's program
+//! said; a computed one is what its tokens would cost by list price, whether or not somebody pays that.
+
+use crate::{
+    contract,
+    execution::{CostSource, ExecutionRole, ExecutionStatus},
+    ids::{AgentId, ExecutionId, ProjectId, TaskId},
+    time::Timestamp,
+    usage::UsageSample,
+};
+
+contract! {
+    /// Tokens by class.
+    #[derive(Default, Eq)]
+    #[serde(rename_all = "camelCase")]
+    pub struct CostTokens {
+        /// Input that no cache served.
+        #[specta(type = f64)]
+        pub input: u64,
+        /// Input read from a cache.
+        #[specta(type = f64)]
+        pub cache_read: u64,
+        /// Input written to a cache.
+        #[specta(type = f64)]
+        pub cache_write: u64,
+        /// Output, reasoning included.
+        #[specta(type = f64)]
+        pub output: u64,
+        /// The part of the output that was reasoning.
+        #[specta(type = f64)]
+        pub reasoning: u64,
+    }
+
+    /// A coder run that cost more than is usual, as it was found when it ended. Later runs change nothing of it.
+    #[serde(rename_all = "camelCase")]
+    pub struct CostAnomalyRecord {
+        /// When it was found.
+        pub at: Timestamp,
+        /// The task; of a race's entry, the raced one.
+        pub task_id: TaskId,
+        /// The run; where it was restarted by itself, the last one.
+        pub execution_id: ExecutionId,
+        /// The task's title.
+        pub title: String,
+        /// Which entry of a race it was.
+        pub strategy: Option<String>,
+        /// The model that was used.
+        pub model: String,
+        /// What it cost in micro-dollars, with its restarts.
+        #[specta(type = f64)]
+        pub cost_micro_usd: u64,
+        /// The median that it was compared with, which may end in half a micro-dollar.
+        pub median_micro_usd: f64,
+        /// How many medians that is.
+        pub ratio: f64,
+        /// Above how many medians a run is told.
+        pub threshold: f64,
+        /// Over how many runs the median was taken.
+        pub samples: u32,
+        /// What it used.
+        pub tokens: CostTokens,
+        /// Its runs, restarts included.
+        pub attempts: u32,
+    }
+
+    /// An anomaly with where it belongs.
+    pub struct CostAnomalyEntry {
+        /// The project.
+        pub project_id: ProjectId,
+        /// Its name.
+        pub project_name: String,
+        /// The task's number.
+        pub task_number: u32,
+        /// What was found.
+        pub record: CostAnomalyRecord,
+    }
+
+    /// A line of the ledger: one run of an agent that is over.
+    pub struct CostRow {
+        /// The run.
+        pub execution_id: ExecutionId,
+        /// The task that it is counted to; of a race's entry, the raced one.
+        pub task_id: TaskId,
+        /// Its number.
+        pub task_number: u32,
+        /// Its title.
+        pub task_title: String,
+        /// The project.
+        pub project_id: ProjectId,
+        /// Its name.
+        pub project_name: String,
+        /// What for.
+        pub role: ExecutionRole,
+        /// The agent.
+        pub agent_id: AgentId,
+        /// Its name.
+        pub agent_name: String,
+        /// The model that was used; of several, the one that cost the most. Null when the program named none.
+        pub model: Option<String>,
+        /// How many models were used.
+        pub models: u32,
+        /// Which entry of a race it was.
+        pub strategy: Option<String>,
+        /// Whether that entry won; null while nobody has, and outside of races.
+        pub race_won: Option<bool>,
+        /// How it ended.
+        pub status: ExecutionStatus,
+        /// Which run of the task in its role, from 1.
+        pub attempt: u32,
+        /// Whether it went on by itself with what the run before was cut short in.
+        pub is_restart: bool,
+        /// When it ended.
+        pub ended_at: Timestamp,
+        /// What it cost in micro-dollars; null when nobody knows.
+        #[specta(type = Option<f64>)]
+        pub cost_micro_usd: Option<u64>,
+        /// Where that number comes from.
+        pub cost_source: CostSource,
+        /// The price data of a computed cost.
+        pub price_version: Option<String>,
+        /// What it used.
+        pub tokens: CostTokens,
+        /// Whether its cost was out of the ordinary.
+        pub is_anomaly: bool,
+    }
+
+    /// A sum over runs.
+    #[derive(Default)]
+    pub struct CostSum {
+        /// What the runs have in common: a day (`2026-01-31`), an id, or a model.
+        pub key: String,
+        /// That for people.
+        pub label: String,
+        /// The project, of a task's sum.
+        pub project_id: Option<ProjectId>,
+        /// The task's number, of a task's sum.
+        pub task_number: Option<u32>,
+        /// What is known of the cost, in micro-dollars.
+        #[specta(type = f64)]
+        pub cost_micro_usd: u64,
+        /// The part of it that was counted by list prices, in micro-dollars.
+        #[specta(type = f64)]
+        pub list_price_micro_usd: u64,
+        /// How many runs.
+        pub runs: u32,
+        /// Of how many of them nobody knows the cost.
+        pub unknown: u32,
+        /// What they used.
+        pub tokens: CostTokens,
+        /// The part of all input that a cache served, 0 to 1; null without input.
+        pub cached_share: Option<f64>,
+    }
+
+    /// Sums over the runs of a time.
+    pub struct CostTotals {
+        /// Over all of them.
+        pub all: CostSum,
+        /// By the day on which they ended, where this machine is; the latest first.
+        pub days: Vec<CostSum>,
+        /// By project, the dearest first.
+        pub projects: Vec<CostSum>,
+        /// By task, the dearest first.
+        pub tasks: Vec<CostSum>,
+        /// By agent, the dearest first.
+        pub agents: Vec<CostSum>,
+        /// By model, the dearest first; a run that used several counts for each.
+        pub models: Vec<CostSum>,
+        /// How many sums were left off the longest list.
+        pub left_off: u32,
+    }
+
+    /// What coder runs of one model in one project cost, in the order in which they ended. All lists have the same
+    /// length: an element of each makes a run. Runs of unknown cost have none.
+    #[derive(Default)]
+    pub struct CostLine {
+        /// The project.
+        pub project_id: String,
+        /// Its name.
+        pub project_name: String,
+        /// The model; empty when the program named none.
+        pub model: String,
+        /// How many runs of known cost there are, also those that were left off.
+        pub samples: u32,
+        /// How many runs there are whose cost nobody knows.
+        pub unknown: u32,
+        /// When each ended, in milliseconds since 1970.
+        #[specta(type = Vec<f64>)]
+        pub at_ms: Vec<i64>,
+        /// What each cost, in micro-dollars.
+        #[specta(type = Vec<f64>)]
+        pub cost_micro_usd: Vec<u64>,
+        /// The median of those before it.
+        pub median_micro_usd: Vec<Option<f64>>,
+        /// Above what it would be an anomaly.
+        pub limit_micro_usd: Vec<Option<f64>>,
+        /// The number of each one's task.
+        pub task_number: Vec<u32>,
+        /// Whether it was found to be an anomaly.
+        pub is_anomaly: Vec<bool>,
+    }
+
+    /// The course of costs.
+    pub struct CostSeries {
+        /// A line per model and project, the one with the most runs first.
+        pub lines: Vec<CostLine>,
+        /// How many lines were left off.
+        pub left_off: u32,
+    }
+}
+
+/// One coder run of known cost in the course of costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CostPoint {
+    /// When it ended.
+    pub at: Timestamp,
+    /// What it cost, in micro-dollars.
+    pub cost: u64,
+    /// The median of those before it.
+    pub median: Option<f64>,
+    /// Above how many medians it is an anomaly.
+    pub ratio: Option<f64>,
+    /// The number of its task.
+    pub task_number: u32,
+    /// Whether it is one.
+    pub is_anomaly: bool,
+}
+
+impl CostTokens {
+    /// The tokens of samples, added up.
+    #[must_use]
+    pub fn of(samples: &[UsageSample]) -> Self {
+        let mut sum = Self::default();
+        for sample in samples {
+            sum.add(&Self {
+                input: sample.input_uncached,
+                cache_read: sample.cache_read,
+                cache_write: sample.cache_write,
+                output: sample.output,
+                reasoning: sample.reasoning,
+            });
+        }
+        sum
+    }
+
+    /// Adds others.
+    pub const fn add(&mut self, other: &Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.output = self.output.saturating_add(other.output);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+    }
+
+    /// The part of all input that a cache served.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+    pub const fn cached_share(&self) -> Option<f64> {
+        let all = self.input.saturating_add(self.cache_read).saturating_add(self.cache_write);
+        if all == 0 { None } else { Some(self.cache_read as f64 / all as f64) }
+    }
+}
+
+/// The model that a run really used: of several, the one that cost the most, then the one that wrote the most.
+#[must_use]
+pub fn main_model(samples: &[UsageSample]) -> Option<&str> {
+    let order = |sample: &&UsageSample| (sample.cost_micro_usd.unwrap_or(0), sample.output);
+    // Of equals the first: `max_by_key` would take the last.
+    let main = samples.iter().rev().max_by_key(order)?;
+    Some(main.model.as_str()).filter(|model| !model.is_empty())
+}
+
+/// At most about `most` of these, none moved or made up: the first and the last, every anomaly, and of each stretch
+/// of time between the cheapest and the dearest.
+#[must_use]
+pub fn thinned(points: Vec<CostPoint>, most: usize) -> Vec<CostPoint> {
+    if points.len() <= most {
+        return points;
+    }
+    let last = points.len() - 1;
+    let anomalies = points.iter().filter(|point| point.is_anomaly).count();
+    let buckets = (most.saturating_sub(anomalies + 2) / 2).max(1);
+    let size = points.len().div_ceil(buckets);
+    let mut kept = vec![false; points.len()];
+    let mut keep = |at: usize| {
+        if let Some(flag) = kept.get_mut(at) {
+            *flag = true;
+        }
+    };
+    keep(0);
+    keep(last);
+    for (bucket, chunk) in points.chunks(size).enumerate() {
+        let cost = |(_, point): &(usize, &CostPoint)| point.cost;
+        let extremes = [chunk.iter().enumerate().min_by_key(cost), chunk.iter().enumerate().max_by_key(cost)];
+        extremes.into_iter().flatten().for_each(|(at, _)| keep(bucket * size + at));
+    }
+    points.iter().enumerate().filter(|(_, point)| point.is_anomaly).for_each(|(at, _)| keep(at));
+    points.into_iter().zip(kept).filter_map(|(point, kept)| kept.then_some(point)).collect()
+}
+
+impl CostLine {
+    /// Adds a run.
+    pub fn push(&mut self, point: &CostPoint) {
+        self.at_ms.push(point.at.0);
+        self.cost_micro_usd.push(point.cost);
+        self.median_micro_usd.push(point.median);
+        self.limit_micro_usd.push(point.median.zip(point.ratio).map(|(median, ratio)| median * ratio));
+        self.task_number.push(point.task_number);
+        self.is_anomaly.push(point.is_anomaly);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sample(model: &str, output: u64, cost: Option<u64>) -> UsageSample {
+        UsageSample { model: model.to_owned(), output, cost_micro_usd: cost, ..UsageSample::default() }
+    }
+
+    #[test]
+    fn of_several_models_the_dearest_counts() {
+        assert_eq!(main_model(&[]), None);
+        assert_eq!(main_model(&[sample("", 1, Some(1))]), None);
+        assert_eq!(main_model(&[sample("a", 9, Some(1)), sample("b", 1, Some(2))]), Some("b"));
+        assert_eq!(main_model(&[sample("a", 9, None), sample("b", 1, None)]), Some("a"));
+        assert_eq!(main_model(&[sample("a", 1, Some(1)), sample("b", 1, Some(1))]), Some("a"));
+    }
+
+    #[test]
+    fn the_share_of_a_cache() {
+        let tokens = CostTokens { input: 10, cache_read: 60, cache_write: 10, ..CostTokens::default() };
+        assert_eq!(tokens.cached_share(), Some(0.75));
+        assert_eq!(CostTokens::default().cached_share(), None);
+    }
+
+    fn points(costs: &[(u64, bool)]) -> Vec<CostPoint> {
+        let point = |(at, (cost, is_anomaly)): (usize, &(u64, bool))| CostPoint {
+            at: Timestamp(i64::try_from(at).unwrap()),
+            cost: *cost,
+            median: None,
+            ratio: None,
+            task_number: 1,
+            is_anomaly: *is_anomaly,
+        };
+        costs.iter().enumerate().map(point).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn fewer_points_tell_the_same_story(costs in prop::collection::vec((0u64..1000, prop::bool::weighted(0.02)), 1..600), most in 20usize..200) {
+            let all = points(&costs);
+            let few = thinned(all.clone(), most);
+            let anomalies = |points: &[CostPoint]| points.iter().filter(|point| point.is_anomaly).count();
+            prop_assert!(few.len() <= most.max(anomalies(&all) + 4), "{} of {most}", few.len());
+            prop_assert!(few.iter().all(|point| all.contains(point)));
+            prop_assert!(few.windows(2).all(|pair| pair[0].at < pair[1].at));
+            prop_assert_eq!(anomalies(&few), anomalies(&all));
+            let ends = |points: &[CostPoint]| (points.first().unwrap().at, points.last().unwrap().at);
+            prop_assert_eq!(ends(&few), ends(&all));
+            let bounds = |points: &[CostPoint]| (points.iter().map(|it| it.cost).min(), points.iter().map(|it| it.cost).max());
+            prop_assert_eq!(bounds(&few), bounds(&all));
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! `cost_samples` and `cost_anomalies`: what coder runs cost in the order in which they ended, and what was out of
+//! the ordinary. Rows are written once; only whether an anomaly was exported changes.
+
+use forge_model::cost::{CostAnomalyEntry, CostAnomalyRecord, CostPoint};
+use forge_model::ids::{AgentId, ExecutionId, ProjectId, TaskId};
+use forge_model::time::Timestamp;
+use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection};
+
+use super::ledger::CostFilter;
+use crate::{
+    StoreError,
+    row::{Columns, json},
+};
+
+/// What a coder run cost, restarts included.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CostSample {
+    /// Its last run.
+    pub execution_id: ExecutionId,
+    /// The project.
+    pub project_id: ProjectId,
+    /// The task; of a race's entry, the raced one.
+    pub task_id: TaskId,
+    /// The agent.
+    pub agent_id: AgentId,
+    /// Which entry of a race it was.
+    pub strategy: Option<String>,
+    /// The model that was used; empty when the program named none.
+    pub model: String,
+    /// The model that was asked for.
+    pub asked: Option<String>,
+    /// What it cost in micro-dollars; none when nobody knows.
+    pub cost: Option<u64>,
+    /// How many runs it took.
+    pub attempts: u32,
+    /// The median of those before it.
+    pub median: Option<f64>,
+    /// Above how many medians it is an anomaly.
+    pub ratio: f64,
+    /// Whether it is one.
+    pub is_anomaly: bool,
+    /// When it ended.
+    pub ended_at: Timestamp,
+}
+
+/// What runs of a model cost in a project.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CostLineRow {
+    /// The project.
+    pub project_id: ProjectId,
+    /// Its name.
+    pub project_name: String,
+    /// The model.
+    pub model: String,
+    /// How many runs there are whose cost nobody knows.
+    pub unknown: u32,
+    /// The others, as they ended.
+    pub points: Vec<CostPoint>,
+}
+
+/// Writes down a sample.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn insert(conn: &mut SqliteConnection, s: &CostSample) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO cost_samples (execution_id, project_id, task_id, agent_id, strategy, model, asked, cost, attempts, median,
+         ratio, anomaly, ended_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    )
+    .bind(s.execution_id.as_str())
+    .bind(s.project_id.as_str())
+    .bind(s.task_id.as_str())
+    .bind(s.agent_id.as_str())
+    .bind(&s.strategy)
+    .bind(&s.model)
+    .bind(&s.asked)
+    .bind(s.cost.map(|cost| i64::try_from(cost).unwrap_or(i64::MAX)))
+    .bind(s.attempts)
+    .bind(s.median)
+    .bind(s.ratio)
+    .bind(s.is_anomaly)
+    .bind(s.ended_at.0)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Whether a run is the last one of a sample that was written down.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn is_recorded(conn: &mut SqliteConnection, run: &ExecutionId) -> Result<bool, StoreError> {
+    let row = sqlx::query("SELECT 1 FROM cost_samples WHERE execution_id = ?1")
+        .bind(run.as_str())
+        .fetch_optional(conn)
+        .await?;
+    Ok(row.is_some())
+}
+
+/// The last known costs of a model in a project, at most `window`, the latest last.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn window(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    model: &str,
+    window: usize,
+) -> Result<Vec<u64>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT cost FROM cost_samples WHERE project_id = ?1 AND model = ?2 AND cost IS NOT NULL ORDER BY seq DESC LIMIT ?3",
+    )
+    .bind(project.as_str())
+    .bind(model)
+    .bind(i64::try_from(window).unwrap_or(i64::MAX))
+    .fetch_all(conn)
+    .await?;
+    rows.iter().rev().map(|row| Columns(row).int("cost")).collect()
+}
+
+/// The model that an agent used last when it was asked for `asked`, or for none.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn last_model(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    agent: &AgentId,
+    asked: Option<&str>,
+) -> Result<Option<String>, StoreError> {
+    let row = sqlx::query(
+        "SELECT model FROM cost_samples WHERE agent_id = ?1 AND project_id = ?2 AND asked IS ?3 AND model <> ''
+         ORDER BY seq DESC LIMIT 1",
+    )
+    .bind(agent.as_str())
+    .bind(project.as_str())
+    .bind(asked)
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| row.get(0)))
+}
+
+/// The course of costs, a line per project and model.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn lines(conn: &mut SqliteConnection, filter: &CostFilter) -> Result<Vec<CostLineRow>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT s.project_id, p.name, s.model, s.cost, s.median, s.ratio, s.anomaly, s.ended_at, t.number
+         FROM cost_samples s JOIN projects p ON p.id = s.project_id JOIN tasks t ON t.id = s.task_id WHERE TRUE",
+    );
+    filter.narrow(&mut query, "s.project_id", "s.ended_at");
+    query.push(" ORDER BY s.project_id, s.model, s.seq");
+    let mut lines: Vec<CostLineRow> = Vec::new();
+    for row in query.build().fetch_all(conn).await? {
+        let c = Columns(&row);
+        let (project_id, model): (ProjectId, String) = (c.text("project_id")?, c.text("model")?);
+        let same = |line: &&mut CostLineRow| line.project_id == project_id && line.model == model;
+        if lines.last_mut().as_ref().filter(|line| same(line)).is_none() {
+            let project_name = c.text("name")?;
+            lines.push(CostLineRow { project_id, project_name, model, unknown: 0, points: Vec::new() });
+        }
+        let Some(line) = lines.last_mut() else { continue };
+        match c.int_opt("cost")? {
+            Some(cost) => line.points.push(CostPoint {
+                at: c.time("ended_at")?,
+                cost,
+                median: c.real_opt("median")?,
+                ratio: c.real_opt("ratio")?,
+                task_number: c.int("number")?,
+                is_anomaly: c.flag("anomaly")?,
+            }),
+            None => line.unknown += 1,
+        }
+    }
+    Ok(lines)
+}
+
+/// Writes down an anomaly.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn insert_anomaly(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    record: &CostAnomalyRecord,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO cost_anomalies (execution_id, project_id, task_id, at, record) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )
+    .bind(record.execution_id.as_str())
+    .bind(project.as_str())
+    .bind(record.task_id.as_str())
+    .bind(record.at.0)
+    .bind(json(record)?)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Anomalies, the latest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn anomalies(
+    conn: &mut SqliteConnection,
+    filter: &CostFilter,
+    task: Option<&TaskId>,
+    limit: u32,
+) -> Result<Vec<CostAnomalyEntry>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT a.project_id, p.name, t.number, a.record
+         FROM cost_anomalies a JOIN projects p ON p.id = a.project_id JOIN tasks t ON t.id = a.task_id WHERE TRUE",
+    );
+    filter.narrow(&mut query, "a.project_id", "a.at");
+    if let Some(task) = task {
+        query.push(" AND a.task_id = ").push_bind(task.as_str().to_owned());
+    }
+    query.push(" ORDER BY a.at DESC, a.rowid DESC LIMIT ").push_bind(limit);
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter()
+        .map(|row| {
+            let c = Columns(row);
+            Ok(CostAnomalyEntry {
+                project_id: c.text("project_id")?,
+                project_name: c.text("name")?,
+                task_number: c.int("number")?,
+                record: c.json("record")?,
+            })
+        })
+        .collect()
+}
+
+/// Anomalies that were not exported yet, with the project's repository, in the order in which they were found.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn unexported(
+    conn: &mut SqliteConnection,
+) -> Result<Vec<(ProjectId, CostAnomalyRecord)>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT project_id, record FROM cost_anomalies WHERE exported = 0 ORDER BY project_id, at, rowid",
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.iter().map(|row| Ok((Columns(row).text("project_id")?, Columns(row).json("record")?))).collect()
+}
+
+/// Remembers that an anomaly was exported.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_exported(conn: &mut SqliteConnection, run: &ExecutionId) -> Result<(), StoreError> {
+    sqlx::query("UPDATE cost_anomalies SET exported = 1 WHERE execution_id = ?1")
+        .bind(run.as_str())
+        .execute(conn)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! The cost ledger: `executions` that are over, with the task, project and agent that they are counted to.
+//!
+//! A race's entry is counted to the raced task, as everywhere.
+
+use std::collections::HashMap;
+
+use forge_model::cost::{CostRow, CostSum, CostTokens, CostTotals, main_model};
+use forge_model::execution::{CostSource, Usage};
+use forge_model::ids::ProjectId;
+use forge_model::time::Timestamp;
+use forge_model::usage::UsageSample;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
+
+use crate::{StoreError, row::Columns};
+
+/// Which runs are meant.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CostFilter {
+    /// Of this project alone.
+    pub project: Option<ProjectId>,
+    /// That ended then or later.
+    pub since: Option<Timestamp>,
+    /// That ended before.
+    pub until: Option<Timestamp>,
+}
+
+impl CostFilter {
+    pub(crate) fn narrow(&self, query: &mut QueryBuilder<Sqlite>, project: &str, at: &str) {
+        if let Some(id) = &self.project {
+            query.push(format!(" AND {project} = ")).push_bind(id.as_str().to_owned());
+        }
+        if let Some(since) = self.since {
+            query.push(format!(" AND {at} >= ")).push_bind(since.0);
+        }
+        if let Some(until) = self.until {
+            query.push(format!(" AND {at} < ")).push_bind(until.0);
+        }
+    }
+}
+
+/// Where a page of the ledger begins: behind the run of this end and number.
+pub type LedgerCursor = (i64, i64);
+
+/// A page of the ledger, the latest end first, each line with where a page behind it begins.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn page(
+    conn: &mut SqliteConnection,
+    filter: &CostFilter,
+    behind: Option<LedgerCursor>,
+    limit: u32,
+) -> Result<Vec<(LedgerCursor, CostRow)>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT x.seq, x.id, x.role, x.agent_id, x.status, x.attempt, x.goes_on, x.finished_at, x.usage, x.models, x.cost_source,
+           x.price_version, k.id AS task_id, k.number, k.title, k.project_id, p.name AS project_name, g.name AS agent_name,
+           e.name AS strategy, r.status AS race_status, r.winner, c.execution_id IS NOT NULL AS is_anomaly
+         FROM executions x
+         JOIN tasks t ON t.id = x.task_id
+         JOIN tasks k ON k.id = CASE WHEN t.execution_mode = 'race_entry' THEN coalesce(t.parent_id, t.id) ELSE t.id END
+         JOIN projects p ON p.id = k.project_id
+         JOIN agents g ON g.id = x.agent_id
+         LEFT JOIN race_entries e ON e.task_id = t.id
+         LEFT JOIN races r ON r.id = e.race_id
+         LEFT JOIN cost_anomalies c ON c.execution_id = x.id
+         WHERE x.finished_at IS NOT NULL",
+    );
+    filter.narrow(&mut query, "t.project_id", "x.finished_at");
+    if let Some((at, seq)) = behind {
+        query.push(" AND (x.finished_at, x.seq) < (").push_bind(at).push(", ").push_bind(seq).push(")");
+    }
+    query.push(" ORDER BY x.finished_at DESC, x.seq DESC LIMIT ").push_bind(limit);
+    query.build().fetch_all(conn).await?.iter().map(read).collect()
+}
+
+fn read(row: &SqliteRow) -> Result<(LedgerCursor, CostRow), StoreError> {
+    let c = Columns(row);
+    let models: Vec<UsageSample> = c.json("models")?;
+    let usage: Usage = c.json("usage")?;
+    let ended_at = c.time("finished_at")?;
+    let strategy: Option<String> = c.text_opt("strategy")?;
+    let winner: Option<String> = c.text_opt("winner")?;
+    let is_decided = matches!(
+        c.text_opt::<String>("race_status")?.as_deref(),
+        Some("promoted" | "no_winner" | "cancelled" | "decided")
+    );
+    let race_won = strategy.as_ref().filter(|_| is_decided).map(|name| winner.as_ref() == Some(name));
+    let line = CostRow {
+        execution_id: c.text("id")?,
+        task_id: c.text("task_id")?,
+        task_number: c.int("number")?,
+        task_title: c.text("title")?,
+        project_id: c.text("project_id")?,
+        project_name: c.text("project_name")?,
+        role: c.name("role")?,
+        agent_id: c.text("agent_id")?,
+        agent_name: c.text("agent_name")?,
+        model: main_model(&models).map(str::to_owned),
+        models: u32::try_from(models.len()).unwrap_or(u32::MAX),
+        strategy,
+        race_won,
+        status: c.name("status")?,
+        attempt: c.int("attempt")?,
+        is_restart: c.flag("goes_on")?,
+        ended_at,
+        cost_micro_usd: usage.cost_micro_usd,
+        cost_source: source(&c, usage.cost_micro_usd)?,
+        price_version: c.text_opt("price_version")?,
+        tokens: CostTokens {
+            input: usage.input_uncached,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            output: usage.output,
+            reasoning: usage.reasoning,
+        },
+        is_anomaly: c.flag("is_anomaly")?,
+    };
+    Ok(((ended_at.0, c.int("seq")?), line))
+}
+
+/// Runs of before this was recorded have a cost only if their program reported it.
+fn source(c: &Columns, cost: Option<u64>) -> Result<CostSource, StoreError> {
+    let unless_known = if cost.is_some() { CostSource::Reported } else { CostSource::Unknown };
+    Ok(c.name_opt("cost_source")?.unwrap_or(unless_known))
+}
+
+/// Sums over the runs of a time, each list with at most `most` sums.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn totals(
+    conn: &mut SqliteConnection,
+    filter: &CostFilter,
+    most: usize,
+) -> Result<CostTotals, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT date(x.finished_at / 1000, 'unixepoch', 'localtime') AS day, x.usage, x.models, x.cost_source, x.agent_id,
+           g.name AS agent_name, k.id AS task_id, k.number, k.title, k.project_id, p.name AS project_name
+         FROM executions x
+         JOIN tasks t ON t.id = x.task_id
+         JOIN tasks k ON k.id = CASE WHEN t.execution_mode = 'race_entry' THEN coalesce(t.parent_id, t.id) ELSE t.id END
+         JOIN projects p ON p.id = k.project_id
+         JOIN agents g ON g.id = x.agent_id
+         WHERE x.finished_at IS NOT NULL",
+    );
+    filter.narrow(&mut query, "t.project_id", "x.finished_at");
+    let mut totals = Adding::default();
+    for row in query.build().fetch_all(conn).await? {
+        totals.add(&Columns(&row))?;
+    }
+    Ok(totals.done(most))
+}
+
+/// Sums that grow.
+#[derive(Default)]
+struct Adding {
+    all: CostSum,
+    days: HashMap<String, CostSum>,
+    projects: HashMap<String, CostSum>,
+    tasks: HashMap<String, CostSum>,
+    agents: HashMap<String, CostSum>,
+    models: HashMap<String, CostSum>,
+}
+
+impl Adding {
+    fn add(&mut self, c: &Columns) -> Result<(), StoreError> {
+        let usage: Usage = c.json("usage")?;
+        let by_list_price = source(c, usage.cost_micro_usd)? == CostSource::Computed;
+        let tokens = CostTokens {
+            input: usage.input_uncached,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            output: usage.output,
+            reasoning: usage.reasoning,
+        };
+        let run = |sum: &mut CostSum| count(sum, usage.cost_micro_usd, by_list_price, &tokens);
+        run(&mut self.all);
+        let day: String = c.text("day")?;
+        run(self.days.entry(day.clone()).or_insert_with(|| named(&day, &day)));
+        let (project, project_name): (String, String) = (c.text("project_id")?, c.text("project_name")?);
+        run(self.projects.entry(project.clone()).or_insert_with(|| named(&project, &project_name)));
+        let (task, title): (String, String) = (c.text("task_id")?, c.text("title")?);
+        let number = c.int("number")?;
+        run(self.tasks.entry(task.clone()).or_insert_with(|| CostSum {
+            project_id: Some(ProjectId(project)),
+            task_number: Some(number),
+            ..named(&task, &title)
+        }));
+        let (agent, name): (String, String) = (c.text("agent_id")?, c.text("agent_name")?);
+        run(self.agents.entry(agent.clone()).or_insert_with(|| named(&agent, &name)));
+        let mut models: Vec<UsageSample> = c.json("models")?;
+        if models.is_empty() {
+            models.push(UsageSample::default());
+        }
+        for used in models {
+            let sum = self.models.entry(used.model.clone()).or_insert_with(|| named(&used.model, &used.model));
+            count(sum, used.cost_micro_usd, by_list_price, &CostTokens::of(std::slice::from_ref(&used)));
+        }
+        Ok(())
+    }
+
+    fn done(self, most: usize) -> CostTotals {
+        let mut left_off = 0;
+        let mut list = |sums: HashMap<String, CostSum>, by_key: bool| {
+            let mut sums: Vec<CostSum> = sums.into_values().map(complete).collect();
+            sums.sort_by(|a, b| {
+                let by_cost = b.cost_micro_usd.cmp(&a.cost_micro_usd).then_with(|| a.label.cmp(&b.label));
+                if by_key { b.key.cmp(&a.key) } else { by_cost.then_with(|| a.key.cmp(&b.key)) }
+            });
+            left_off = left_off.max(sums.len().saturating_sub(most));
+            sums.truncate(most);
+            sums
+        };
+        let days = list(self.days, true);
+        let projects = list(self.projects, false);
+        let tasks = list(self.tasks, false);
+        let agents = list(self.agents, false);
+        let models = list(self.models, false);
+        let left_off = u32::try_from(left_off).unwrap_or(u32::MAX);
+        CostTotals { all: complete(self.all), days, projects, tasks, agents, models, left_off }
+    }
+}
+
+fn named(key: &str, label: &str) -> CostSum {
+    CostSum { key: key.to_owned(), label: label.to_owned(), ..CostSum::default() }
+}
+
+fn count(sum: &mut CostSum, cost: Option<u64>, by_list_price: bool, tokens: &CostTokens) {
+    sum.runs += 1;
+    sum.unknown += u32::from(cost.is_none());
+    sum.cost_micro_usd = sum.cost_micro_usd.saturating_add(cost.unwrap_or(0));
+    if by_list_price {
+        sum.list_price_micro_usd = sum.list_price_micro_usd.saturating_add(cost.unwrap_or(0));
+    }
+    sum.tokens.add(tokens);
+}
+
+fn complete(mut sum: CostSum) -> CostSum {
+    sum.cached_share = sum.tokens.cached_share();
+    sum
+}
