@@ -57,6 +57,25 @@ pub async fn shell_pick_folder(app: AppHandle) -> Option<PathBuf> {
     answered.await.ok().flatten().and_then(|folder| folder.into_path().ok())
 }
 
+/// Keeps a text where the person wants it; where that is, or none when they changed their mind.
+#[tauri::command]
+pub async fn shell_save_text(
+    app: AppHandle,
+    name: String,
+    text: String,
+) -> Result<Option<PathBuf>, OutsideError> {
+    let (answer, answered) = oneshot::channel();
+    app.dialog().file().set_file_name(name).save_file(move |file| {
+        // The page may be gone by now; then nobody waits.
+        let _ = answer.send(file);
+    });
+    let file = answered.await.ok().flatten().and_then(|file| file.into_path().ok());
+    let Some(file) = file else { return Ok(None) };
+    let written = tokio::fs::write(&file, text).await;
+    written.map_err(|source| OutsideError::Save { path: file.clone(), source })?;
+    Ok(Some(file))
+}
+
 /// What a place is opened with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -84,6 +84,7 @@ fn build() -> tauri::Result<App<Wry>> {
         .invoke_handler(tauri::generate_handler![
             host::api_call,
             host::shell_pick_folder,
+            host::shell_save_text,
             host::shell_open,
             host::ui_ready
         ])

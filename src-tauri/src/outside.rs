@@ -82,6 +82,14 @@ pub enum OutsideError {
         /// Why.
         source: tauri_plugin_shell::Error,
     },
+    /// The text could not be kept.
+    #[error("failed to save {}: {source}", path.display())]
+    Save {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The program gave up.
     #[error("failed to open it: {program} ended with {code}: {output}")]
     Ended {
@@ -103,9 +111,12 @@ impl OutsideError {
             Self::Start { program, .. } if program == OPENER => {
                 vec!["install the package xdg-utils".to_owned()]
             }
-            Self::Link | Self::Relative(_) | Self::Missing(_) | Self::Start { .. } | Self::Ended { .. } => {
-                Vec::new()
-            }
+            Self::Link
+            | Self::Relative(_)
+            | Self::Missing(_)
+            | Self::Start { .. }
+            | Self::Save { .. }
+            | Self::Ended { .. } => Vec::new(),
         }
     }
 }

@@ -207,3 +207,80 @@ fn every_story_of_the_demo_ends_as_it_should() -> Result<()> {
 fn check_conflict(ended: &Ended) {
     check(ended, 4, "conflict");
 }
+
+const EXAMPLES: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../src-tauri/crates/forge-model/tests/vectors/inner-loop-examples.json"
+);
+
+fn fed(sandbox: &Sandbox, args: &[&str], facts: &str) -> Result<Ended> {
+    let file = sandbox.dir.path().join("facts.json");
+    std::fs::write(&file, facts)?;
+    let mut command = sandbox.command(args)?;
+    let output = command.stdin(std::fs::File::open(&file)?).output()?;
+    Ok(Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout)?,
+        stderr: String::from_utf8(output.stderr)?,
+    })
+}
+
+#[test]
+fn elections_and_costs_are_decided_again() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let examples = std::fs::read_to_string(EXAMPLES)?;
+    for kind in ["election", "anomaly"] {
+        let all: Value = serde_json::from_str(&examples)?;
+        let count = all[kind].as_array().context("no examples")?.len();
+        let told = sandbox.json(&["replay", kind, EXAMPLES])?;
+        assert_eq!((told["cases"].as_array().map(Vec::len), &told["failed"]), (Some(count), &json!(0)));
+        // The same from standard input, for people.
+        let ended = fed(&sandbox, &["replay", kind, "-"], &examples)?;
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(ended.stdout.ends_with(&format!("{count} of {count} as expected.\n")), "{ended:?}");
+    }
+
+    let race = json!({ "strategies": [
+        { "name": "b", "gatePassed": true, "costUsd": 2 }, { "name": "a", "gatePassed": true, "costUsd": 1 },
+    ] });
+    let decided = fed(&sandbox, &["replay", "election"], &race.to_string())?.json()?;
+    assert_eq!((&decided["winner"], &decided["decidedBy"]), (&json!("a"), &json!("cost")));
+    assert_eq!(decided["trail"][1]["dropped"], json!([{ "name": "b", "value": "2000000" }]));
+    let dear =
+        json!({ "history": [{ "model": "m", "costUsd": 1 }], "current": { "model": "m", "costUsd": 3 } });
+    let decided = fed(&sandbox, &["replay", "anomaly", "--json"], &dear.to_string())?.json()?;
+    assert_eq!(
+        (&decided["recorded"], &decided["why"], &decided["ratio"], &decided["medianUsd"]),
+        (&json!(true), &json!("above"), &json!(3.0), &json!(1.0))
+    );
+
+    // What comes out otherwise than expected is named.
+    let wrong = json!({ "name": "mine", "input": dear, "expected": { "recorded": false, "why": "above" } });
+    for (facts, path) in [(wrong.clone(), "mine"), (json!({ "anomaly": [wrong] }), "mine")] {
+        let ended = fed(&sandbox, &["replay", "anomaly"], &facts.to_string())?;
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(
+            ended.stdout.contains(&format!("BAD  {path}\n     recorded is true, not false\n")),
+            "{ended:?}"
+        );
+    }
+    // And so is the place of what cannot be read.
+    for (kind, facts, says) in [
+        ("election", json!({ "strategies": [{ "name": 1 }] }), "strategies[0].name: "),
+        ("election", json!({ "strategies": [{ "name": "a", "cost": 1 }] }), "unknown field `cost`"),
+        (
+            "anomaly",
+            json!({ "anomaly": [{ "input": { "history": [], "current": {} } }] }),
+            "anomaly[0].input.current",
+        ),
+        ("anomaly", json!({ "anomaly": [{ "expected": {} }] }), "anomaly[0].input: "),
+        ("anomaly", json!({ "anomaly": {} }), "anomaly: must be a list"),
+        ("anomaly", json!([]), "must be an object"),
+    ] {
+        let ended = fed(&sandbox, &["replay", kind], &facts.to_string())?;
+        check(&ended, 2, "usage");
+        assert!(ended.stderr.contains(says), "{says}: {ended:?}");
+    }
+    check(&sandbox.run(&["replay", "anomaly", "nowhere.json"])?, 1, "io");
+    Ok(())
+}

@@ -9,6 +9,7 @@ mod checks;
 mod cli;
 mod comments;
 mod conflicts;
+mod costs;
 mod events;
 mod forge;
 mod guards;

@@ -769,6 +769,48 @@ export type CostAnomaly = {
 	minSamples?: number,
 };
 
+/**  An anomaly with where it belongs. */
+export type CostAnomalyEntry = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  Its name. */
+	project_name: string,
+	/**  The task's number. */
+	task_number: number,
+	/**  What was found. */
+	record: CostAnomalyRecord,
+};
+
+/**  A coder run that cost more than is usual, as it was found when it ended. Later runs change nothing of it. */
+export type CostAnomalyRecord = {
+	/**  When it was found. */
+	at: string,
+	/**  The task; of a race's entry, the raced one. */
+	taskId: TaskId,
+	/**  The run; where it was restarted by itself, the last one. */
+	executionId: ExecutionId,
+	/**  The task's title. */
+	title: string,
+	/**  Which entry of a race it was. */
+	strategy?: string | null,
+	/**  The model that was used. */
+	model: string,
+	/**  What it cost in micro-dollars, with its restarts. */
+	costMicroUsd: number,
+	/**  The median that it was compared with, which may end in half a micro-dollar. */
+	medianMicroUsd: number,
+	/**  How many medians that is. */
+	ratio: number,
+	/**  Above how many medians a run is told. */
+	threshold: number,
+	/**  Over how many runs the median was taken. */
+	samples: number,
+	/**  What it used. */
+	tokens: CostTokens,
+	/**  Its runs, restarts included. */
+	attempts: number,
+};
+
 /**
  *  What runs may cost, in micro-dollars. At 80 % the person is told, at 100 % agents are stopped. What nobody knows
  *  the cost of counts as nothing.
@@ -782,6 +824,91 @@ export type CostLimits = {
 	day_micro_usd?: number | null,
 };
 
+/**
+ *  What coder runs of one model in one project cost, in the order in which they ended. All lists have the same
+ *  length: an element of each makes a run. Runs of unknown cost have none.
+ */
+export type CostLine = {
+	/**  The project. */
+	project_id: string,
+	/**  Its name. */
+	project_name: string,
+	/**  The model; empty when the program named none. */
+	model: string,
+	/**  How many runs of known cost there are, also those that were left off. */
+	samples: number,
+	/**  How many runs there are whose cost nobody knows. */
+	unknown: number,
+	/**  When each ended, in milliseconds since 1970. */
+	at_ms: number[],
+	/**  What each cost, in micro-dollars. */
+	cost_micro_usd: number[],
+	/**  The median of those before it. */
+	median_micro_usd: (number | null)[],
+	/**  Above what it would be an anomaly. */
+	limit_micro_usd: (number | null)[],
+	/**  The number of each one's task. */
+	task_number: number[],
+	/**  Whether it was found to be an anomaly. */
+	is_anomaly: boolean[],
+};
+
+/**  A line of the ledger: one run of an agent that is over. */
+export type CostRow = {
+	/**  The run. */
+	execution_id: ExecutionId,
+	/**  The task that it is counted to; of a race's entry, the raced one. */
+	task_id: TaskId,
+	/**  Its number. */
+	task_number: number,
+	/**  Its title. */
+	task_title: string,
+	/**  The project. */
+	project_id: ProjectId,
+	/**  Its name. */
+	project_name: string,
+	/**  What for. */
+	role: ExecutionRole,
+	/**  The agent. */
+	agent_id: AgentId,
+	/**  Its name. */
+	agent_name: string,
+	/**  The model that was used; of several, the one that cost the most. Null when the program named none. */
+	model: string | null,
+	/**  How many models were used. */
+	models: number,
+	/**  Which entry of a race it was. */
+	strategy: string | null,
+	/**  Whether that entry won; null while nobody has, and outside of races. */
+	race_won: boolean | null,
+	/**  How it ended. */
+	status: ExecutionStatus,
+	/**  Which run of the task in its role, from 1. */
+	attempt: number,
+	/**  Whether it went on by itself with what the run before was cut short in. */
+	is_restart: boolean,
+	/**  When it ended. */
+	ended_at: string,
+	/**  What it cost in micro-dollars; null when nobody knows. */
+	cost_micro_usd: number | null,
+	/**  Where that number comes from. */
+	cost_source: CostSource,
+	/**  The price data of a computed cost. */
+	price_version: string | null,
+	/**  What it used. */
+	tokens: CostTokens,
+	/**  Whether its cost was out of the ordinary. */
+	is_anomaly: boolean,
+};
+
+/**  The course of costs. */
+export type CostSeries = {
+	/**  A line per model and project, the one with the most runs first. */
+	lines: CostLine[],
+	/**  How many lines were left off. */
+	left_off: number,
+};
+
 /**  Where a cost comes from. */
 export type CostSource = 
 /**  The agent said so. */
@@ -790,6 +917,72 @@ export type CostSource =
 "computed" | 
 /**  Nobody knows. */
 "unknown";
+
+/**  A sum over runs. */
+export type CostSum = {
+	/**  What the runs have in common: a day (`2026-01-31`), an id, or a model. */
+	key: string,
+	/**  That for people. */
+	label: string,
+	/**  The project, of a task's sum. */
+	project_id: ProjectId | null,
+	/**  The task's number, of a task's sum. */
+	task_number: number | null,
+	/**  What is known of the cost, in micro-dollars. */
+	cost_micro_usd: number,
+	/**  The part of it that was counted by list prices, in micro-dollars. */
+	list_price_micro_usd: number,
+	/**  How many runs. */
+	runs: number,
+	/**  Of how many of them nobody knows the cost. */
+	unknown: number,
+	/**  What they used. */
+	tokens: CostTokens,
+	/**  The part of all input that a cache served, 0 to 1; null without input. */
+	cached_share: number | null,
+};
+
+/**  Tokens by class. */
+export type CostTokens = {
+	/**  Input that no cache served. */
+	input: number,
+	/**  Input read from a cache. */
+	cacheRead: number,
+	/**  Input written to a cache. */
+	cacheWrite: number,
+	/**  Output, reasoning included. */
+	output: number,
+	/**  The part of the output that was reasoning. */
+	reasoning: number,
+};
+
+/**  Sums over the runs of a time. */
+export type CostTotals = {
+	/**  Over all of them. */
+	all: CostSum,
+	/**  By the day on which they ended, where this machine is; the latest first. */
+	days: CostSum[],
+	/**  By project, the dearest first. */
+	projects: CostSum[],
+	/**  By task, the dearest first. */
+	tasks: CostSum[],
+	/**  By agent, the dearest first. */
+	agents: CostSum[],
+	/**  By model, the dearest first; a run that used several counts for each. */
+	models: CostSum[],
+	/**  How many sums were left off the longest list. */
+	left_off: number,
+};
+
+/**  Runs of a time. */
+export type CostsOf = {
+	/**  Of this project alone. */
+	project_id?: ProjectId | null,
+	/**  That ended then or later. */
+	since?: string | null,
+	/**  That ended before. */
+	until?: string | null,
+};
 
 /**  An agent profile to add. */
 export type CreateAgent = {
@@ -865,6 +1058,14 @@ export type CreateTask = {
 	execution_mode?: ExecutionMode | null,
 	/**  Its turn among its parent's ordered parts; the last one when absent. */
 	subtask_order?: number | null,
+};
+
+/**  A part of a table as comma-separated values. */
+export type CsvPage = {
+	/**  Whole lines; on the first page the heads come first. */
+	text: string,
+	/**  Where the next page begins; null when this is the last. */
+	next_cursor: string | null,
 };
 
 /**  A decision at one gate. */
@@ -1103,6 +1304,20 @@ export type EntryBarrier = {
 	since: string,
 };
 
+/**  What an entry is likely to cost. */
+export type EntryEstimate = {
+	/**  The strategy's name. */
+	name: string,
+	/**  The agent. */
+	agent_id: AgentId,
+	/**  The model that is asked for; null when the program chooses. */
+	model: string | null,
+	/**  The median of earlier runs of the model, in micro-dollars; null when there is none. */
+	median_micro_usd: number | null,
+	/**  Over how many runs. */
+	samples: number,
+};
+
 /**  What an entry tells. Closed: an event no adapter knows becomes [`EntryKind::Raw`]. */
 export type EntryKind = 
 /**  The program is up. Body: `{session_id?, model?, program?}`. */
@@ -1175,6 +1390,14 @@ export type ErrorAnnotation = {
 	evidence: Evidence | null,
 	/**  Since when. */
 	at: string,
+};
+
+/**  Whose race to estimate. */
+export type EstimateRace = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Names of strategies; those that would race when absent. */
+	strategies?: string[] | null,
 };
 
 /**  What a person needs to see to believe it. */
@@ -1820,12 +2043,40 @@ export type Limited = {
 	limit?: number | null,
 };
 
+/**  Which anomalies to list. */
+export type ListAnomalies = {
+	/**  Of this project alone. */
+	project_id?: ProjectId | null,
+	/**  Of this task alone. */
+	task_id?: TaskId | null,
+	/**  Found then or later. */
+	since?: string | null,
+	/**  Found before. */
+	until?: string | null,
+	/**  How many, 1 to 200; 50 when absent. */
+	limit?: number | null,
+};
+
 /**  Which questions of agents to list. */
 export type ListApprovals = {
 	/**  Of this task alone. */
 	task_id?: TaskId | null,
 	/**  Also those that were answered or expired. */
 	all?: boolean | null,
+};
+
+/**  A page of the runs of a time. */
+export type ListCosts = {
+	/**  Of this project alone. */
+	project_id?: ProjectId | null,
+	/**  That ended then or later. */
+	since?: string | null,
+	/**  That ended before. */
+	until?: string | null,
+	/**  How many, 1 to 200; 50 when absent. */
+	limit?: number | null,
+	/**  Where to go on, from `next_cursor`. */
+	cursor?: string | null,
 };
 
 /**  Which lessons of a project. */
@@ -2540,6 +2791,14 @@ export type RaceEntryStatus =
 "timed_out" | 
 /**  The race was given up. */
 "cancelled";
+
+/**  What a race is likely to cost. */
+export type RaceEstimate = {
+	/**  Each entry. */
+	entries: EntryEstimate[],
+	/**  All together, in micro-dollars; null when one of them is unknown. */
+	total_micro_usd: number | null,
+};
 
 /**  One race between agents. */
 export type RaceId = string;
@@ -3776,6 +4035,18 @@ export interface Operations {
   comment_delete: { input: CommentPath; output: Done };
   /** Every race of a task, with what is known of each entry. */
   task_races: { input: TaskPath; output: Page<Race> };
+  /** What a race of a task is likely to cost. */
+  race_estimate: { input: EstimateRace; output: RaceEstimate };
+  /** What every run cost, a page of lines, the latest end first. */
+  cost_ledger: { input: ListCosts; output: Page<CostRow> };
+  /** A page of that as comma-separated values. */
+  cost_csv: { input: ListCosts; output: CsvPage };
+  /** What runs cost by day, project, task, agent and model. */
+  cost_totals: { input: CostsOf; output: CostTotals };
+  /** The course of what coder runs cost, by model. */
+  cost_series: { input: CostsOf; output: CostSeries };
+  /** Runs that cost more than is usual, the latest first. */
+  cost_anomalies: { input: ListAnomalies; output: Page<CostAnomalyEntry> };
   /** Every attempt at merging. */
   task_merges: { input: TaskPath; output: Page<Merge> };
   /** What the last merge conflicts in. */
@@ -3889,6 +4160,11 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   task_reviews: (input) => [`task:${input.task_id}`],
   task_comments: (input) => [`task:${input.task_id}`, `diff:${input.task_id}`],
   task_races: (input) => [`task:${input.task_id}`],
+  race_estimate: (input) => [`task:${input.task_id}`, "costs"],
+  cost_ledger: () => ["costs"],
+  cost_totals: () => ["costs"],
+  cost_series: () => ["costs"],
+  cost_anomalies: () => ["costs"],
   task_merges: (input) => [`task:${input.task_id}`],
   task_conflict: (input) => [`task:${input.task_id}`],
   task_conflict_file: (input) => [`task:${input.task_id}`],

@@ -6,8 +6,8 @@ use crate::{
     Method::{Delete, Get, Patch, Post, Put},
     Operation,
     ops::{
-        agents, attachments, comments, executions, hooks, knowledge, merges, notifications, projects, races,
-        reviews, system, tasks, workflows, workspaces,
+        agents, attachments, comments, costs, executions, hooks, knowledge, merges, notifications, projects,
+        races, reviews, system, tasks, workflows, workspaces,
     },
 };
 
@@ -97,6 +97,13 @@ fn table() -> Vec<Operation> {
         Operation::new("comment_delete", Delete, "/comments/{comment_id}", "Removes a draft.", comments::delete),
 
         Operation::new("task_races", Get, "/tasks/{task_id}/races", "Every race of a task, with what is known of each entry.", races::list).provides(&["task:{task_id}"]),
+        Operation::new("race_estimate", Get, "/tasks/{task_id}/race-estimate", "What a race of a task is likely to cost.", costs::race_estimate).provides(&["task:{task_id}", "costs"]),
+
+        Operation::new("cost_ledger", Get, "/costs", "What every run cost, a page of lines, the latest end first.", costs::ledger).provides(&["costs"]),
+        Operation::new("cost_csv", Get, "/costs/csv-page", "A page of that as comma-separated values.", costs::csv),
+        Operation::new("cost_totals", Get, "/costs/totals", "What runs cost by day, project, task, agent and model.", costs::totals).provides(&["costs"]),
+        Operation::new("cost_series", Get, "/costs/series", "The course of what coder runs cost, by model.", costs::series).provides(&["costs"]),
+        Operation::new("cost_anomalies", Get, "/costs/anomalies", "Runs that cost more than is usual, the latest first.", costs::anomalies).provides(&["costs"]),
 
         Operation::new("task_merges", Get, "/tasks/{task_id}/merges", "Every attempt at merging.", merges::list).provides(&["task:{task_id}"]),
         Operation::new("task_conflict", Get, "/tasks/{task_id}/conflict", "What the last merge conflicts in.", merges::conflict).provides(&["task:{task_id}"]),

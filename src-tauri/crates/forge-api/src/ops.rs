@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod attachments;
 pub mod comments;
+pub mod costs;
 pub mod executions;
 pub mod hooks;
 pub mod knowledge;

@@ -29,23 +29,23 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
     }
     let more: &[&str] = match event.kind {
         E::AgentChanged => &["agents"],
-        E::ProjectChanged => &["projects", "attention", "workspaces"],
+        E::ProjectChanged => &["projects", "attention", "workspaces", "costs"],
         E::NotificationCreated => &["notifications"],
         E::ExecutionStarted => &["agents", "executions"],
-        E::ExecutionFinished | E::ExecutionWaiting | E::ApprovalResolved => {
-            &["agents", "executions", "approvals"]
-        }
+        // What it cost is known with its end.
+        E::ExecutionFinished | E::ExecutionWaiting => &["agents", "executions", "approvals", "costs"],
+        E::ApprovalResolved => &["agents", "executions", "approvals"],
+        E::RaceElected | E::TaskDeleted => &["costs"],
         E::HookRun => &["workspaces"],
         E::TaskUpdated if concerns_worktree(event) => &["workspaces"],
         E::WorkspaceCreated | E::WorkspaceCleaned | E::WorkspaceError | E::WorkspaceRecovered => {
             &["workspaces"]
         }
         E::CostAnomaly => &["costs"],
-        E::RacePromoted => &["workspaces", "executions"],
+        E::RacePromoted => &["workspaces", "executions", "costs"],
         E::RaceStarted
         | E::RaceEntryStarted
         | E::RaceEntryFinished
-        | E::RaceElected
         | E::RaceFailed
         | E::TaskCreated
         | E::TaskUpdated
@@ -56,7 +56,6 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
         | E::TaskUnblocked
         | E::TaskAwaitingHuman
         | E::TaskDependencySatisfied
-        | E::TaskDeleted
         | E::ExecutionLog
         | E::ReviewStarted
         | E::ReviewStep

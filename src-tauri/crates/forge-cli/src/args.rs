@@ -43,17 +43,29 @@ pub(crate) enum Command {
     /// Agent profiles
     #[command(subcommand)]
     Agent(Agent),
-    /// Make a decision again from its facts: JSON on standard input, JSON on standard output
+    /// Make a decision again from its facts: JSON in, JSON out, nothing else asked or written
     #[command(subcommand)]
     Replay(Replay),
     /// Look whether everything is in order on this machine
     Doctor,
 }
 
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Subcommand)]
 pub(crate) enum Replay {
-    /// What an auditor decided: {"text": "..."} or {"log": [entries]}
+    /// What an auditor decided, from standard input: {"text": "..."} or {"log": [entries]}
     Verdict,
+    /// Who wins a race: {"reviewerEnabled", "strategies": [{"name", "gatePassed", "reviewerScore", "costUsd"}]}
+    Election(Facts),
+    /// Whether a run costs more than is usual: {"config", "history": [{"model", "costUsd"}], "current"}
+    Anomaly(Facts),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Facts {
+    /// The facts, or {"election" or "anomaly": [{"name", "input", "expected"}]}, which is compared; `-` reads
+    /// standard input
+    #[arg(default_value = "-")]
+    pub(crate) file: PathBuf,
 }
 
 impl Command {

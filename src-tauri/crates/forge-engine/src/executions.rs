@@ -333,6 +333,9 @@ impl Engine {
         }
         approvals::expire(&mut tx, &execution.id, None, self.now()).await?;
         slots::release(&mut tx, task_id).await?;
+        if execution.status == ExecutionStatus::Finished {
+            self.record_sample(&mut tx, &task).await?;
+        }
         let limited = match &outcome.result {
             Err(AgentError::RateLimited { until_ms }) if !stopped => Some(Timestamp(*until_ms)),
             _ => None,

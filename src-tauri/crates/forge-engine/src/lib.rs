@@ -16,6 +16,7 @@ mod boundary;
 mod command;
 mod config;
 mod context;
+mod costs;
 mod delivery;
 mod disk;
 mod engine;
@@ -71,6 +72,8 @@ pub use command::{
 };
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock};
 pub use engine::{Engine, StartError};
+pub use costs::{CostCsvPage, CostPage};
+pub use engine::{Engine, LogGrowth, StartError};
 pub use error::{ConflictCode, EngineError};
 pub use forge_agents::{AgentError, Detected};
 pub use forge_git::{DiffPage, GitError};

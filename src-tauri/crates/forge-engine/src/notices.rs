@@ -21,7 +21,10 @@ impl Engine {
         cause: &str,
     ) -> Result<()> {
         // Of a race's entries only what they ask and what they cost concerns a person, as news of the task.
-        let concerns = matches!(kind, NotificationKind::AgentAsks | NotificationKind::Cost);
+        let concerns = matches!(
+            kind,
+            NotificationKind::AgentAsks | NotificationKind::Cost | NotificationKind::CostAnomaly
+        );
         if is_entry(task) && !concerns {
             return Ok(());
         }

@@ -248,6 +248,8 @@ impl Engine {
     ) -> Result<()> {
         let now = self.now();
         self.skip_open(tx, task, &format!("the task left {}", task.status)).await?;
+        // No restart of a run that failed follows any more.
+        self.record_sample(tx, task).await?;
         slots::release(tx, &task.id).await?;
         if let Some(mut review) = reviews::last(tx, &task.id).await?
             && matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)

@@ -17,19 +17,19 @@ contract! {
     #[serde(rename_all = "camelCase")]
     pub struct CostTokens {
         /// Input that no cache served.
-        #[specta(type = f64)]
+        #[specta(type = u32)]
         pub input: u64,
         /// Input read from a cache.
-        #[specta(type = f64)]
+        #[specta(type = u32)]
         pub cache_read: u64,
         /// Input written to a cache.
-        #[specta(type = f64)]
+        #[specta(type = u32)]
         pub cache_write: u64,
         /// Output, reasoning included.
-        #[specta(type = f64)]
+        #[specta(type = u32)]
         pub output: u64,
         /// The part of the output that was reasoning.
-        #[specta(type = f64)]
+        #[specta(type = u32)]
         pub reasoning: u64,
     }
 
@@ -45,17 +45,21 @@ contract! {
         /// The task's title.
         pub title: String,
         /// Which entry of a race it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub strategy: Option<String>,
         /// The model that was used.
         pub model: String,
         /// What it cost in micro-dollars, with its restarts.
-        #[specta(type = f64)]
+        #[specta(type = u32)]
         pub cost_micro_usd: u64,
         /// The median that it was compared with, which may end in half a micro-dollar.
+        #[specta(type = u32)]
         pub median_micro_usd: f64,
         /// How many medians that is.
+        #[specta(type = u32)]
         pub ratio: f64,
         /// Above how many medians a run is told.
+        #[specta(type = u32)]
         pub threshold: f64,
         /// Over how many runs the median was taken.
         pub samples: u32,
@@ -114,7 +118,7 @@ contract! {
         /// When it ended.
         pub ended_at: Timestamp,
         /// What it cost in micro-dollars; null when nobody knows.
-        #[specta(type = Option<f64>)]
+        #[specta(type = Option<u32>)]
         pub cost_micro_usd: Option<u64>,
         /// Where that number comes from.
         pub cost_source: CostSource,
@@ -138,10 +142,10 @@ contract! {
         /// The task's number, of a task's sum.
         pub task_number: Option<u32>,
         /// What is known of the cost, in micro-dollars.
-        #[specta(type = f64)]
+        #[specta(type = u32)]
         pub cost_micro_usd: u64,
         /// The part of it that was counted by list prices, in micro-dollars.
-        #[specta(type = f64)]
+        #[specta(type = u32)]
         pub list_price_micro_usd: u64,
         /// How many runs.
         pub runs: u32,
@@ -186,14 +190,16 @@ contract! {
         /// How many runs there are whose cost nobody knows.
         pub unknown: u32,
         /// When each ended, in milliseconds since 1970.
-        #[specta(type = Vec<f64>)]
+        #[specta(type = Vec<u32>)]
         pub at_ms: Vec<i64>,
         /// What each cost, in micro-dollars.
-        #[specta(type = Vec<f64>)]
+        #[specta(type = Vec<u32>)]
         pub cost_micro_usd: Vec<u64>,
         /// The median of those before it.
+        #[specta(type = Vec<Option<u32>>)]
         pub median_micro_usd: Vec<Option<f64>>,
         /// Above what it would be an anomaly.
+        #[specta(type = Vec<Option<u32>>)]
         pub limit_micro_usd: Vec<Option<f64>>,
         /// The number of each one's task.
         pub task_number: Vec<u32>,

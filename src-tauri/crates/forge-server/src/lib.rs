@@ -10,6 +10,7 @@
 
 mod answer;
 mod body;
+mod csv;
 mod events;
 mod gate;
 mod routes;

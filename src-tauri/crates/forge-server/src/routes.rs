@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     answer::{self, Refusal},
-    body, events,
+    body, csv, events,
     gate::{self, Gate},
 };
 
@@ -44,7 +44,8 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken) -> Route
     let mut router = Router::new()
         .route(gate::HEALTH, get(async || Json(json!({ "status": "ok" }))))
         .route(&format!("{BASE}/openapi.json"), get(async || Json(openapi_document())))
-        .route(&format!("{BASE}/events"), get(events::stream));
+        .route(&format!("{BASE}/events"), get(events::stream))
+        .route(&format!("{BASE}{}", csv::PATH), get(csv::ledger));
     for (path, methods) in paths {
         router = router.route(&format!("{BASE}{path}"), methods);
     }

@@ -1,13 +1,16 @@
 //! Decisions made again from the facts they were made from: JSON in, JSON out, nothing else asked or written.
 
-use std::io::Read as _;
+use std::{io::Read as _, path::Path};
 
 use forge_model::log::LogEntry;
+use forge_model::replay::{CostInput, RaceInput};
 use forge_model::verdict::AuditReader;
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value, json};
 
 use crate::{Answer, args::Replay, error::CliError};
+
+const ONE_OBJECT: &str = "Give the facts as one JSON object.";
 
 /// What an auditor said: its text, or the entries of its log.
 #[derive(Debug, Deserialize)]
@@ -17,26 +20,161 @@ struct Said {
     log: Option<Vec<LogEntry>>,
 }
 
-pub(crate) fn run(replay: Replay) -> Result<Answer, CliError> {
-    let json = match replay {
-        Replay::Verdict => verdict(read()?)?,
-    };
-    Ok(Answer::new(json.clone(), format!("{json:#}")))
+/// A decision and what it was to be.
+#[derive(Debug)]
+struct Case {
+    /// Where its facts are in the file.
+    path: String,
+    name: Option<String>,
+    input: Value,
+    expected: Option<Map<String, Value>>,
 }
 
-fn read<T: DeserializeOwned>() -> Result<T, CliError> {
+pub(crate) fn run(replay: Replay) -> Result<Answer, CliError> {
+    match replay {
+        Replay::Verdict => {
+            let said = parse(&read(Path::new("-"))?)?;
+            let json = verdict(said)?;
+            Ok(Answer::new(json.clone(), format!("{json:#}")))
+        }
+        Replay::Election(facts) => decide("election", &facts.file, election),
+        Replay::Anomaly(facts) => {
+            decide("anomaly", &facts.file, |case| written(&facts_of::<CostInput>(case)?.judge()))
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<String, CliError> {
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(CliError::io("read standard input"))?;
-    let mut reader = serde_json::Deserializer::from_str(&text);
-    let facts = serde_path_to_error::deserialize(&mut reader).map_err(|error| CliError::Usage {
-        message: format!("{}: {}", error.path(), error.inner()),
-        hint: "Give the facts as one JSON object on standard input.",
-    })?;
+    if file == Path::new("-") {
+        std::io::stdin().read_to_string(&mut text).map_err(CliError::io("read standard input"))?;
+    } else {
+        text = std::fs::read_to_string(file).map_err(CliError::io(format!("read {}", file.display())))?;
+    }
+    Ok(text)
+}
+
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, CliError> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let facts = serde_path_to_error::deserialize(&mut reader).map_err(|error| wrong("", &error))?;
     reader.end().map_err(|error| CliError::Usage {
         message: error.to_string(),
         hint: "Give one JSON object and nothing behind it.",
     })?;
     Ok(facts)
+}
+
+fn wrong(at: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> CliError {
+    let path = match (at, error.path().to_string().as_str()) {
+        ("", path) => path.to_owned(),
+        (at, ".") => at.to_owned(),
+        (at, path) => format!("{at}.{path}"),
+    };
+    CliError::Usage { message: format!("{path}: {}", error.inner()), hint: ONE_OBJECT }
+}
+
+/// Decides what a file holds: the facts of one decision, or several with what they were to be.
+fn decide(
+    kind: &str,
+    file: &Path,
+    decision: impl Fn(&Case) -> Result<Value, CliError>,
+) -> Result<Answer, CliError> {
+    let given: Value = parse(&read(file)?)?;
+    let (cases, is_list) = match given.get(kind) {
+        Some(Value::Array(list)) => {
+            let cases = list.iter().enumerate().map(|(at, case)| one(&format!("{kind}[{at}]"), case));
+            (cases.collect::<Result<Vec<Case>, CliError>>()?, true)
+        }
+        Some(_) => {
+            return Err(CliError::Usage { message: format!("{kind}: must be a list"), hint: ONE_OBJECT });
+        }
+        None => (vec![one("", &given)?], false),
+    };
+    if cases.is_empty() {
+        return Err(CliError::Usage { message: format!("{kind}: is empty"), hint: ONE_OBJECT });
+    }
+    let mut told = Vec::with_capacity(cases.len());
+    let mut lines = Vec::new();
+    let mut failed = 0;
+    for case in &cases {
+        let decided = decision(case)?;
+        let differences = case.expected.as_ref().map(|expected| differences(expected, &decided));
+        let is_bad = differences.as_ref().is_some_and(|differences| !differences.is_empty());
+        failed += usize::from(is_bad);
+        let name = case.name.clone().unwrap_or_else(|| case.path.clone());
+        lines.push(format!("{} {name}", if is_bad { "BAD " } else { "ok  " }));
+        lines.extend(differences.iter().flatten().map(|difference| format!("     {difference}")));
+        told.push(json!({
+            "name": case.name, "decided": decided, "expected": case.expected, "differences": differences,
+        }));
+    }
+    if let ([Case { expected: None, .. }], Some(told), false) = (cases.as_slice(), told.first(), is_list) {
+        let decided = told["decided"].clone();
+        return Ok(Answer::new(decided.clone(), format!("{decided:#}")));
+    }
+    lines.push(format!("{} of {} as expected.", cases.len() - failed, cases.len()));
+    let json = json!({ "cases": told, "failed": failed });
+    Ok(Answer { good: failed == 0, ..Answer::new(json, lines.join("\n")) })
+}
+
+/// A decision's facts, with or without what it was to be.
+fn one(path: &str, given: &Value) -> Result<Case, CliError> {
+    let at = |field: &str| if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
+    let usage = |message: String| CliError::Usage { message, hint: ONE_OBJECT };
+    let Some(object) = given.as_object() else {
+        return Err(usage(format!(
+            "{}: must be an object",
+            if path.is_empty() { "the facts" } else { path }
+        )));
+    };
+    let Some(input) = object.get("input") else {
+        if path.is_empty() {
+            return Ok(Case { path: String::new(), name: None, input: given.clone(), expected: None });
+        }
+        return Err(usage(format!("{}: is missing", at("input"))));
+    };
+    if let Some(unknown) = object.keys().find(|key| !["name", "input", "expected"].contains(&key.as_str())) {
+        return Err(usage(format!("{}: is no field of a case", at(unknown))));
+    }
+    let expected = match object.get("expected") {
+        None | Some(Value::Null) => None,
+        Some(Value::Object(expected)) => Some(expected.clone()),
+        Some(_) => return Err(usage(format!("{}: must be an object", at("expected")))),
+    };
+    let name = object.get("name").and_then(Value::as_str).map(str::to_owned);
+    Ok(Case { path: at("input"), name, input: input.clone(), expected })
+}
+
+fn facts_of<T: DeserializeOwned>(case: &Case) -> Result<T, CliError> {
+    serde_path_to_error::deserialize(&case.input).map_err(|error| wrong(&case.path, &error))
+}
+
+fn written(decision: &impl Serialize) -> Result<Value, CliError> {
+    let value = serde_json::to_value(decision).map_err(std::io::Error::from);
+    let mut value = value.map_err(CliError::io("write the decision down"))?;
+    // Spelled as the facts are.
+    if let Some(median) = value.as_object_mut().and_then(|it| it.remove("median_micro_usd")) {
+        value["medianMicroUsd"] = median;
+    }
+    Ok(value)
+}
+
+fn election(case: &Case) -> Result<Value, CliError> {
+    let election = written(&facts_of::<RaceInput>(case)?.elect())?;
+    Ok(json!({
+        "winner": election["winner"], "decidedBy": election["decided_by"], "trail": election["trail"],
+    }))
+}
+
+/// How a decision differs from what it was to be, in what that names.
+fn differences(expected: &Map<String, Value>, decided: &Value) -> Vec<String> {
+    let same = |expected: &Value, decided: &Value| match (expected.as_f64(), decided.as_f64()) {
+        // A whole number and a decimal are the same number.
+        (Some(expected), Some(decided)) => (expected - decided).abs() < 1e-12,
+        _ => expected == decided,
+    };
+    let different = expected.iter().filter(|(key, value)| !same(value, &decided[key.as_str()]));
+    different.map(|(key, value)| format!("{key} is {}, not {value}", decided[key.as_str()])).collect()
 }
 
 fn verdict(said: Said) -> Result<Value, CliError> {

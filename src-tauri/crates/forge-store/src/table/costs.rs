@@ -231,19 +231,31 @@ pub async fn anomalies(
         .collect()
 }
 
-/// Anomalies that were not exported yet, with the project's repository, in the order in which they were found.
+/// Projects with anomalies that were not exported yet.
 ///
 /// # Errors
 /// When they cannot be read.
-pub async fn unexported(
+pub async fn unexported(conn: &mut SqliteConnection) -> Result<Vec<ProjectId>, StoreError> {
+    let rows =
+        sqlx::query("SELECT DISTINCT project_id FROM cost_anomalies WHERE exported = 0 ORDER BY project_id")
+            .fetch_all(conn)
+            .await?;
+    rows.iter().map(|row| Columns(row).text("project_id")).collect()
+}
+
+/// All anomalies of a project in the order in which they were found, for its export.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn records(
     conn: &mut SqliteConnection,
-) -> Result<Vec<(ProjectId, CostAnomalyRecord)>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT project_id, record FROM cost_anomalies WHERE exported = 0 ORDER BY project_id, at, rowid",
-    )
-    .fetch_all(conn)
-    .await?;
-    rows.iter().map(|row| Ok((Columns(row).text("project_id")?, Columns(row).json("record")?))).collect()
+    project: &ProjectId,
+) -> Result<Vec<CostAnomalyRecord>, StoreError> {
+    let rows = sqlx::query("SELECT record FROM cost_anomalies WHERE project_id = ?1 ORDER BY at, rowid")
+        .bind(project.as_str())
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(|row| Columns(row).json("record")).collect()
 }
 
 /// Remembers that an anomaly was exported.

@@ -193,7 +193,8 @@ impl Adding {
             models.push(UsageSample::default());
         }
         for used in models {
-            let sum = self.models.entry(used.model.clone()).or_insert_with(|| named(&used.model, &used.model));
+            let sum =
+                self.models.entry(used.model.clone()).or_insert_with(|| named(&used.model, &used.model));
             count(sum, used.cost_micro_usd, by_list_price, &CostTokens::of(std::slice::from_ref(&used)));
         }
         Ok(())

@@ -1,0 +1,129 @@
+//! What runs cost.
+
+use forge_model::actor::Via;
+use forge_model::cost::{CostAnomalyEntry, CostRow, CostSeries, CostTotals};
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::race::RaceEstimate;
+use forge_model::time::Timestamp;
+use forge_store::table::ledger::CostFilter;
+
+use super::{Page, answer, input, limit};
+use crate::{Api, ApiError};
+
+input! {
+    /// Runs of a time.
+    pub struct CostsOf {
+        /// Of this project alone.
+        #[serde(default)]
+        pub project_id: Option<ProjectId>,
+        /// That ended then or later.
+        #[serde(default)]
+        pub since: Option<Timestamp>,
+        /// That ended before.
+        #[serde(default)]
+        pub until: Option<Timestamp>,
+    }
+
+    /// A page of the runs of a time.
+    pub struct ListCosts {
+        /// Of this project alone.
+        #[serde(default)]
+        pub project_id: Option<ProjectId>,
+        /// That ended then or later.
+        #[serde(default)]
+        pub since: Option<Timestamp>,
+        /// That ended before.
+        #[serde(default)]
+        pub until: Option<Timestamp>,
+        /// How many, 1 to 200; 50 when absent.
+        #[serde(default)]
+        pub limit: Option<u32>,
+        /// Where to go on, from `next_cursor`.
+        #[serde(default)]
+        pub cursor: Option<String>,
+    }
+
+    /// Which anomalies to list.
+    pub struct ListAnomalies {
+        /// Of this project alone.
+        #[serde(default)]
+        pub project_id: Option<ProjectId>,
+        /// Of this task alone.
+        #[serde(default)]
+        pub task_id: Option<TaskId>,
+        /// Found then or later.
+        #[serde(default)]
+        pub since: Option<Timestamp>,
+        /// Found before.
+        #[serde(default)]
+        pub until: Option<Timestamp>,
+        /// How many, 1 to 200; 50 when absent.
+        #[serde(default)]
+        pub limit: Option<u32>,
+    }
+
+    /// Whose race to estimate.
+    pub struct EstimateRace {
+        /// The task.
+        pub task_id: TaskId,
+        /// Names of strategies; those that would race when absent.
+        #[serde(default)]
+        pub strategies: Option<Vec<String>>,
+    }
+}
+
+answer! {
+    /// A part of a table as comma-separated values.
+    pub struct CsvPage {
+        /// Whole lines; on the first page the heads come first.
+        pub text: String,
+        /// Where the next page begins; null when this is the last.
+        pub next_cursor: Option<String>,
+    }
+}
+
+impl From<CostsOf> for CostFilter {
+    fn from(of: CostsOf) -> Self {
+        Self { project: of.project_id, since: of.since, until: of.until }
+    }
+}
+
+impl ListCosts {
+    fn filter(&self) -> CostFilter {
+        CostFilter { project: self.project_id.clone(), since: self.since, until: self.until }
+    }
+}
+
+pub(crate) async fn ledger(api: Api, _: Via, list: ListCosts) -> Result<Page<CostRow>, ApiError> {
+    let limit = limit(list.limit)?;
+    let page = api.engine().cost_ledger(&list.filter(), list.cursor.as_deref(), limit).await?;
+    Ok(Page { items: page.items, next_cursor: page.next_cursor })
+}
+
+pub(crate) async fn csv(api: Api, _: Via, list: ListCosts) -> Result<CsvPage, ApiError> {
+    let limit = limit(list.limit)?;
+    let page = api.engine().cost_csv(&list.filter(), list.cursor.as_deref(), limit).await?;
+    Ok(CsvPage { text: page.text, next_cursor: page.next_cursor })
+}
+
+pub(crate) async fn totals(api: Api, _: Via, of: CostsOf) -> Result<CostTotals, ApiError> {
+    Ok(api.engine().cost_totals(&of.into()).await?)
+}
+
+pub(crate) async fn series(api: Api, _: Via, of: CostsOf) -> Result<CostSeries, ApiError> {
+    Ok(api.engine().cost_series(&of.into()).await?)
+}
+
+pub(crate) async fn anomalies(
+    api: Api,
+    _: Via,
+    list: ListAnomalies,
+) -> Result<Page<CostAnomalyEntry>, ApiError> {
+    let limit = limit(list.limit)?;
+    let filter = CostFilter { project: list.project_id, since: list.since, until: list.until };
+    Ok(Page::whole(api.engine().cost_anomalies(&filter, list.task_id.as_ref(), limit).await?))
+}
+
+pub(crate) async fn race_estimate(api: Api, _: Via, of: EstimateRace) -> Result<RaceEstimate, ApiError> {
+    Ok(api.engine().race_estimate(&of.task_id, of.strategies.as_deref()).await?)
+}
