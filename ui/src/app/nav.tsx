@@ -2,7 +2,15 @@
  * The sidebar's places, in order. A feature that has a screen of its own adds a line here, its
  * pattern in router.ts and its component in screens.tsx.
  */
-import { Activity, Bot, FolderGit2, Inbox, Settings, SquareKanban } from "lucide-react";
+import {
+  Activity,
+  Bot,
+  CircleDollarSign,
+  FolderGit2,
+  Inbox,
+  Settings,
+  SquareKanban,
+} from "lucide-react";
 import type { ComponentType, ReactNode } from "react";
 import { AttentionCount } from "#ui/features/attention/AttentionCount.tsx";
 import { WorkspacesCount } from "#ui/features/workspaces/WorkspacesCount.tsx";
@@ -54,6 +62,14 @@ export const navItems: readonly NavItem[] = [
     icon: <Activity />,
     keys: "g r",
     href: () => formatRoute("runs"),
+    place: "top",
+  },
+  {
+    route: "costs",
+    label: "costs",
+    icon: <CircleDollarSign />,
+    keys: "g c",
+    href: () => formatRoute("costs"),
     place: "top",
   },
   {

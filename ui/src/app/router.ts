@@ -12,6 +12,7 @@ export const patterns = {
   attention: "/attention",
   workspaces: "/workspaces",
   runs: "/runs",
+  costs: "/costs",
   agents: "/agents",
   settings: "/settings",
   projectSettings: "/settings/project/:project",

@@ -14,6 +14,7 @@ export const screens: Screens = {
   attention: lazy(() => import("#ui/features/attention/AttentionScreen.tsx")),
   workspaces: lazy(() => import("#ui/features/workspaces/WorkspacesScreen.tsx")),
   runs: lazy(() => import("#ui/features/runs/RunsScreen.tsx")),
+  costs: lazy(() => import("#ui/features/costs/CostsScreen.tsx")),
   agents: lazy(() => import("#ui/features/agents/AgentsScreen.tsx")),
   settings: lazy(() => import("#ui/features/settings/SettingsScreen.tsx")),
   gallery: lazy(() => import("#ui/features/gallery/GalleryScreen.tsx")),

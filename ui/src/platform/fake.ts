@@ -6,6 +6,8 @@ type Answers = Readonly<Record<string, (input: never) => unknown>>;
 export interface FakePlatform extends Platform {
   /** Every operation called so far, oldest first. */
   readonly calls: { readonly op: string; readonly input: unknown }[];
+  /** Every text that was kept. */
+  readonly saved: { readonly name: string; readonly text: string }[];
   readonly opened: { readonly kind: OpenKind; readonly target: string }[];
   /** Commits changes: they are numbered and sent as one batch. */
   commit(...changes: Partial<Change>[]): void;
@@ -26,6 +28,7 @@ export function createFakePlatform(
   const dropListeners = new Set<(drop: FileDrop) => void>();
   const calls: FakePlatform["calls"] = [];
   const opened: FakePlatform["opened"] = [];
+  const saved: FakePlatform["saved"] = [];
   let seq = 0;
   let ready = false;
 
@@ -41,6 +44,7 @@ export function createFakePlatform(
     version,
     calls,
     opened,
+    saved,
     async call(op, input) {
       calls.push({ op, input });
       const answer = answers[op];
@@ -67,6 +71,10 @@ export function createFakePlatform(
       return () => dropListeners.delete(listener);
     },
     pickFolder: async () => folder,
+    async saveText(name, text) {
+      saved.push({ name, text });
+      return `/home/me/${name}`;
+    },
     openPath: open("path"),
     openExternal: open("external"),
     openInTerminal: open("terminal"),

@@ -59,6 +59,7 @@ export function createTauriPlatform(): Platform {
       };
     },
     pickFolder: () => invoke("shell_pick_folder"),
+    saveText: (name, text) => invoke("shell_save_text", { name, text }),
     openPath: (path) => open("path", path),
     openExternal: (url) => open("external", url),
     openInTerminal: (path) => open("terminal", path),

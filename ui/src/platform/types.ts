@@ -56,6 +56,8 @@ export interface Platform {
   onFileDrop?(listener: (drop: FileDrop) => void): Unsubscribe;
   /** Asks the person for a folder; null when they changed their mind. */
   pickFolder(): Promise<string | null>;
+  /** Keeps a text where the person wants it; where that is, or null when they changed their mind. */
+  saveText(name: string, text: string): Promise<string | null>;
   openPath(path: string): Promise<void>;
   openExternal(url: string): Promise<void>;
   openInTerminal(path: string): Promise<void>;

@@ -4,6 +4,7 @@
  * Samples: `empty` (nothing there), `new` (a project without tasks), `broken` (every read fails),
  * `troubles` (one task of each kind of trouble and wait), `diff` (changes with comments, a conflict),
  * `agents` (agents at work that ask, with a conversation of every kind of entry),
+ * `costs` (ten thousand runs with what they cost; `costs-few` a hundred),
  * `review` (one task of each kind of review, merge, pull request and delivery);
  * anything else is the full one.
  */
@@ -24,6 +25,7 @@ import { createFakePlatform, type FakePlatform } from "#ui/platform/fake.ts";
 import { sampleBackup, sampleProject, sampleTask, sampleWorkflow } from "./sample.ts";
 import { sampleHookOutput, sampleMoves, sampleTroubles } from "./sampleTroubles.ts";
 import { createSampleAgents, sampleAgentTasks } from "./sampleAgents.ts";
+import { createSampleCosts } from "./sampleCosts.ts";
 import { createSampleDiff, sampleDiffTasks } from "./sampleDiff.ts";
 import { createSampleKnowledge } from "./sampleKnowledge.ts";
 import { createSamplePlaces } from "./samplePlaces.ts";
@@ -87,15 +89,17 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
   const tasks =
     sample === null
       ? tasksOf("p1", size)
-      : sample === "troubles"
-        ? sampleTroubles("p1")
-        : sample === "review"
-          ? sampleReviewTasks("p1")
-          : sample === "diff"
-            ? sampleDiffTasks("p1")
-            : sample === "agents"
-              ? sampleAgentTasks("p1")
-              : [];
+      : sample === "costs" || sample === "costs-few"
+        ? tasksOf("p1", 60)
+        : sample === "troubles"
+          ? sampleTroubles("p1")
+          : sample === "review"
+            ? sampleReviewTasks("p1")
+            : sample === "diff"
+              ? sampleDiffTasks("p1")
+              : sample === "agents"
+                ? sampleAgentTasks("p1")
+                : [];
   const notifications =
     sample === null
       ? [
@@ -198,6 +202,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       columns: boardColumns(of(project(project_id).id)),
     }),
     ...process.answers,
+    ...createSampleCosts(sample === "costs" ? 10_000 : sample === "costs-few" ? 100 : 0),
     ...createSampleKnowledge({
       full: sample === null,
       byPullRequest: () => project("p1").work_mode === "pull_request",
