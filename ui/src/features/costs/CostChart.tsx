@@ -119,13 +119,15 @@ function useThemeTurns(): number {
   return turns;
 }
 
-export default function CostChart({ model, points, onOpen }: CostChartProps) {
-  const { t } = useTranslation();
-  const host = useRef<HTMLDivElement>(null);
-  const [hovered, setHovered] = useState<Point | null>(null);
-  const turns = useThemeTurns();
-  const summary = summaryOf(points);
+interface DrawingProps {
+  readonly label: string;
+  readonly points: readonly Point[];
+  readonly onOpen: (task: number) => void;
+  readonly onHover: (point: Point | null) => void;
+}
 
+function Drawing({ label, points, onOpen, onHover }: DrawingProps) {
+  const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = host.current;
     // Where nothing is laid out there is nothing to draw on.
@@ -137,13 +139,17 @@ export default function CostChart({ model, points, onOpen }: CostChartProps) {
         Math.hypot(chart.valToPos(at / 1_000, "x") - left, chart.valToPos(cost / 1e6, "y") - top);
       return nearest(points, distance, reach);
     };
-    const options = optionsOf(element, element.clientWidth, (chart) => setHovered(meant(chart)));
+    const hover = (chart: uPlot) => {
+      const point = meant(chart);
+      element.toggleAttribute("data-hit", point !== null);
+      onHover(point);
+    };
+    const options = optionsOf(element, element.clientWidth, hover);
     const chart = new uPlot(options, chartData(points), element);
-    const open = () => {
+    chart.over.addEventListener("click", () => {
       const point = meant(chart);
       if (point) onOpen(point.task);
-    };
-    chart.over.addEventListener("click", open);
+    });
     const resized = new ResizeObserver(() => {
       if (element.clientWidth > 0) chart.setSize({ width: element.clientWidth, height });
     });
@@ -152,23 +158,25 @@ export default function CostChart({ model, points, onOpen }: CostChartProps) {
       resized.disconnect();
       chart.destroy();
     };
-  }, [points, turns, onOpen]);
+  }, [points, onOpen, onHover]);
+  return <div ref={host} className={styles.chart} role="img" aria-label={label} />;
+}
 
+export default function CostChart({ model, points, onOpen }: CostChartProps) {
+  const { t } = useTranslation();
+  const [hovered, setHovered] = useState<Point | null>(null);
+  const turns = useThemeTurns();
+  const summary = summaryOf(points);
+  const label = t("costPage.chartLabel", {
+    model,
+    count: points.length,
+    anomalies: t("costPage.anomalyCount", { count: summary.anomalies }),
+    least: money(summary.least),
+    most: money(summary.most),
+  });
   return (
     <figure className={styles.figure}>
-      <div
-        ref={host}
-        className={styles.chart}
-        data-hit={hovered ? true : undefined}
-        role="img"
-        aria-label={t("costPage.chartLabel", {
-          model,
-          count: points.length,
-          anomalies: t("costPage.anomalyCount", { count: summary.anomalies }),
-          least: money(summary.least),
-          most: money(summary.most),
-        })}
-      />
+      <Drawing key={turns} label={label} points={points} onOpen={onOpen} onHover={setHovered} />
       <figcaption className={styles.hovered}>
         {hovered ? (
           <>
