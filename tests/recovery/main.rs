@@ -8,6 +8,7 @@ mod kills;
 mod lessons;
 mod places;
 mod pull_requests;
+mod races;
 mod story;
 mod turns;
 

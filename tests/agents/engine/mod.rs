@@ -31,5 +31,6 @@ mod cut;
 mod floor;
 mod gemini;
 mod opencode;
+mod race;
 mod troubles;
 mod work;

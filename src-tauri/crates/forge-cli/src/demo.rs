@@ -94,6 +94,11 @@ async fn play<'a>(
     stage.until_at_work(Story::Conflict, ACT_WITHIN).await?;
     stage.claim(Story::ConflictFirst).await?;
     stage.until_all_rest(ACT_WITHIN).await?;
+    tell(
+        "\nThree entries race for one task: the one that fails its check is out, the cheaper of the others wins.",
+    );
+    stage.claim(Story::Race).await?;
+    stage.until_all_rest(ACT_WITHIN).await?;
     let mut differences = Vec::new();
     for part in &stage.parts {
         differences.extend(expect::differences(&stage, part).await?);

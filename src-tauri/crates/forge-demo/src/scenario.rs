@@ -20,6 +20,8 @@ pub enum Story {
     Conflict,
     /// Straight to done, and in the way of [`Story::Conflict`], which waits until this one is merged.
     ConflictFirst,
+    /// Three entries race: one fails its check, and of the other two the cheaper one wins.
+    Race,
 }
 
 /// A task of the demo project.
@@ -33,47 +35,62 @@ pub struct DemoTask {
     pub description: &'static str,
     /// The checks it must pass.
     pub checks: &'static [&'static str],
+    /// The names of the entries that race for it; none when one agent works.
+    pub race: &'static [&'static str],
 }
 
 /// The tasks, in the order in which they stand on the board.
 #[must_use]
-pub const fn tasks() -> [DemoTask; 6] {
+pub const fn tasks() -> [DemoTask; 7] {
     [
         DemoTask {
             story: Story::Done,
             title: "Greet people in French",
             description: include_str!("tasks/french.md"),
             checks: &[CHECK],
+            race: &[],
         },
         DemoTask {
             story: Story::FailThenFix,
             title: "Say goodbye, too",
             description: include_str!("tasks/goodbye.md"),
             checks: &[CHECK],
+            race: &[],
         },
         DemoTask {
             story: Story::Blocked,
             title: "Count the letters of a name",
             description: include_str!("tasks/letters.md"),
             checks: &[CHECK],
+            race: &[],
         },
         DemoTask {
             story: Story::Lively,
             title: "Greet by the time of day",
             description: include_str!("tasks/daytime.md"),
             checks: &[CHECK],
+            race: &[],
         },
         DemoTask {
             story: Story::ConflictFirst,
             title: "Welcome newcomers",
             description: include_str!("tasks/newcomers.md"),
             checks: &[CHECK],
+            race: &[],
         },
         DemoTask {
             story: Story::Conflict,
             title: "Promise to stay small",
             description: include_str!("tasks/promise.md"),
             checks: &[CHECK],
+            race: &[],
+        },
+        DemoTask {
+            story: Story::Race,
+            title: "Greet everybody on a list",
+            description: include_str!("tasks/list.md"),
+            checks: &[CHECK],
+            race: &["careful", "quick", "hasty"],
         },
     ]
 }

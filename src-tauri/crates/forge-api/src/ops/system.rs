@@ -3,6 +3,8 @@
 use forge_engine::{NewAgent, NewProject, NewTask};
 use forge_model::actor::Via;
 use forge_model::agent::AdapterKind;
+use forge_model::ids::AgentId;
+use forge_model::inner_loop::{Strategy, TaskRace};
 use forge_model::project::Project;
 use forge_model::review::ReviewConfig;
 use serde_json::json;
@@ -123,7 +125,10 @@ pub(crate) async fn demo_create(api: Api, _: Via, _: Empty) -> Result<Project, A
             default_branch: None,
             work_mode: None,
             workflow: None,
-            settings: Some(json!({ "author": { "name": "Forge demo", "email": "demo@forge.invalid" } })),
+            settings: Some(json!({
+                "author": { "name": "Forge demo", "email": "demo@forge.invalid" },
+                "innerLoop": { "competitive": { "enabled": true, "maxParallel": 3 } },
+            })),
         })
         .await?;
     for task in forge_demo::scenario::tasks() {
@@ -135,11 +140,29 @@ pub(crate) async fn demo_create(api: Api, _: Via, _: Empty) -> Result<Project, A
                 ..ReviewConfig::default()
             }),
             roles: [("coder".to_owned(), Some(holder(agent.id.as_str())))].into(),
+            race: demo_race(&agent.id, task.race),
             ..NewTask::default()
         };
         engine.create_task(&project.id, new).await?;
     }
     Ok(project)
+}
+
+/// Entries of these names, all of the demo's one agent.
+fn demo_race(agent: &AgentId, names: &[&str]) -> Option<TaskRace> {
+    let strategy = |name: &&str| Strategy {
+        name: (*name).to_owned(),
+        agent_id: agent.clone(),
+        model: None,
+        effort: None,
+        prompt_suffix: None,
+    };
+    let strategies: Vec<Strategy> = names.iter().map(strategy).collect();
+    (!strategies.is_empty()).then(|| TaskRace {
+        enabled: true,
+        strategies: Some(strategies),
+        ..TaskRace::default()
+    })
 }
 
 fn demo_agent(api: &Api) -> NewAgent {
@@ -151,7 +174,7 @@ fn demo_agent(api: &Api) -> NewAgent {
             "args": ["scripted-agent", "--prompt-file", "{prompt_file}"],
         })),
         model: None,
-        max_concurrent: Some(2),
+        max_concurrent: Some(3),
         paused: None,
     }
 }

@@ -22,6 +22,7 @@ const fn work(story: Story) -> Option<(&'static str, &'static str)> {
         Story::Lively => Some(("src/daytime.sh", "Good morning")),
         Story::Conflict => Some(("README.md", "kept small, for good. Newcomers are welcome!")),
         Story::ConflictFirst => Some(("README.md", "Newcomers are welcome!")),
+        Story::Race => Some(("src/list.sh", "exit 0")),
         Story::Blocked => None,
     }
 }
@@ -31,8 +32,11 @@ pub(super) async fn differences(stage: &Stage<'_>, part: &Part) -> Result<Vec<St
     let id = json!({ "task_id": part.id });
     let task = stage.door.call("task_get", id.clone()).await?;
     let reviews = stage.door.call("task_reviews", id.clone()).await?;
-    let runs = stage.door.call("task_executions", id).await?;
+    let runs = stage.door.call("task_executions", id.clone()).await?;
     let mut found = in_records(part.story, &task, &reviews, &runs);
+    if part.story == Story::Race {
+        found.extend(of_race(&stage.door.call("task_races", id).await?));
+    }
     if part.took.is_none() {
         found.push("it was neither closed nor stuck in time".to_owned());
     }
@@ -88,9 +92,20 @@ fn in_records(story: Story, task: &Value, reviews: &Value, runs: &Value) -> Vec<
         Story::Done | Story::Lively | Story::ConflictFirst => {
             must(attempts == 1, format!("its agent ran {attempts} times, not once"));
         }
+        // Its entries' runs are theirs.
+        Story::Race => must(attempts == 0, format!("its own agent ran {attempts} times")),
         Story::Blocked => {}
     }
     found
+}
+
+/// How a race ended otherwise than it should.
+fn of_race(races: &Value) -> Vec<String> {
+    let [race] = items(races) else { return vec![format!("it was raced {} times", items(races).len())] };
+    let (winner, rule) = (string(race, "winner"), string(&race["election"], "decided_by"));
+    let good = winner == "quick" && rule == "cost" && race["status"] == "promoted";
+    let told = format!("{winner} won by {rule}, its race is {}", string(race, "status"));
+    if good { Vec::new() } else { vec![told] }
 }
 
 /// Asks git itself, since what Forge says is what is to be proved.

@@ -38,8 +38,8 @@ pub(super) struct Stage<'a> {
 }
 
 /// The stories that are played; the others are there for who opens the project.
-const PLAYED: [Story; 5] =
-    [Story::Done, Story::FailThenFix, Story::Blocked, Story::Conflict, Story::ConflictFirst];
+const PLAYED: [Story; 6] =
+    [Story::Done, Story::FailThenFix, Story::Blocked, Story::Conflict, Story::ConflictFirst, Story::Race];
 
 impl<'a> Stage<'a> {
     /// Makes the demo project, with all tasks still to be done.
