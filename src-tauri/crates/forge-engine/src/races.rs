@@ -66,12 +66,17 @@ impl Engine {
     ) -> Result<bool> {
         let works = state.kind == StateKind::Active && state.role.is_some();
         let is_work = context.workflow.work_state().is_some_and(|work| work.name == state.name);
-        if !works || !is_work || is_entry(task) || context.race_of(task).is_none() {
+        if !works || !is_work || is_entry(task) {
             return Ok(false);
         }
-        // Once there is a winner, its work is gone on with.
-        let last = races::last(conn, &task.id).await?;
-        Ok(last.is_none_or(|race| race.status != RaceStatus::Promoted))
+        let last = races::last(conn, &task.id).await?.map(|race| race.status);
+        Ok(match last {
+            // Once there is a winner, its work is gone on with.
+            Some(RaceStatus::Promoted) => false,
+            // One that was begun is ended, whatever the settings say since.
+            Some(RaceStatus::Decided) => true,
+            _ => context.race_of(task).is_some(),
+        })
     }
 
     /// Who races: as the task or the project says, else every enabled agent.

@@ -62,7 +62,9 @@ impl Engine {
             let idle = {
                 let mut conn = self.store().read().await?;
                 let context = self.context(&mut conn, &row.project.id).await?;
-                let states = context.workflow.states.iter().filter(|state| is_watched(state));
+                let entries = context.for_entries()?;
+                let states = context.workflow.states.iter().chain(&entries.workflow.states);
+                let states = states.filter(|state| is_watched(state));
                 let states: Vec<String> = states.map(|state| state.name.clone()).collect();
                 tasks::idle(&mut conn, &row.project.id, &states).await?
             };

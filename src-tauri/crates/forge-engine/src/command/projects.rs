@@ -10,7 +10,7 @@ use forge_model::settings::{ProjectSettings, WorkflowSource, merge_patch, parse_
 use forge_model::workflow::{Workflow, default_workflow_json, parse_value};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
-use forge_store::table::{projects, projects::ProjectRow, tasks, tasks::Filter, workspaces};
+use forge_store::table::{projects, projects::ProjectRow, tasks, workspaces};
 use serde_json::{Value, json};
 
 use crate::{
@@ -208,8 +208,7 @@ impl Engine {
             let mut conn = self.store().read().await?;
             let row =
                 projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-            let filter = Filter { project: Some(id.clone()), ..Filter::default() };
-            let all = tasks::list(&mut conn, &filter, u32::MAX).await?;
+            let all = tasks::of_project(&mut conn, id).await?;
             (row, all)
         };
         if confirm != row.project.name {

@@ -240,6 +240,21 @@ pub async fn list(
     rows.iter().map(read).collect()
 }
 
+/// Every task of a project, entries of races included.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn of_project(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+) -> Result<Vec<TaskRow>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM tasks WHERE project_id = ?1 ORDER BY id")
+        .bind(project.as_str())
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(read).collect()
+}
+
 /// How many tasks of a project are in each state.
 ///
 /// # Errors
