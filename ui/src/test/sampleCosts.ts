@@ -51,7 +51,7 @@ function lineOf(model: string, samples: number, seed: number, usual: number): Co
   const window: number[] = [];
   for (let index = 0; index < shown; index += 1) {
     const drift = 1 + index / shown / 2;
-    const dear = index > 20 && index % Math.ceil(shown / 12) === 7;
+    const dear = index > 20 && index % Math.ceil(shown / 12) === 3;
     const cost = Math.round(usual * drift * (0.6 + next() * 0.7) * (dear ? 2.9 : 1));
     const sorted = window.slice(-20).toSorted((one, other) => one - other);
     const median = sorted.length > 0 ? (sorted[Math.floor(sorted.length / 2)] ?? 0) : null;

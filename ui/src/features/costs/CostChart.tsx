@@ -10,6 +10,8 @@ import styles from "./Costs.module.css";
 const height = 260;
 /** How near the pointer must be to a run to mean it, in pixels. */
 const reach = 24;
+/** From so many runs on, each is drawn smaller. */
+const crowd = 300;
 
 export interface CostChartProps {
   readonly model: string;
@@ -56,7 +58,7 @@ function diamonds(chart: uPlot, series: number, colour: string): void {
   ctx.restore();
 }
 
-function optionsOf(host: HTMLElement, width: number, hover: (point: uPlot) => void): uPlot.Options {
+function optionsOf(host: HTMLElement, count: number, hover: (chart: uPlot) => void): uPlot.Options {
   const colour = colours(host);
   const axis = {
     stroke: colour.text,
@@ -67,14 +69,14 @@ function optionsOf(host: HTMLElement, width: number, hover: (point: uPlot) => vo
   const stepped = uPlot.paths.stepped?.({ align: 1 });
   const plain = (stroke: string, dash?: number[]): uPlot.Series => ({
     stroke,
-    width: 1.5,
+    width: 2,
     points: { show: false },
     spanGaps: true,
     ...(dash ? { dash } : {}),
     ...(stepped ? { paths: stepped } : {}),
   });
   return {
-    width,
+    width: host.clientWidth,
     height,
     legend: { show: false },
     cursor: { points: { show: false }, drag: { x: true, y: false }, y: false },
@@ -88,7 +90,7 @@ function optionsOf(host: HTMLElement, width: number, hover: (point: uPlot) => vo
       {
         stroke: colour.usual,
         paths: () => null,
-        points: { show: true, size: 5, fill: colour.usual, width: 0 },
+        points: { show: true, size: count > crowd ? 3 : 5, fill: colour.usual, width: 0 },
       },
       { stroke: colour.dear, paths: () => null, points: { show: false } },
       plain(colour.median),
@@ -144,7 +146,7 @@ function Drawing({ label, points, onOpen, onHover }: DrawingProps) {
       element.toggleAttribute("data-hit", point !== null);
       onHover(point);
     };
-    const options = optionsOf(element, element.clientWidth, hover);
+    const options = optionsOf(element, points.length, hover);
     const chart = new uPlot(options, chartData(points), element);
     chart.over.addEventListener("click", () => {
       const point = meant(chart);

@@ -84,7 +84,10 @@ function Content({ range, of }: Chosen) {
   if (!totals.data) return <SkeletonText lines={6} />;
   if (totals.data.all.runs === 0) {
     return (
-      <EmptyState icon={<CircleDollarSign />} title={t("costPage.empty")}>
+      <EmptyState
+        icon={<CircleDollarSign />}
+        title={t(range === "all" ? "costPage.empty" : "costPage.emptyRangeTitle")}
+      >
         {t(range === "all" ? "costPage.emptyText" : "costPage.emptyRange")}
       </EmptyState>
     );

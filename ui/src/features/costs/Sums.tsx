@@ -125,7 +125,9 @@ export function Sums({ totals }: { totals: CostTotals }) {
           onChange={setKind}
         />
       </div>
-      <div className={styles.twin}>
+      {/* Scrolled by the keyboard, too: not every list of sums has links in it. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <div className={styles.twin} tabIndex={0} role="group" aria-labelledby="costs-sums">
         <Table
           caption={t("costPage.sumsCaption", { by: t(`costPage.by.${kind}`) })}
           columns={columns}

@@ -39,6 +39,7 @@ import {
   words,
   type StepMark,
 } from "./steps.ts";
+import { TaskAnomalies } from "./TaskAnomalies.tsx";
 import styles from "./Timeline.module.css";
 
 const marks: Readonly<Record<StepMark, ReactNode>> = {
@@ -218,6 +219,7 @@ export function Timeline({ task, view }: { task: Task; view: WorkflowView | unde
   }
   return (
     <div className={styles.timeline} data-selectable>
+      <TaskAnomalies task={task} />
       <ol className={styles.moves}>
         {chainsOf(moves.data.items).map(({ move, depth }) => (
           <Move key={move.id} task={task} move={move} depth={depth} view={view} agents={agents} />

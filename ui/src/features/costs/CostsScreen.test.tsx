@@ -1,0 +1,83 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it } from "vitest";
+// Loaded before the tests: as chunks they may take longer than a test has.
+import "./CostChart.tsx";
+import "./CostsScreen.tsx";
+import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { createSampleHost } from "#ui/test/sampleHost.ts";
+
+it("shows the course, what is out of the ordinary, sums and every run", async () => {
+  const host = createSampleHost("costs-few");
+  const { container } = openApp(host, "#/costs");
+  const chart = await screen.findByRole("img", { name: /Cost of 50 runs with claude-opus/ });
+  expect(chart.getAttribute("aria-label")).toMatch(/\d+ anomal/);
+  const found = screen.getByRole("region", { name: "Out of the ordinary" });
+  const first = within(found).getAllByRole("link")[0];
+  expect(first?.getAttribute("href")).toMatch(/^#\/task\/p1\/\d+$/);
+  expect(first?.textContent).toMatch(/\$.* against \$.*×/);
+
+  const sums = screen.getByRole("region", { name: "Sums" });
+  expect(within(sums).getByRole("table", { name: "Sums: Day" })).toBeTruthy();
+  await userEvent.click(within(sums).getByRole("radio", { name: "Agent" }));
+  const byAgent = within(sums).getByRole("table", { name: "Sums: Agent" });
+  // What nobody knows is not nothing.
+  expect(within(byAgent).getByRole("row", { name: /Shell/ }).textContent).toContain("unknown");
+
+  const runs = screen.getByRole("region", { name: "Every run" });
+  const table = await within(runs).findByRole("table");
+  expect(within(table).getAllByText("unknown").length).toBeGreaterThan(0);
+  expect(table.textContent).toContain("quick won");
+  expect(table.textContent).toContain("careful lost");
+  expect(await violationsIn(container)).toEqual([]);
+});
+
+it("says in a table what the chart draws", async () => {
+  openApp(createSampleHost("costs-few"), "#/costs");
+  const course = await screen.findByRole("region", { name: "Cost of coder runs" });
+  await userEvent.click(within(course).getByRole("radio", { name: "Table" }));
+  const rows = within(within(course).getByRole("table")).getAllByRole("row");
+  expect(rows).toHaveLength(51);
+  expect(rows.slice(1).some((row) => row.textContent?.endsWith("Anomaly"))).toBe(true);
+  expect(within(course).queryByRole("img")).toBeNull();
+});
+
+it("asks for what the filters in the address say, and saves it as CSV", async () => {
+  const host = createSampleHost("costs-few");
+  openApp(host, "#/costs?of=p1&range=all");
+  await screen.findByRole("region", { name: "Sums" });
+  expect(inputsOf(host, "cost_totals")).toEqual([{ project_id: "p1" }]);
+  await userEvent.click(screen.getByRole("radio", { name: "7 days" }));
+  await waitFor(() =>
+    expect(inputsOf(host, "cost_totals").at(-1)).toEqual({
+      project_id: "p1",
+      since: expect.stringMatching(/Z$/),
+    }),
+  );
+  expect(location.hash).toContain("range=7");
+  await userEvent.click(screen.getByRole("button", { name: "CSV" }));
+  await waitFor(() => expect(host.saved).toHaveLength(1));
+  expect(host.saved[0]?.name).toBe("forge-costs.csv");
+  expect(host.saved[0]?.text.split("\r\n")).toHaveLength(102);
+});
+
+it("says that there is nothing, and why it could not be read", async () => {
+  const { unmount } = openApp(createSampleHost("empty"), "#/costs?range=all");
+  expect(await screen.findByText("Nothing has cost anything yet")).toBeTruthy();
+  unmount();
+  openApp(createSampleHost("broken"), "#/costs");
+  expect(await screen.findByText("Costs could not be read")).toBeTruthy();
+});
+
+it("tells on the task what was out of the ordinary", async () => {
+  const host = createSampleHost("costs-few");
+  const found = (await host.call("cost_anomalies", {})) as {
+    items: { task_number: number; record: { taskId: string } }[];
+  };
+  const { task_number: number } = found.items[0] ?? { task_number: 0 };
+  const task = host.tasks.find((each) => each.number === number);
+  for (const entry of found.items) entry.record.taskId = task?.id ?? "";
+  openApp(host, `#/task/p1/${number}?tab=timeline`);
+  const list = await screen.findByRole("list", { name: "Costs out of the ordinary" });
+  expect(list.textContent).toMatch(/cost \$.*× the \$.* that runs with/);
+});
