@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use crate::{Store, table};
 
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// How many backups made before migrations are kept.
 const BACKUPS_KEPT: usize = 5;

@@ -13,7 +13,7 @@ import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Select } from "#ui/components/Select.tsx";
-import { SkeletonText } from "#ui/components/Skeleton.tsx";
+import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Anomalies } from "./Anomalies.tsx";
 import { Course } from "./Course.tsx";
 import { Ledger } from "./Ledger.tsx";
@@ -81,8 +81,7 @@ function Content({ range, of }: Chosen) {
     const again = () => void [totals, series, anomalies].map((query) => query.refetch());
     return <ErrorState title={t("costPage.failed")} error={error} onRetry={again} />;
   }
-  if (!totals.data) return <SkeletonText lines={6} />;
-  if (totals.data.all.runs === 0) {
+  if (totals.data?.all.runs === 0) {
     return (
       <EmptyState
         icon={<CircleDollarSign />}
@@ -94,10 +93,10 @@ function Content({ range, of }: Chosen) {
   }
   return (
     <>
-      <Figures all={totals.data.all} />
+      {totals.data ? <Figures all={totals.data.all} /> : <Skeleton width="100%" height={76} />}
       {series.data ? <Course series={series.data} /> : <SkeletonText lines={6} />}
       {anomalies.data && <Anomalies items={anomalies.data.items} />}
-      <Sums totals={totals.data} />
+      {totals.data && <Sums totals={totals.data} />}
       <Ledger of={of} />
     </>
   );

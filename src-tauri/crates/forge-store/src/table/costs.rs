@@ -269,3 +269,83 @@ pub async fn set_exported(conn: &mut SqliteConnection, run: &ExecutionId) -> Res
         .await?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{Connection as _, SqliteConnection};
+
+    use super::*;
+    use crate::open::MIGRATIONS;
+
+    const THIS: i64 = 20_261_122_000_070;
+
+    /// A project with a task, an entry of its race, and the runs that the table tells.
+    async fn seeded(runs: &[(&str, &str, &str, &str, Option<u64>)]) -> SqliteConnection {
+        let mut conn = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        for migration in MIGRATIONS.iter().filter(|migration| migration.version < THIS) {
+            sqlx::raw_sql(migration.sql.clone()).execute(&mut conn).await.unwrap();
+        }
+        sqlx::raw_sql(
+            "INSERT INTO projects (id, name, repo_path, default_branch, work_mode, settings, workflow, created_at, updated_at)
+             VALUES ('p', 'P', '/p', 'main', 'direct', '{}', '{}', 0, 0);
+             INSERT INTO agents (id, name, adapter, config, model, created_at, updated_at) VALUES ('a', 'A', 'shell', '{}', 'asked', 0, 0);
+             INSERT INTO tasks (id, project_id, number, title, description, status, position, status_since, created_at, updated_at, parent_id, execution_mode)
+             VALUES ('t', 'p', 1, '', '', 'done', 0, 0, 0, 0, NULL, 'independent'),
+                    ('e', 'p', 2, '', '', 'done', 0, 0, 0, 0, 't', 'race_entry');
+             INSERT INTO races (id, task_id, number, status, base_commit, reviewer_enabled, max_parallel, timeout_sec, human_crown, keep_losers_days, started_at)
+             VALUES ('r', 't', 1, 'promoted', 'c', 0, 1, 1, 0, 1, 0);
+             INSERT INTO race_entries (race_id, name, strategy, task_id, status, gate) VALUES ('r', 'quick', '{}', 'e', 'finished', 'passed');",
+        )
+        .execute(&mut conn)
+        .await
+        .unwrap();
+        for (at, (task, role, status, cause, cost)) in runs.iter().enumerate() {
+            let cost = cost.map_or_else(|| "null".to_owned(), |cost| cost.to_string());
+            sqlx::query(
+                "INSERT INTO executions (id, task_id, role, agent_id, attempt, status, cause, corrections, usage, models,
+                 after_transition, started_at, finished_at) VALUES (?1, ?2, ?3, 'a', 1, ?4, ?5, '[]', ?6, ?7, 0, 0, ?8)",
+            )
+            .bind(format!("x{at}"))
+            .bind(task)
+            .bind(role)
+            .bind(status)
+            .bind(cause)
+            .bind(format!("{{\"cost_micro_usd\":{cost}}}"))
+            .bind(format!("[{{\"model\":\"m{cost}\",\"cost_micro_usd\":{cost},\"output\":1}}]"))
+            .bind(i64::try_from(at).unwrap())
+            .execute(&mut conn)
+            .await
+            .unwrap();
+        }
+        for migration in MIGRATIONS.iter().filter(|migration| migration.version >= THIS) {
+            sqlx::raw_sql(migration.sql.clone()).execute(&mut conn).await.unwrap();
+        }
+        conn
+    }
+
+    #[tokio::test]
+    async fn runs_of_before_are_samples_too() {
+        let again = "automatic restart";
+        let mut conn = seeded(&[
+            ("t", "coder", "finished", "started", Some(5)),
+            ("t", "coder", "failed", "review", Some(2)),
+            ("t", "reviewer", "finished", "started", Some(100)),
+            ("t", "coder", "lost", again, Some(3)),
+            ("t", "coder", "finished", "Forge was restarted", Some(4)),
+            ("t", "coder", "cancelled", "your message", Some(9)),
+            ("e", "coder", "finished", "started", None),
+            ("t", "coder", "failed", "your message", Some(7)),
+            ("t", "coder", "running", again, Some(1)),
+        ])
+        .await;
+        let rows = sqlx::query(
+            "SELECT execution_id || ' ' || task_id || ' ' || coalesce(strategy, '-') || ' ' || model || ' ' || asked
+               || ' ' || coalesce(cost, '?') || ' ' || attempts FROM cost_samples ORDER BY seq",
+        )
+        .fetch_all(&mut conn)
+        .await
+        .unwrap();
+        let rows: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        assert_eq!(rows, ["x0 t - m5 asked 5 1", "x4 t - m4 asked 9 3", "x6 t quick mnull asked ? 1"]);
+    }
+}
