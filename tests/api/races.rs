@@ -148,6 +148,27 @@ async fn the_cheapest_that_passes_wins_and_its_commits_are_the_tasks() -> Result
     // On no board, and moved by nobody.
     let listed = board.items(&format!("/projects/{}/tasks", board.project)).await?;
     assert_eq!(listed.len(), 1);
+    // Its card tells how it ended; each entry's changes can still be read, winner's and losers'.
+    assert_eq!(
+        done["raced"],
+        json!({ "number": 1, "status": "promoted", "entries": 3, "over": 3, "winner": "cheap" })
+    );
+    for (name, file) in [("cheap", "good"), ("dear", "good"), ("broken", "bad")] {
+        let path = format!("/tasks/{}/diff", text(&entry(&race, name)?, "task_id"));
+        let diff = board.server.get(&path).await?;
+        let changed = (&diff["files"][0]["path"], &diff["added"], diff["files"].as_array().map(Vec::len));
+        assert_eq!(changed, (&json!(file), &json!(1), Some(1)), "{name}: {diff:#}");
+    }
+    let status = board.items(&format!("/projects/{}/inner-loop/status", board.project)).await?;
+    let of = |name: &str| status.iter().find(|part| part["name"] == name).cloned().unwrap_or_default();
+    let races = of("competitive");
+    assert_eq!(
+        (&races["enabled"], &races["source"], &races["open"], &races["last"]["effect"]),
+        (&json!(true), &json!("project"), &json!(0), &json!("cheap won among 3"))
+    );
+    assert_eq!(races["last"]["task"]["id"], task["id"]);
+    assert_eq!((&of("reviewer")["last"], &of("auto_fix")["recorded"]), (&Value::Null, &json!(false)));
+
     let loser = json!({ "id": entry(&race, "dear")?["task_id"] });
     let (status, body) = board.refused(&loser, "claim", json!({ "agent_id": board.agent })).await?;
     assert_eq!((status, text(&body, "code").as_str()), (409, "race_entry"));
@@ -237,6 +258,9 @@ async fn an_entry_is_stopped_whole_when_its_time_is_up() -> Result<()> {
         (race["winner"].as_str(), race["election"]["decided_by"].as_str()),
         (Some("good"), Some("gate"))
     );
+    // What it had done when it was stopped was never told by a run, and is read all the same.
+    let diff = board.server.get(&format!("/tasks/{}/diff", text(&slow, "task_id"))).await?;
+    assert_eq!(diff["files"][0]["path"], "good", "{diff:#}");
     let left = processes_of(&slow)?;
     assert!(left.is_empty(), "{left:?}");
     nothing_is_left(&board, &race, &["slow"])?;

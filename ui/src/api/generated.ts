@@ -2164,6 +2164,26 @@ export type LogText = {
 	text: string,
 };
 
+/**  What a part of the inner loop did last. */
+export type LoopEffect = {
+	/**  When. */
+	at: string,
+	/**  About which task; null when about none, or one that is gone. */
+	task: LoopTask | null,
+	/**  What came of it, in a sentence without its point. */
+	effect: string,
+};
+
+/**  The task that something was done about. */
+export type LoopTask = {
+	/**  Identity. */
+	id: TaskId,
+	/**  Its number. */
+	number: number,
+	/**  Its title. */
+	title: string,
+};
+
 /**  Notifications to mark as seen. */
 export type MarkRead = {
 	/**  Which; all of them when absent. */
@@ -2747,6 +2767,20 @@ export type Race = {
 	losers_until: string | null,
 };
 
+/**  The state of a task's latest race, for its card. */
+export type RaceBadge = {
+	/**  Which race of the task. */
+	number: number,
+	/**  Where it is. */
+	status: RaceStatus,
+	/**  How many entries there are. */
+	entries: number,
+	/**  How many of them are over. */
+	over: number,
+	/**  Whose work is the task's, or is to be. */
+	winner: string | null,
+};
+
 /**  One entry of a race. */
 export type RaceEntry = {
 	/**  How it goes about the task. */
@@ -3265,6 +3299,47 @@ export type SubtaskCounts = {
 	total: number,
 };
 
+/**  A part of the inner loop. */
+export type Subsystem = 
+/**  Scores of entries by a reviewer. */
+"reviewer" | 
+/**  Races between agents. */
+"competitive" | 
+/**  Drafted fixes. */
+"auto_fix" | 
+/**  Costs out of the ordinary. */
+"cost_anomaly" | 
+/**  Measures of whether work gets anywhere. */
+"validate" | 
+/**  A retry is told what failed. */
+"reflexion" | 
+/**  Notes of how tasks went. */
+"trajectory" | 
+/**  Lessons that people accepted. */
+"knowledge" | 
+/**  Records of tasks' attempts. */
+"postmortem" | 
+/**  Checks for projects without any. */
+"gate_suggestions";
+
+/**  One part of a project's inner loop. */
+export type SubsystemStatus = {
+	/**  Which. */
+	name: Subsystem,
+	/**  The path of its switch in the configuration. */
+	setting: string,
+	/**  Whether it is on. */
+	enabled: boolean,
+	/**  Who says so. */
+	source: ValueSource,
+	/**  Whether what it does is recorded; without, `last` and `open` say nothing. */
+	recorded: boolean,
+	/**  What it did last; null when nothing yet. */
+	last: LoopEffect | null,
+	/**  How many things of it are open. */
+	open: number,
+};
+
 /**  Something that is on or off. */
 export type Switch = {
 	/**  Whether it is on. */
@@ -3353,6 +3428,8 @@ export type Task = {
 	live: LiveExecution | null,
 	/**  The latest review. */
 	review: ReviewBadge | null,
+	/**  Its latest race, once it was raced. */
+	raced: RaceBadge | null,
 	/**  Its pull request, once there is one, as last seen. */
 	pull_request: PullRequestLink | null,
 	/**  How much its branch changes, as last measured. */
@@ -3921,6 +3998,8 @@ export interface Operations {
   project_settings_get: { input: ProjectPath; output: SettingsView };
   /** Configuration of the inner loop, and where each value comes from. */
   project_inner_loop: { input: ProjectPath; output: InnerLoopState };
+  /** What each part of the inner loop did last, and what of it is open. */
+  inner_loop_status: { input: ProjectPath; output: Page<SubsystemStatus> };
   /** Changes settings by a JSON merge patch. */
   project_settings_update: { input: PatchSettings; output: SettingsView };
   /** The workflow, its columns and the moves a person may make. */
@@ -4139,6 +4218,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   project_get: () => ["projects"],
   project_settings_get: () => ["projects"],
   project_inner_loop: () => ["projects"],
+  inner_loop_status: (input) => ["projects", `board:${input.project_id}`, `knowledge:${input.project_id}`],
   project_workflow_get: () => ["projects"],
   workflow_presets: () => ["meta"],
   hook_test_log: (input) => [`log:${input.log_id}`],

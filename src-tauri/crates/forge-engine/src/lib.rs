@@ -30,6 +30,7 @@ mod hooks;
 mod hosts;
 mod instance;
 mod lock;
+mod loop_status;
 mod meter;
 mod notices;
 mod plan;

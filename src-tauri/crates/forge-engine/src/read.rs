@@ -11,6 +11,7 @@ use forge_model::ids::{ExecutionId, NotificationId, ProjectId, TaskId};
 use forge_model::log::LogPage;
 use forge_model::notification::Notification;
 use forge_model::prompt::{Correction, Layer, SaidMessage};
+use forge_model::race::RaceEntry;
 use forge_model::review::Review;
 use forge_model::task::Task;
 use forge_model::transition::{StepKind, StepStatus, Transition, TransitionStep};
@@ -19,12 +20,12 @@ use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::steps::StepRow;
 use forge_store::table::tasks::{Filter, TaskRow};
 use forge_store::table::{
-    agents, events, executions, notifications, reviews, roles, steps, tasks, transitions, workspaces,
+    agents, events, executions, notifications, races, reviews, roles, steps, tasks, transitions, workspaces,
 };
 
 use crate::{
     ConflictCode, Engine, EngineError, TaskPage, context::ProjectContext, error::Result, lock::read_lock,
-    steps::name_of,
+    races::is_entry, steps::name_of,
 };
 
 /// Which part of a task's changes is looked at.
@@ -292,6 +293,7 @@ impl Engine {
         let run = executions::last_of(&mut conn, id, ExecutionRole::Coder).await?.map(|row| row.execution);
         let reviewed =
             reviews::list(&mut conn, id).await?.into_iter().rev().find_map(|review| review.reviewed_commit);
+        let race = if is_entry(&task) { races::of_entry(&mut conn, id).await? } else { None };
         drop(conn);
         let repo = self.repo(&context).await?;
         let worktree = PathBuf::from(&workspace.path);
@@ -299,9 +301,14 @@ impl Engine {
         let tip = if present {
             repo.head(&worktree).await?
         } else {
-            self.branch_tip(&repo, &workspace, run.as_ref()).await?
+            let entry = race.as_ref().and_then(|race| race.entry_of(id));
+            self.branch_tip(&repo, &workspace, run.as_ref(), entry).await?
         };
-        let base = self.diff_base(&repo, &context, &task, &workspace, &tip).await?;
+        let base = match &race {
+            // Entries are compared: each by what it did since the race began.
+            Some(race) => race.base_commit.clone(),
+            None => self.diff_base(&repo, &context, &task, &workspace, &tip).await?,
+        };
         let since = |base: String| {
             if present {
                 DiffScope::Worktree { worktree: worktree.clone(), base }
@@ -328,8 +335,18 @@ impl Engine {
         repo: &Repo,
         workspace: &Workspace,
         run: Option<&Execution>,
+        entry: Option<&RaceEntry>,
     ) -> Result<String> {
         let mut tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
+        // After its race, an entry's work stands on a branch that keeps it, or on its task's.
+        if let (None, Some(entry)) = (&tip, entry) {
+            let kept = entry.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
+            for name in kept.iter().chain(&entry.commit) {
+                if tip.is_none() {
+                    tip = repo.resolve(name).await?;
+                }
+            }
+        }
         // A merged branch may be deleted; its work is still known.
         if let (None, Some(after)) = (&tip, run.and_then(|run| run.after_commit.as_ref())) {
             tip = repo.resolve(after).await?;

@@ -12,7 +12,7 @@ use forge_model::offer::{Facts, Offer, offers};
 use forge_model::task::{HolderKind, LiveExecution, RoleHolder, SubtaskCounts, Task};
 use forge_model::workflow::{State, StateKind};
 use forge_store::table::{
-    dependencies, executions, pull_requests, reviews, roles, tasks, tasks::TaskRow, workspaces,
+    dependencies, executions, pull_requests, races, reviews, roles, tasks, tasks::TaskRow, workspaces,
 };
 use sqlx::SqliteConnection;
 
@@ -44,6 +44,7 @@ impl Engine {
         let mut holders = roles::of_tasks(conn, &ids).await?;
         let mut spaces = workspaces::of_tasks(conn, &ids).await?;
         let mut badges = reviews::badges(conn, &ids).await?;
+        let mut raced = races::badges(conn, &ids).await?;
         let mut pulls = pull_requests::links(conn, &ids).await?;
         let mut usage = executions::usage(conn, &ids).await?;
         let open = executions::open(conn, Some(&ids)).await?;
@@ -91,6 +92,7 @@ impl Engine {
                 workspace,
                 live,
                 review: badges.remove(&row.id),
+                raced: raced.remove(&row.id),
                 pull_request: pulls.remove(&row.id),
                 usage: usage.remove(&row.id).unwrap_or_else(Usage::default),
                 id: row.id,

@@ -25,6 +25,7 @@ pub mod inner_loop;
 pub mod knowledge;
 pub mod lesson;
 pub mod log;
+pub mod loop_status;
 pub mod merge;
 pub mod notification;
 pub mod offer;

@@ -143,6 +143,21 @@ contract! {
         pub losers_until: Option<Timestamp>,
     }
 
+    /// The state of a task's latest race, for its card.
+    #[derive(Eq)]
+    pub struct RaceBadge {
+        /// Which race of the task.
+        pub number: u32,
+        /// Where it is.
+        pub status: RaceStatus,
+        /// How many entries there are.
+        pub entries: u32,
+        /// How many of them are over.
+        pub over: u32,
+        /// Whose work is the task's, or is to be.
+        pub winner: Option<String>,
+    }
+
     /// What an entry is likely to cost.
     pub struct EntryEstimate {
         /// The strategy's name.
@@ -171,6 +186,12 @@ impl Race {
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<&RaceEntry> {
         self.entries.iter().find(|entry| entry.strategy.name == name)
+    }
+
+    /// The entry that is worked on as that task.
+    #[must_use]
+    pub fn entry_of(&self, task: &TaskId) -> Option<&RaceEntry> {
+        self.entries.iter().find(|entry| entry.task_id == *task)
     }
 
     /// Elects from what is known.

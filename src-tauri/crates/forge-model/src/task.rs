@@ -14,6 +14,7 @@ use crate::{
     names,
     offer::Offer,
     pull_request::PullRequestLink,
+    race::RaceBadge,
     review::{ReviewConfig, ReviewStatus, Verdict},
     settings::MergeConfig,
     time::Timestamp,
@@ -338,6 +339,8 @@ contract! {
         pub live: Option<LiveExecution>,
         /// The latest review.
         pub review: Option<ReviewBadge>,
+        /// Its latest race, once it was raced.
+        pub raced: Option<RaceBadge>,
         /// Its pull request, once there is one, as last seen.
         pub pull_request: Option<PullRequestLink>,
         /// How much its branch changes, as last measured.

@@ -4,6 +4,7 @@ use forge_engine::{NewProject, ProjectChange};
 use forge_model::actor::Via;
 use forge_model::ids::ProjectId;
 use forge_model::inner_loop::InnerLoopState;
+use forge_model::loop_status::SubsystemStatus;
 use forge_model::project::{Project, WorkMode};
 use forge_model::settings::ProjectSettings;
 use serde_json::Value;
@@ -151,6 +152,14 @@ pub(crate) async fn settings(api: Api, _: Via, path: ProjectPath) -> Result<Sett
 
 pub(crate) async fn inner_loop(api: Api, _: Via, path: ProjectPath) -> Result<InnerLoopState, ApiError> {
     Ok(api.engine().inner_loop(&path.project_id).await?)
+}
+
+pub(crate) async fn inner_loop_status(
+    api: Api,
+    _: Via,
+    path: ProjectPath,
+) -> Result<Page<SubsystemStatus>, ApiError> {
+    Ok(Page::whole(api.engine().inner_loop_status(&path.project_id).await?))
 }
 
 pub(crate) async fn patch_settings(api: Api, _: Via, patch: PatchSettings) -> Result<SettingsView, ApiError> {

@@ -138,6 +138,23 @@ pub async fn list(
     query.build().fetch_all(conn).await?.iter().map(read).collect()
 }
 
+/// How many lessons of a project have this status.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn count(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    status: LessonStatus,
+) -> Result<u32, StoreError> {
+    let row = sqlx::query("SELECT count(*) AS n FROM lessons WHERE project_id = ?1 AND status = ?2")
+        .bind(project.as_str())
+        .bind(status.as_str())
+        .fetch_one(conn)
+        .await?;
+    Columns(&row).int("n")
+}
+
 /// The accepted lessons that some files of a branch came from, the latest of a file last.
 ///
 /// # Errors

@@ -1,10 +1,12 @@
 //! `races` and `race_entries`.
 
-use forge_model::ids::{RaceId, TaskId};
-use forge_model::race::{Race, RaceEntry, RaceStatus};
+use std::collections::HashMap;
+
+use forge_model::ids::{ProjectId, RaceId, TaskId};
+use forge_model::race::{Race, RaceBadge, RaceEntry, RaceStatus};
 use forge_model::task::DiffStat;
 use forge_model::time::Timestamp;
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
     StoreError,
@@ -105,6 +107,76 @@ pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<R
         .fetch_all(&mut *conn)
         .await?;
     Ok(with_entries(conn, &rows).await?.pop())
+}
+
+/// The latest race of each of some tasks, as their cards show it.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn badges(
+    conn: &mut SqliteConnection,
+    tasks: &[TaskId],
+) -> Result<HashMap<TaskId, RaceBadge>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT r.task_id, max(r.number) AS number, r.status, r.winner, count(e.name) AS entries,
+         count(e.name) FILTER (WHERE e.status NOT IN ('queued', 'running')) AS over
+         FROM races r LEFT JOIN race_entries e ON e.race_id = r.id
+         WHERE r.number = (SELECT max(number) FROM races WHERE task_id = r.task_id) AND r.task_id IN (",
+    );
+    let mut list = query.separated(", ");
+    for task in tasks {
+        list.push_bind(task.as_str().to_owned());
+    }
+    query.push(") GROUP BY r.task_id");
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter()
+        .map(|row| {
+            let c = Columns(row);
+            let badge = RaceBadge {
+                number: c.int("number")?,
+                status: c.name("status")?,
+                entries: c.int("entries")?,
+                over: c.int("over")?,
+                winner: c.text_opt("winner")?,
+            };
+            Ok((c.text("task_id")?, badge))
+        })
+        .collect()
+}
+
+/// The latest races of a project's tasks, the latest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn of_project(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    limit: u32,
+) -> Result<Vec<Race>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT races.* FROM races JOIN tasks ON tasks.id = races.task_id WHERE tasks.project_id = ?1
+         ORDER BY coalesce(races.finished_at, races.started_at) DESC LIMIT ?2",
+    )
+    .bind(project.as_str())
+    .bind(limit)
+    .fetch_all(&mut *conn)
+    .await?;
+    with_entries(conn, &rows).await
+}
+
+/// How many races of a project are not over: entries run, or a winner waits for its crown or its place.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn open_in(conn: &mut SqliteConnection, project: &ProjectId) -> Result<u32, StoreError> {
+    let row = sqlx::query(
+        "SELECT count(*) AS n FROM races JOIN tasks ON tasks.id = races.task_id
+         WHERE tasks.project_id = ?1 AND races.status IN ('running', 'awaiting_crown', 'decided')",
+    )
+    .bind(project.as_str())
+    .fetch_one(conn)
+    .await?;
+    Columns(&row).int("n")
 }
 
 /// The race that a task is an entry of.
