@@ -54,6 +54,8 @@ export function createSampleSettings({ refuse, changed, checkHooks }: Settings) 
         disk: true,
         agent_asks: true,
         cost: true,
+        race_decided: true,
+        cost_anomaly: false,
       },
       cost_limits: { execution_micro_usd: null, task_micro_usd: null, day_micro_usd: null },
       model_prices: {},

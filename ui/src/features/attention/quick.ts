@@ -40,7 +40,11 @@ export type InboxEntry =
   | { readonly kind: "ask"; readonly since: string; readonly approval: Approval };
 
 /** Waits that only a person can end; the others pass by themselves. */
-const personsWaits: ReadonlySet<WaitReason> = new Set(["target_checkout_dirty", "git_locked"]);
+const personsWaits: ReadonlySet<WaitReason> = new Set([
+  "target_checkout_dirty",
+  "git_locked",
+  "race_crown",
+]);
 
 /** Whether a task needs the person for more than an answer to its agent. */
 const needsMore = ({ error_annotation, review, waiting }: Task): boolean =>

@@ -5,6 +5,8 @@ import {
   Clock,
   CircleDollarSign,
   CloudOff,
+  Crown,
+  Flag,
   GitMerge,
   GitPullRequest,
   GitPullRequestClosed,
@@ -67,6 +69,8 @@ const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   awaiting_merge: <GitPullRequest />,
   host_unreachable: <CloudOff />,
   cost_limit: <CircleDollarSign />,
+  race_running: <Flag />,
+  race_crown: <Crown />,
 };
 
 const pullGlyphs: Readonly<Record<PullRequestState, LucideIcon>> = {

@@ -22,6 +22,8 @@ const glyphs: Readonly<Record<NotificationKind, StateKind>> = {
   disk: "blocked",
   agent_asks: "awaiting",
   cost: "blocked",
+  race_decided: "awaiting",
+  cost_anomaly: "blocked",
 };
 
 function Row({ notification, onOpen }: { notification: Notification; onOpen: () => void }) {

@@ -150,7 +150,9 @@ function Notices() {
     "agent_asks",
     "waiting",
     "done",
+    "race_decided",
     "cost",
+    "cost_anomaly",
     "disk",
   ] as const;
   return (

@@ -22,6 +22,7 @@ const clearable: ReadonlySet<Waiting["reason"]> = new Set([
   "git_locked",
   "paused",
   "held",
+  "race_crown",
 ]);
 
 /** Asks for the person, though the task would go on by itself. */

@@ -1,6 +1,8 @@
 /** Says on top what the task needs or waits for, proves it, and offers what helps. */
 import {
   Bot,
+  Crown,
+  Flag,
   FolderGit2,
   GitMerge,
   GitPullRequest,
@@ -41,6 +43,8 @@ const troubleIcons: Partial<Readonly<Record<AnnotationType, ReactNode>>> = {
   pr_closed_without_merge: <GitPullRequestClosed />,
   subtask_paused: <ListTree />,
   dependency_cancelled: <Unlink />,
+  race_no_winner: <Flag />,
+  race_not_promoted: <Crown />,
 };
 
 function proofOf(task: Task, annotation: ErrorAnnotation): ReactNode {

@@ -3,6 +3,8 @@ import {
   CircleDashed,
   CircleDollarSign,
   CloudOff,
+  Crown,
+  Flag,
   GitPullRequest,
   Hand,
   Hourglass,
@@ -35,6 +37,8 @@ export const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   awaiting_merge: <GitPullRequest />,
   host_unreachable: <CloudOff />,
   cost_limit: <CircleDollarSign />,
+  race_running: <Flag />,
+  race_crown: <Crown />,
 };
 
 export function WaitText({ task, waiting }: { task: Task; waiting: Waiting }) {
