@@ -3,6 +3,9 @@ import { useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { priorityLevels, priorityNumber, type PriorityLevel } from "#ui/app/priority.ts";
 import { navigate } from "#ui/app/router.ts";
+import { InnerLoopLink } from "#ui/app/race/InnerLoopLink.tsx";
+import { RaceFields } from "#ui/app/race/RaceFields.tsx";
+import { projectsRace, type RaceDraft } from "#ui/app/race/strategies.ts";
 import { TaskPicker } from "#ui/app/TaskPicker.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
@@ -30,6 +33,7 @@ const fields = [
   "priority",
   "parent_id",
   "execution_mode",
+  "race",
 ];
 
 /** The roles that a task of this workflow can be given: who works, who judges. */
@@ -156,7 +160,9 @@ export default function NewTaskDialog({
   const agents = useOp("agent_list", {}).data?.items;
   const lastAgent = usePreference("lastAgent");
   const roles = useRoles(projectId);
-  const [draft, setDraft] = useState<Omit<Draft, "agent" | "dependsOn" | "checks" | "part">>({
+  const [draft, setDraft] = useState<
+    Omit<Draft, "agent" | "dependsOn" | "checks" | "part" | "race">
+  >({
     title: "",
     description: "",
     reviewer: nobody,
@@ -167,6 +173,7 @@ export default function NewTaskDialog({
   const [part, setPart] = useState<Part | null>(null);
   const [ownChecks, setOwnChecks] = useState(false);
   const [checks, setChecks] = useState("");
+  const [race, setRace] = useState<RaceDraft | null>(null);
   const agent = chosenAgent ?? presetAgent(agents ?? [], lastAgent);
 
   const inTurn = part?.mode === "ordered_turn";
@@ -196,6 +203,7 @@ export default function NewTaskDialog({
         checks: ownChecks ? toLines(checks) : null,
         dependsOn: dependsOn.map(({ id }) => id),
         part,
+        race: inTurn ? null : race,
       },
       roles,
     );
@@ -223,6 +231,8 @@ export default function NewTaskDialog({
   };
 
   const shown = [roles.work, roles.review].flatMap((role) => (role ? [`roles.${role}`] : []));
+  const loop = useOp("project_inner_loop", { project_id: projectId }, { enabled: race !== null });
+  const isOff = race !== null && !inTurn && loop.data?.config.competitive?.enabled === false;
   const rest = restOf(create.error, [...fields, ...shown]);
   return (
     <Dialog
@@ -338,6 +348,22 @@ export default function NewTaskDialog({
             error={findingAt(create.error, "review_config")}
             onChange={setChecks}
           />
+        )}
+        {!inTurn && (
+          <Checkbox
+            label={t("newTask.race")}
+            hint={t("race.settingHint")}
+            checked={race !== null}
+            onChange={(on) => setRace(on ? projectsRace : null)}
+          />
+        )}
+        {isOff && (
+          <p className={styles.hint} role="status">
+            {t("race.disabled")} <InnerLoopLink projectId={projectId} />
+          </p>
+        )}
+        {race !== null && !inTurn && !isOff && (
+          <RaceFields projectId={projectId} draft={race} onChange={setRace} error={create.error} />
         )}
       </div>
     </Dialog>

@@ -11,6 +11,7 @@ const draft: Draft = {
   checks: null,
   dependsOn: [],
   part: null,
+  race: null,
 };
 const roles = { work: "coder", review: "reviewer" };
 const parent = sampleTask({ id: "t9" });

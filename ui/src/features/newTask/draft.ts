@@ -1,5 +1,6 @@
 /** From the dialog's fields to the contract's input. Pure. */
 import type { Agent, CreateTask, ExecutionMode, Task } from "#ui/api/generated.ts";
+import { raceOf, type RaceDraft } from "#ui/app/race/strategies.ts";
 import { priorityNumber, type PriorityLevel } from "#ui/app/priority.ts";
 
 /** What the new task is part of. */
@@ -20,6 +21,8 @@ export interface Draft {
   readonly checks: readonly string[] | null;
   readonly dependsOn: readonly string[];
   readonly part: Part | null;
+  /** Null leaves the work to one agent. */
+  readonly race: RaceDraft | null;
 }
 
 export const nobody = "nobody";
@@ -55,6 +58,7 @@ export function toInput(
     ...(draft.checks ? { review_config: { ci_steps: [...draft.checks] } } : {}),
     ...(Object.keys(held).length > 0 ? { roles: held } : {}),
     ...(draft.dependsOn.length > 0 ? { depends_on: [...draft.dependsOn] } : {}),
+    ...(draft.race ? { race: raceOf(draft.race) } : {}),
     ...(draft.part ? { parent_id: draft.part.parent.id, execution_mode: draft.part.mode } : {}),
   };
 }

@@ -19,6 +19,8 @@ import { createLogStore } from "./conversation/logStore.ts";
 import { DeliveryPart } from "./delivery/DeliveryPart.tsx";
 import { Details } from "./details/Details.tsx";
 import { canHaveParts, Parts } from "./details/Parts.tsx";
+import { isRaced } from "./race/race.ts";
+import { RaceTab } from "./race/RaceTab.tsx";
 import { Reviews } from "./review/Reviews.tsx";
 import { TaskHeader } from "./TaskHeader.tsx";
 import { Timeline } from "./timeline/Timeline.tsx";
@@ -37,8 +39,11 @@ export interface TaskPanelProps {
   readonly onClose?: () => void;
 }
 
-const tabIds = ["conversation", "diff", "review", "timeline", "workspace"] as const;
+const tabIds = ["conversation", "diff", "review", "race", "timeline", "workspace"] as const;
 type TabId = (typeof tabIds)[number];
+
+/** Those that a task has; a race is shown where there is one, or is to be. */
+const tabsOf = (raced: boolean): readonly TabId[] => tabIds.filter((id) => id !== "race" || raced);
 
 /** Work has left no trace yet: what the task says is what there is to see. */
 const isUntouched = (task: Task): boolean => task.workspace === null && task.live === null;
@@ -82,18 +87,18 @@ function useTab(): [TabId, (tab: TabId) => void] {
   return [tab, choose];
 }
 
-function useTabKeys(onTab: (tab: TabId) => void): void {
+function useTabKeys(shown: readonly TabId[], onTab: (tab: TabId) => void): void {
   const { t } = useTranslation();
   const commands = useMemo<Command[]>(
     () =>
-      tabIds.map((id, index) => ({
+      shown.map((id, index) => ({
         id: `task.tab.${id}`,
         label: t("task.showTab", { tab: t(`task.tab.${id}`) }),
         group: t("nav.task"),
         keys: [String(index + 1)],
         run: () => onTab(id),
       })),
-    [t, onTab],
+    [t, shown, onTab],
   );
   useCommands(commands);
 }
@@ -108,7 +113,11 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const view = useOp("project_workflow_get", { project_id: projectId }).data;
   const action = useAction();
   const actions = useTaskActions(task, view, action);
-  const [tab, setTab] = useTab();
+  const raced = isRaced(task);
+  const shown = useMemo(() => tabsOf(raced), [raced]);
+  const [wanted, setTab] = useTab();
+  // What the address asks for may be nothing that this task has.
+  const tab = shown.includes(wanted) ? wanted : "conversation";
   const [showDetails, setShowDetails] = useState<boolean | null>(null);
   const [showParts, setShowParts] = useState(mode === "page" || isUntouched(task));
   // Here, not in the list: with the first part the list moves to a section of its own.
@@ -117,7 +126,7 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     createLogStore((log, page) => call(platform, "execution_logs", { execution_id: log, ...page })),
   );
   const [unfolded] = useState(createUnfolded);
-  useTabKeys(setTab);
+  useTabKeys(shown, setTab);
 
   const close =
     onClose ??
@@ -140,10 +149,11 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
       </Suspense>
     ),
     review: <Reviews task={task} />,
+    race: <RaceTab task={task} start={start} />,
     timeline: <Timeline task={task} view={view} />,
     workspace: <WorkspaceTab task={task} view={view} />,
   };
-  const tabs: Tab<TabId>[] = tabIds.map((id) => ({
+  const tabs: Tab<TabId>[] = shown.map((id) => ({
     id,
     label: t(`task.tab.${id}`),
     panel: panels[id],

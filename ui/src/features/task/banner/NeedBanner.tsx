@@ -14,12 +14,20 @@ import {
 } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { AnnotationType, ErrorAnnotation, Offer, Task, Workflow } from "#ui/api/generated.ts";
+import type {
+  AnnotationType,
+  ErrorAnnotation,
+  Offer,
+  Task,
+  WaitReason,
+  Workflow,
+} from "#ui/api/generated.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Said } from "#ui/components/Said.tsx";
 import { focusAsk, useApprovals } from "../approvals/Asks.tsx";
 import { Decide } from "../review/Decide.tsx";
+import { showTab } from "../go.ts";
 import { isClearable, isPreflight, needOf } from "../state.ts";
 import { useAction } from "../useAction.ts";
 import { EvidenceBlock, HookEvidence, saysNothing } from "./Evidence.tsx";
@@ -61,6 +69,23 @@ function relativesOf(task: Task, { type }: ErrorAnnotation): ReactNode {
   if (type === "subtask_paused") return <PausedPart task={task} />;
   if (type === "dependency_cancelled") return <CancelledPrerequisites task={task} />;
   return null;
+}
+
+/** What is proved by the race itself, which has a tab of its own. */
+const ofRace: ReadonlySet<AnnotationType | WaitReason> = new Set([
+  "race_no_winner",
+  "race_not_promoted",
+  "race_running",
+  "race_crown",
+]);
+
+function RaceButton() {
+  const { t } = useTranslation();
+  return (
+    <Button size="sm" variant="ghost" onClick={() => showTab("race")}>
+      {t("race.open")}
+    </Button>
+  );
 }
 
 export interface NeedBannerProps {
@@ -117,7 +142,12 @@ export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps)
           title={t(`task.trouble.${annotation.type}`)}
           icon={troubleIcons[annotation.type]}
           {...folds(proofOf(task, annotation))}
-          actions={offers.length > 0 && <Offers offers={offers} action={action} onTake={take} />}
+          {...(ofRace.has(annotation.type) ? { more: <RaceButton /> } : {})}
+          actions={
+            offers.length > 0 && (
+              <Offers offers={offers} taskId={task.id} action={action} onTake={take} />
+            )
+          }
         >
           <Said text={annotation.message} />
           {relativesOf(task, annotation)}
@@ -149,7 +179,12 @@ export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps)
           title={t(`task.waits.${waiting.reason}`)}
           icon={waitIcons[waiting.reason]}
           {...folds(hasEvidence(task, waiting) && <WaitEvidence task={task} waiting={waiting} />)}
-          actions={offers.length > 0 && <Offers offers={offers} action={action} onTake={take} />}
+          {...(ofRace.has(waiting.reason) ? { more: <RaceButton /> } : {})}
+          actions={
+            offers.length > 0 && (
+              <Offers offers={offers} taskId={task.id} action={action} onTake={take} />
+            )
+          }
         >
           <WaitText task={task} waiting={waiting} />
         </Banner>

@@ -7,12 +7,15 @@ import { Button } from "#ui/components/Button.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { ActionError } from "../ActionError.tsx";
+import { CrownForm } from "../race/CrownForm.tsx";
 import type { Action } from "../useAction.ts";
 import { asksFirst, needsText, opensForm } from "./offers.ts";
 import styles from "./NeedBanner.module.css";
 
 export interface OffersProps {
   readonly offers: readonly Offer[];
+  /** Whose entries one chooses among, for the offer that asks for one. */
+  readonly taskId: string;
   readonly action: Action;
   /** Answers whether it was done. */
   readonly onTake: (offer: Offer, field: string | null) => Promise<boolean>;
@@ -29,7 +32,7 @@ function OfferForm({
   mayBeEmpty = false,
   formNote = null,
   onClose,
-}: Omit<OffersProps, "offers"> & { offer: Offer; onClose: () => void }) {
+}: Omit<OffersProps, "offers" | "taskId"> & { offer: Offer; onClose: () => void }) {
   const { t } = useTranslation();
   const [text, setText] = useState("");
   const missing = !mayBeEmpty && needsText(offer) && text.trim() === "";
@@ -87,7 +90,7 @@ function OfferForm({
 }
 
 /** The engine's offers as buttons, the likeliest first; those that need a text open a form. */
-export function Offers({ offers, ...form }: OffersProps) {
+export function Offers({ offers, taskId, ...form }: OffersProps) {
   const { action, onTake } = form;
   const { t } = useTranslation();
   const [open, setOpen] = useState<Offer | null>(null);
@@ -102,7 +105,15 @@ export function Offers({ offers, ...form }: OffersProps) {
   };
   return (
     <div className={styles.offers}>
-      {open ? (
+      {open?.fields[0] === "entry" ? (
+        <CrownForm
+          taskId={taskId}
+          offer={open}
+          action={action}
+          onTake={onTake}
+          onClose={() => setOpen(null)}
+        />
+      ) : open ? (
         <OfferForm offer={open} {...form} onClose={() => setOpen(null)} />
       ) : (
         <div className={styles.buttons}>

@@ -197,7 +197,8 @@ export function Conversation({ task, store, unfolded, start }: ConversationProps
         approvals={approvals.all}
       />
       <Asks pending={approvals.pending} names={names} onStale={() => void approvals.refetch()} />
-      <FollowUp task={task} execution={last} />
+      {/* An entry of a race is talked to by nobody: all of them are told the same. */}
+      {task.execution_mode !== "race_entry" && <FollowUp task={task} execution={last} />}
     </div>
   );
 }

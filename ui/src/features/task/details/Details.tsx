@@ -10,8 +10,12 @@ import { Dependencies } from "./Dependencies.tsx";
 import { Description } from "./Description.tsx";
 import { canHaveParts } from "./Parts.tsx";
 import { PromptLayers } from "./PromptLayers.tsx";
+import { RaceSetting } from "./RaceSetting.tsx";
 import { AddButton, SubtaskList } from "./Subtasks.tsx";
 import styles from "./Details.module.css";
+
+/** A part that runs in turn is a turn of its parent's agent. */
+const canBeRaced = ({ execution_mode: mode }: Task): boolean => mode === "independent";
 
 function PromptPreview({ taskId }: { taskId: string }) {
   const { t } = useTranslation();
@@ -86,6 +90,7 @@ export function Details({ task, view, projectId, open, onToggle, adding, onAddin
           <FirstPart task={task} view={view} adding={adding} onAdding={onAdding} />
         )}
         <Checks task={task} projectId={projectId} />
+        {canBeRaced(task) && <RaceSetting task={task} />}
         <div>
           <PromptPreview taskId={task.id} />
         </div>

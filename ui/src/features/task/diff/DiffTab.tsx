@@ -143,8 +143,13 @@ function useGoal(choose: (path: string) => void) {
 
 const noComments: readonly Comment[] = [];
 
+/** Nobody is told anything about an entry of a race: its changes are only looked at. */
+const isEntry = ({ execution_mode: mode }: Task): boolean => mode === "race_entry";
+const noSides = { old: false, new: false };
+
 function Bar({
   summary,
+  isWhole,
   scope,
   onScope,
   diffStyle,
@@ -154,6 +159,8 @@ function Bar({
   navigation,
 }: {
   summary: DiffSummary | undefined;
+  /** There is nothing to choose: all that was done is looked at. */
+  isWhole: boolean;
   scope: Scope;
   onScope: (scope: Scope) => void;
   diffStyle: DiffStyle;
@@ -172,14 +179,16 @@ function Bar({
         pressed={treeOpen}
         onClick={onTree}
       />
-      <Select
-        size="sm"
-        hideLabel
-        label={t("diff.scopeLabel")}
-        value={scope}
-        options={scopes.map((value) => ({ value, label: t(`diff.scope.${value}`) }))}
-        onChange={onScope}
-      />
+      {!isWhole && (
+        <Select
+          size="sm"
+          hideLabel
+          label={t("diff.scopeLabel")}
+          value={scope}
+          options={scopes.map((value) => ({ value, label: t(`diff.scope.${value}`) }))}
+          onChange={onScope}
+        />
+      )}
       {summary && (
         <span className={styles.total}>
           {t("diff.files", { count: summary.files.length })}
@@ -256,7 +265,10 @@ function Files({
   const marks = useViewedMarks(task.id);
   const change = summary.files.find(({ path }) => path === navigation.path);
   const counts = useMemo(() => countsOf(comments, summary.files), [comments, summary]);
-  const sides = useMemo(() => sidesOf(scope, summary.head), [scope, summary.head]);
+  const sides = useMemo(
+    () => (isEntry(task) ? noSides : sidesOf(scope, summary.head)),
+    [task, scope, summary.head],
+  );
   return (
     <div className={styles.files}>
       {tree !== "hidden" && (
@@ -366,6 +378,7 @@ export default function DiffTab({ task }: { task: Task }) {
     >
       <Bar
         summary={summary}
+        isWhole={isEntry(task)}
         scope={scope}
         onScope={setScope}
         diffStyle={diffStyle}

@@ -46,6 +46,7 @@ export function Decide({ task, workflow }: { task: Task; workflow: Workflow | un
       actions={
         <Offers
           offers={choices}
+          taskId={task.id}
           action={action}
           onTake={decide}
           // Comments say enough.

@@ -1,0 +1,113 @@
+/** Asks whose work is taken, where the engine offers the crown; who is elected is chosen beforehand. */
+import { useState, type KeyboardEvent } from "react";
+import { useTranslation } from "react-i18next";
+import { useOp } from "#ui/api/client.ts";
+import type { Offer, Race, RaceEntry } from "#ui/api/generated.ts";
+import { Button } from "#ui/components/Button.tsx";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { Select } from "#ui/components/Select.tsx";
+import { SkeletonText } from "#ui/components/Skeleton.tsx";
+import { money } from "../numbers.ts";
+import type { Action } from "../useAction.ts";
+import { isTakeable, isWinner } from "./race.ts";
+import styles from "../banner/NeedBanner.module.css";
+
+export interface CrownFormProps {
+  readonly taskId: string;
+  readonly offer: Offer;
+  readonly action: Action;
+  /** Answers whether it was done. */
+  readonly onTake: (offer: Offer, entry: string) => Promise<boolean>;
+  readonly onClose: () => void;
+}
+
+function useNote(race: Race) {
+  const { t } = useTranslation();
+  return ({ strategy, gate, cost_micro_usd: cost, reviewer_score: score }: RaceEntry): string =>
+    [
+      race.election?.winner === strategy.name ? t("race.elected") : null,
+      `${t("race.fact.gate")}: ${t(`race.gate.${gate}`)}`,
+      score === null ? null : t("race.scoreOf", { score: Math.round(score) }),
+      cost === null ? null : money(cost),
+    ]
+      .filter((part) => part !== null)
+      .join(" · ");
+}
+
+function Choice({ race, offer, action, onTake, onClose }: CrownFormProps & { race: Race }) {
+  const { t } = useTranslation();
+  const noteOf = useNote(race);
+  const entries = race.entries.filter((entry) => isTakeable(race, entry));
+  const first = entries.find((entry) => isWinner(race, entry)) ?? entries[0];
+  const [chosen, setChosen] = useState<string | null>(null);
+  const name = chosen ?? first?.strategy.name;
+  const take = async () => {
+    if (name !== undefined && !action.busy && (await onTake(offer, name))) onClose();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || event.defaultPrevented) return;
+    event.stopPropagation();
+    onClose();
+  };
+  return (
+    <form
+      className={styles.form}
+      aria-label={offer.label}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void take();
+      }}
+    >
+      {name === undefined ? (
+        <p className={styles.quiet}>{t("race.nothingToTake")}</p>
+      ) : (
+        <Select
+          label={t("race.choose")}
+          hint={t("race.chooseHint")}
+          value={name}
+          options={entries.map((entry) => ({
+            value: entry.strategy.name,
+            label: entry.strategy.name,
+            note: noteOf(entry),
+          }))}
+          onChange={setChosen}
+        />
+      )}
+      {/* The keys work on both of them; the list has its own. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions */}
+      <div className={styles.buttons} onKeyDown={onKeyDown}>
+        {name !== undefined && (
+          <Button
+            size="sm"
+            variant="primary"
+            type="submit"
+            // It was opened by asking for it; the next press is the deed.
+            autoFocus
+            busy={action.busy !== null}
+          >
+            {t("race.crownOf", { name })}
+          </Button>
+        )}
+        <Button size="sm" variant="ghost" onClick={onClose}>
+          {t("action.cancel")}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+export function CrownForm(props: CrownFormProps) {
+  const { t } = useTranslation();
+  const races = useOp("task_races", { task_id: props.taskId });
+  if (races.error) {
+    return (
+      <ErrorState
+        title={t("race.failed")}
+        error={races.error}
+        onRetry={() => void races.refetch()}
+      />
+    );
+  }
+  const race = races.data?.items.at(-1);
+  return race ? <Choice {...props} race={race} /> : <SkeletonText lines={2} />;
+}

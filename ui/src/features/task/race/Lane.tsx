@@ -1,0 +1,265 @@
+/** One entry of a race: who, where it is, what is known of it, and what can be done about it. */
+import {
+  CircleCheck,
+  CircleX,
+  Crown,
+  FileDiff,
+  MessageCircleQuestion,
+  MessagesSquare,
+  Minus,
+  TimerOff,
+} from "lucide-react";
+import { useState, type ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import { useOp } from "#ui/api/client.ts";
+import type { GateResult, Race, RaceEntry, Task } from "#ui/api/generated.ts";
+import { useAsk } from "#ui/app/asks.ts";
+import { AlertDialog } from "#ui/components/AlertDialog.tsx";
+import { Avatar } from "#ui/components/Avatar.tsx";
+import { Button } from "#ui/components/Button.tsx";
+import { DiffCount } from "#ui/components/DiffCount.tsx";
+import { Elapsed } from "#ui/components/Elapsed.tsx";
+import { duration } from "#ui/components/time.ts";
+import { ActionError } from "../ActionError.tsx";
+import { money } from "../numbers.ts";
+import { useAction } from "../useAction.ts";
+import type { View } from "./EntryView.tsx";
+import { EntryMark } from "./EntryMark.tsx";
+import { crownOffer, isTakeable, isWinner } from "./race.ts";
+import styles from "./Race.module.css";
+
+const gateIcons: Readonly<Record<GateResult, ReactNode>> = {
+  passed: <CircleCheck />,
+  failed: <CircleX />,
+  timed_out: <TimerOff />,
+  not_run: <Minus />,
+};
+
+export interface LaneProps {
+  readonly task: Task;
+  readonly race: Race;
+  readonly entry: RaceEntry;
+  /** Its agent's name; none when the agent is gone. */
+  readonly agent: string | undefined;
+  /** Whether it is in the race that counts. */
+  readonly newest: boolean;
+  /** The button that takes the focus: the person comes back from what it leads to. */
+  readonly focus: View | null;
+  readonly onShow: (view: View) => void;
+}
+
+/** What an entry at work does this moment. */
+function Now({ entry, onShow }: { entry: RaceEntry; onShow: () => void }) {
+  const { t } = useTranslation();
+  const task = useOp(
+    "task_get",
+    { task_id: entry.task_id },
+    { tags: [`activity:${entry.task_id}`] },
+  ).data;
+  const asked = useAsk(entry.task_id, true);
+  if (asked !== null) {
+    return (
+      <div className={styles.asks}>
+        <MessageCircleQuestion aria-hidden />
+        <span className={styles.doing}>{t("race.now.asks", { title: asked })}</span>
+        <Button size="sm" onClick={onShow}>
+          {t("race.answer")}
+        </Button>
+      </div>
+    );
+  }
+  const live = task?.live;
+  const text =
+    live?.role === "reviewer"
+      ? t("race.now.reviewer")
+      : live
+        ? live.activity || t("task.working")
+        : task?.review?.status === "running"
+          ? t("race.now.checks")
+          : (task?.waiting?.message ?? t("race.now.starts"));
+  return (
+    <p className={styles.now}>
+      <span className={styles.pulse} aria-hidden />
+      <span className={styles.doing} title={text}>
+        {text}
+      </span>
+    </p>
+  );
+}
+
+function Facts({ race, entry }: { race: Race; entry: RaceEntry }) {
+  const { t } = useTranslation();
+  const { gate, reviewer_score: score, cost_micro_usd: cost, diff_stat: diff } = entry;
+  const begun = entry.status !== "queued";
+  const took =
+    entry.status === "running" && entry.started_at !== null ? (
+      <>
+        <Elapsed since={entry.started_at} />{" "}
+        <span className={styles.quiet}>
+          {t("race.timeOf", { limit: duration(race.timeout_sec * 1_000) })}
+        </span>
+      </>
+    ) : entry.duration_ms === null ? (
+      t("race.notYet")
+    ) : (
+      duration(entry.duration_ms)
+    );
+  const rows: [name: "gate" | "score" | "cost" | "time" | "changes", value: ReactNode][] = [
+    [
+      "gate",
+      gate === "not_run" && entry.status === "running" ? (
+        t("race.notYet")
+      ) : (
+        <span className={styles.gate} data-gate={gate}>
+          {gateIcons[gate]}
+          {t(`race.gate.${gate}`)}
+        </span>
+      ),
+    ],
+    ...(race.reviewer_enabled
+      ? ([
+          [
+            "score",
+            score === null ? t("race.notYet") : t("race.scoreOf", { score: Math.round(score) }),
+          ],
+        ] as [["score", ReactNode]])
+      : []),
+    ["cost", cost === null ? t(begun ? "race.unknown" : "race.notYet") : money(cost)],
+    ["time", took],
+    [
+      "changes",
+      diff === null || diff.files === 0 ? (
+        t(begun && entry.status !== "running" ? "race.noChanges" : "race.notYet")
+      ) : (
+        <span className={styles.diff}>
+          {t("diff.files", { count: diff.files })}
+          <DiffCount added={diff.added} removed={diff.removed} />
+        </span>
+      ),
+    ],
+  ];
+  return (
+    <dl className={styles.facts}>
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{t(`race.fact.${name}`)}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Gives the crown, after the person was told what follows. */
+function CrownButton({ task, race, entry }: Pick<LaneProps, "task" | "race" | "entry">) {
+  const { t } = useTranslation();
+  const action = useAction();
+  const [asking, setAsking] = useState(false);
+  const { name } = entry.strategy;
+  const elected = race.election?.winner ?? null;
+  const crown = async () => {
+    const done = await action.run("task_action", {
+      task_id: task.id,
+      verb: "crown",
+      version: task.version,
+      entry: name,
+      wait: "none",
+    });
+    setAsking(false);
+    return done;
+  };
+  const more =
+    elected !== null && elected !== name
+      ? t("race.crownOther", { elected })
+      : entry.gate === "passed"
+        ? t("race.crownRest")
+        : t("race.crownFailed");
+  return (
+    <>
+      <Button
+        size="sm"
+        variant={isWinner(race, entry) ? "primary" : "secondary"}
+        icon={<Crown />}
+        aria-label={t("race.crownOf", { name })}
+        onClick={() => setAsking(true)}
+      >
+        {t("race.crown")}
+      </Button>
+      <AlertDialog
+        open={asking}
+        onOpenChange={setAsking}
+        title={t("race.crownTitle", { name })}
+        description={`${t("race.crownText")} ${more}`}
+        confirmLabel={t("race.crownOf", { name })}
+        busy={action.busy !== null}
+        onConfirm={() => void crown()}
+      />
+      <ActionError title={t("task.actionFailed")} error={action.error} onDismiss={action.dismiss} />
+    </>
+  );
+}
+
+export function Lane({ task, race, entry, agent, newest, focus, onShow }: LaneProps) {
+  const { t } = useTranslation();
+  const { strategy } = entry;
+  const { name } = strategy;
+  const crownable = newest && crownOffer(task) !== null && isTakeable(race, entry);
+  const program = [strategy.model, strategy.effort].filter(Boolean).join(" · ");
+  const begun = entry.status !== "queued";
+  return (
+    <li
+      className={styles.lane}
+      aria-label={t("race.lane", { name })}
+      data-winner={isWinner(race, entry) || undefined}
+    >
+      <header className={styles.laneHead}>
+        <h3 className={styles.name} title={name}>
+          {name}
+        </h3>
+        <EntryMark race={race} entry={entry} />
+      </header>
+      <p className={styles.who}>
+        <Avatar name={agent ?? t("race.agentGone")} size={16} live={entry.status === "running"} />
+        <span className={styles.ellipsis}>
+          {agent ?? t("race.agentGone")}
+          {program && <span className={styles.quiet}> {program}</span>}
+        </span>
+      </p>
+      {strategy.prompt_suffix && (
+        <p className={styles.suffix} title={strategy.prompt_suffix}>
+          <span className="visually-hidden">{t("race.suffix")}: </span>“{strategy.prompt_suffix}”
+        </p>
+      )}
+      {entry.status === "running" && <Now entry={entry} onShow={() => onShow("conversation")} />}
+      <Facts race={race} entry={entry} />
+      {entry.reason && <p className={styles.reason}>{entry.reason}</p>}
+      <footer className={styles.laneFoot}>
+        {begun && (
+          <>
+            <Button
+              size="sm"
+              variant="ghost"
+              icon={<FileDiff />}
+              aria-label={t("race.changesOf", { name })}
+              autoFocus={focus === "changes"}
+              onClick={() => onShow("changes")}
+            >
+              {t("race.changes")}
+            </Button>
+            <Button
+              size="sm"
+              variant="ghost"
+              icon={<MessagesSquare />}
+              aria-label={t("race.conversationOf", { name })}
+              autoFocus={focus === "conversation"}
+              onClick={() => onShow("conversation")}
+            >
+              {t("race.conversation")}
+            </Button>
+          </>
+        )}
+        {crownable && <CrownButton task={task} race={race} entry={entry} />}
+      </footer>
+    </li>
+  );
+}

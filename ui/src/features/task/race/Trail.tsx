@@ -1,0 +1,52 @@
+/** How a race was decided, a line a rule, and what a person made of it. */
+import { useTranslation } from "react-i18next";
+import type { Race } from "#ui/api/generated.ts";
+import { actorText } from "../actor.ts";
+import { useAgentNames } from "../useAgentNames.ts";
+import { trailOf } from "./race.ts";
+import styles from "./Race.module.css";
+
+const date = (at: string): string =>
+  new Intl.DateTimeFormat(navigator.language, { dateStyle: "medium", timeStyle: "short" }).format(
+    Date.parse(at),
+  );
+
+function crownedWords(race: Race, who: string) {
+  const elected = race.election?.winner ?? null;
+  return elected !== null && elected !== race.winner
+    ? { key: "race.crownedOver" as const, who, name: race.winner, elected }
+    : { key: "race.crownedBy" as const, who, name: race.winner, elected };
+}
+
+export function Trail({ race }: { race: Race }) {
+  const { t } = useTranslation();
+  const agents = useAgentNames();
+  const lines = trailOf(race, t);
+  const crowned =
+    race.crowned_by === null ? null : crownedWords(race, actorText(race.crowned_by, agents, t));
+  if (lines.length === 0 && crowned === null) return null;
+  return (
+    <section className={styles.trail} aria-labelledby={`trail-${race.id}`}>
+      <h3 id={`trail-${race.id}`} className={styles.heading}>
+        {t("race.trail")}
+      </h3>
+      <ol className={styles.rules}>
+        {lines.map((line) => (
+          <li key={line.rule} data-decides={race.election?.decided_by === line.rule || undefined}>
+            <span className={styles.rule}>{t(`race.rule.${line.rule}`)}</span>{" "}
+            <span>{line.sentences.join(" ")}</span>
+          </li>
+        ))}
+        {crowned && (
+          <li data-decides>
+            <span className={styles.rule}>{t("race.crown")}</span>{" "}
+            <span>{t(crowned.key, { ...crowned })}</span>
+          </li>
+        )}
+      </ol>
+      {race.losers_until && (
+        <p className={styles.quiet}>{t("race.kept", { date: date(race.losers_until) })}</p>
+      )}
+    </section>
+  );
+}

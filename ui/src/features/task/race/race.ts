@@ -1,0 +1,180 @@
+/** What a race says in words: why an entry is out, who wins, who may be crowned. Pure; the words are an argument. */
+import type { TFunction } from "i18next";
+import type { ElectionStep, Offer, Race, RaceBadge, RaceEntry, Task } from "#ui/api/generated.ts";
+import { money } from "../numbers.ts";
+
+/** Whether there is anything of a race to show for a task. */
+export function isRaced(task: Pick<Task, "race" | "raced">): boolean {
+  return task.race?.enabled === true || task.raced !== null;
+}
+
+const overStates: ReadonlySet<RaceEntry["status"]> = new Set([
+  "finished",
+  "failed",
+  "timed_out",
+  "cancelled",
+]);
+
+export const isOver = ({ status }: Pick<RaceEntry, "status">): boolean => overStates.has(status);
+
+export const overCount = ({ entries }: Pick<Race, "entries">): number =>
+  entries.filter(isOver).length;
+
+/** Who is ahead: the winner, or who is elected and waits for the crown. */
+export const isWinner = (race: Race, entry: RaceEntry): boolean =>
+  race.winner !== null && race.winner === entry.strategy.name;
+
+/** Its work can be taken: it committed something since the race began. */
+export function isTakeable(race: Race, entry: RaceEntry): boolean {
+  return entry.commit !== null && entry.commit !== race.base_commit;
+}
+
+/** The offer to crown, while the engine makes it. */
+export const crownOffer = (task: Pick<Task, "offers">): Offer | null =>
+  task.offers.find(({ verb }) => verb === "crown") ?? null;
+
+/** Whether its changes can no longer be read: the branch that kept them went when its time was up. */
+export function isForgotten(race: Race, entry: RaceEntry): boolean {
+  return (
+    isOver(entry) &&
+    race.finished_at !== null &&
+    race.losers_until === null &&
+    entry.branch === null &&
+    !isWinner(race, entry)
+  );
+}
+
+const listed = (names: readonly string[]): string =>
+  new Intl.ListFormat(navigator.language, { type: "conjunction" }).format(names);
+
+/** Things with the same key together, in the order in which keys first come. */
+function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): [string, Item[]][] {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return [...groups];
+}
+
+/** Why an entry's checks count as not passed. */
+export function gateReason(
+  entry: RaceEntry | undefined,
+  value: string | null,
+  t: TFunction,
+): string {
+  if (value === "failed") return t("race.out.failed");
+  if (value === "timed_out") return t("race.out.checksTimedOut");
+  if (entry?.status === "timed_out") return t("race.out.timedOut");
+  if (entry?.status === "failed") return t("race.out.agentFailed");
+  if (entry?.status === "finished" && entry.reason) return entry.reason;
+  return t("race.out.notRun");
+}
+
+function gateWords(step: ElectionStep, race: Race, t: TFunction): string[] {
+  const entryOf = (name: string) => race.entries.find(({ strategy }) => strategy.name === name);
+  const reasons = grouped(step.dropped, ({ name, value }) => gateReason(entryOf(name), value, t));
+  return reasons.map(([reason, dropped]) =>
+    t("race.out.gate", {
+      count: dropped.length,
+      names: listed(dropped.map(({ name }) => name)),
+      reason,
+    }),
+  );
+}
+
+/** The value by which the rule kept whom it kept; null where nobody knows it. */
+function keptBy(step: ElectionStep, race: Race, of: (entry: RaceEntry) => number | null) {
+  const kept = race.entries.find(({ strategy }) => step.kept.includes(strategy.name));
+  return kept ? of(kept) : null;
+}
+
+function reviewerWords(step: ElectionStep, race: Race, t: TFunction): string[] {
+  const best = keptBy(step, race, (entry) => entry.reviewer_score);
+  const name = listed(step.kept);
+  return step.dropped.map((dropped) =>
+    dropped.value === null
+      ? t("race.out.noScore", { name: dropped.name })
+      : t("race.out.score", { name: dropped.name, score: dropped.value, other: name, best }),
+  );
+}
+
+function costWords(step: ElectionStep, race: Race, t: TFunction): string[] {
+  const least = keptBy(step, race, (entry) => entry.cost_micro_usd);
+  const other = listed(step.kept);
+  return step.dropped.map(({ name, value }) =>
+    value === null || least === null
+      ? t("race.out.noCost", { name })
+      : t("race.out.cost", { name, cost: money(Number(value)), other, least: money(least) }),
+  );
+}
+
+/** What a rule found, a sentence each. */
+function stepWords(step: ElectionStep, race: Race, t: TFunction): string[] {
+  if (step.dropped.length === 0) {
+    return [t(`race.nobodyOut.${step.rule}`, { count: step.kept.length })];
+  }
+  switch (step.rule) {
+    case "gate":
+      return gateWords(step, race, t);
+    case "reviewer":
+      return reviewerWords(step, race, t);
+    case "cost":
+      return costWords(step, race, t);
+    case "name":
+      return [
+        t("race.out.name", {
+          count: step.dropped.length,
+          names: listed(step.dropped.map(({ name }) => name)),
+          other: listed(step.kept),
+        }),
+      ];
+    case "none":
+      return [];
+  }
+}
+
+export interface TrailLine {
+  readonly rule: ElectionStep["rule"];
+  readonly sentences: readonly string[];
+}
+
+/** How the election went, a line a rule. */
+export function trailOf(race: Race, t: TFunction): readonly TrailLine[] {
+  const steps = race.election?.trail ?? [];
+  return steps.map((step) => ({ rule: step.rule, sentences: stepWords(step, race, t) }));
+}
+
+/** Where a race stands, in a sentence. */
+export function standOf(race: Race, t: TFunction): string {
+  const name = race.winner ?? "";
+  switch (race.status) {
+    case "running":
+      return t("race.stand.running", { over: overCount(race), count: race.entries.length });
+    case "awaiting_crown":
+      return t("race.stand.awaiting_crown", { name });
+    case "decided":
+      return t(race.error === null ? "race.stand.decided" : "race.stand.notTaken", { name });
+    case "promoted":
+      return t(race.crowned_by === null ? "race.stand.promoted" : "race.stand.crowned", { name });
+    case "no_winner":
+      return t("race.stand.no_winner", { count: race.entries.length });
+    case "cancelled":
+      return t("race.stand.cancelled");
+  }
+}
+
+/** The race in the few words that a card has room for. */
+export function badgeWords(badge: RaceBadge, t: TFunction): string {
+  const { status, entries, over, winner } = badge;
+  switch (status) {
+    case "running":
+      return t("race.badge.running", { over, count: entries });
+    case "awaiting_crown":
+      return t("race.badge.awaiting_crown", { name: winner });
+    case "decided":
+    case "promoted":
+      return t("race.badge.won", { name: winner });
+    case "no_winner":
+      return t("race.badge.no_winner", { count: entries });
+    case "cancelled":
+      return t("race.badge.cancelled");
+  }
+}
