@@ -3291,14 +3291,6 @@ export type Strategy = {
 	prompt_suffix?: string | null,
 };
 
-/**  How far a task's subtasks are. */
-export type SubtaskCounts = {
-	/**  Closed ones. */
-	closed: number,
-	/**  All. */
-	total: number,
-};
-
 /**  A part of the inner loop. */
 export type Subsystem = 
 /**  Scores of entries by a reviewer. */
@@ -3338,6 +3330,14 @@ export type SubsystemStatus = {
 	last: LoopEffect | null,
 	/**  How many things of it are open. */
 	open: number,
+};
+
+/**  How far a task's subtasks are. */
+export type SubtaskCounts = {
+	/**  Closed ones. */
+	closed: number,
+	/**  All. */
+	total: number,
 };
 
 /**  Something that is on or off. */

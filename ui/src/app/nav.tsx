@@ -8,6 +8,7 @@ import {
   CircleDollarSign,
   FolderGit2,
   Inbox,
+  Repeat,
   Settings,
   SquareKanban,
 } from "lucide-react";
@@ -78,6 +79,14 @@ export const navItems: readonly NavItem[] = [
     icon: <Bot />,
     keys: "g n",
     href: () => formatRoute("agents"),
+    place: "top",
+  },
+  {
+    route: "innerLoop",
+    label: "innerLoop",
+    icon: <Repeat />,
+    keys: "g i",
+    href: (project) => (project ? formatRoute("innerLoop", { project }) : formatRoute("home")),
     place: "top",
   },
   {

@@ -5,7 +5,8 @@
  * `troubles` (one task of each kind of trouble and wait), `diff` (changes with comments, a conflict),
  * `agents` (agents at work that ask, with a conversation of every kind of entry),
  * `costs` (ten thousand runs with what they cost; `costs-few` a hundred),
- * `review` (one task of each kind of review, merge, pull request and delivery);
+ * `review` (one task of each kind of review, merge, pull request and delivery),
+ * `races` (a race of each kind, the inner loop of a project);
  * anything else is the full one.
  */
 import type {
@@ -31,6 +32,7 @@ import { createSampleKnowledge } from "./sampleKnowledge.ts";
 import { createSamplePlaces } from "./samplePlaces.ts";
 import { createSampleProcess } from "./sampleProcess.ts";
 import { createSampleProfiles } from "./sampleProfiles.ts";
+import { createSampleLoop, createSampleRaces, sampleRaceTasks } from "./sampleRaces.ts";
 import { createSampleReview, sampleReviewTasks } from "./sampleReviewHost.ts";
 import { createSampleSettings } from "./sampleSettings.ts";
 import { at, tasksOf, titles } from "./sampleTasks.ts";
@@ -99,7 +101,9 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
               ? sampleDiffTasks("p1")
               : sample === "agents"
                 ? sampleAgentTasks("p1")
-                : [];
+                : sample === "races"
+                  ? sampleRaceTasks("p1")
+                  : [];
   const notifications =
     sample === null
       ? [
@@ -210,6 +214,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       changed,
     }),
     ...settings.answers,
+    ...createSampleLoop({ ownOf: (id) => settings.ownOf(id)["innerLoop"] }),
     project_create: (input: CreateProject) => {
       if (!input.repo_path.startsWith("/")) {
         refuse("invalid", "failed to add the project", {
@@ -395,9 +400,10 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       changed,
     }),
     ...atWork,
-    ...(sample === "diff"
+    ...(sample === "diff" || sample === "races"
       ? createSampleDiff({ refuse, change: edit, changed: (...tags) => host.commit({ tags }) })
       : {}),
+    ...(sample === "races" ? createSampleRaces({ refuse, task, change: edit }) : {}),
     notification_list: () => page(notifications),
     notification_read: ({ ids }: { ids?: string[] }) => {
       notifications.forEach((each, index) => {

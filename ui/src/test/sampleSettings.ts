@@ -1,5 +1,6 @@
 /** Projects' settings of the sample host: defaults, and what is a project's own on top. */
 import type { Finding } from "#ui/api/generated.ts";
+import { loopOf } from "./sampleRaces.ts";
 
 interface Settings {
   refuse(code: string, message: string, details?: unknown): never;
@@ -7,11 +8,18 @@ interface Settings {
   checkHooks(hooks: unknown): readonly Finding[];
 }
 
-/** A merge patch, one level down: null takes a key away. */
-const merged = (before: unknown, patch: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries({ ...(before as object), ...patch }).filter(([, value]) => value !== null),
-  );
+const isTree = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A merge patch: null takes a key away. */
+function merged(before: unknown, patch: Record<string, unknown>): Record<string, unknown> {
+  const after: Record<string, unknown> = { ...(isTree(before) ? before : {}) };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete after[key];
+    else after[key] = isTree(value) ? merged(after[key], value) : value;
+  }
+  return after;
+}
 
 export function createSampleSettings({ refuse, changed, checkHooks }: Settings) {
   const own: Record<string, Record<string, unknown>> = {
@@ -68,6 +76,7 @@ export function createSampleSettings({ refuse, changed, checkHooks }: Settings) 
           ? { ...(base as object), ...value }
           : value;
     }
+    merged["innerLoop"] = loopOf(mine["innerLoop"]);
     return { settings: merged, own: mine };
   };
 
@@ -90,6 +99,21 @@ export function createSampleSettings({ refuse, changed, checkHooks }: Settings) 
       const findings = checkHooks(mine["lifecycle_hooks"]);
       if (findings.length > 0) {
         refuse("invalid", "failed to change the settings: the input is not valid", { findings });
+      }
+      const races = (mine["innerLoop"] as { competitive?: { strategies?: { name: string }[] } })
+        ?.competitive?.strategies;
+      const twice = races?.findIndex(
+        ({ name }, index) => races.findIndex((other) => other.name === name) < index,
+      );
+      if (twice !== undefined && twice >= 0) {
+        refuse("invalid", "failed to change the settings: the input is not valid", {
+          findings: [
+            {
+              path: `innerLoop.competitive.strategies[${twice}].name`,
+              message: `\`${races?.[twice]?.name}\` is there twice`,
+            },
+          ],
+        });
       }
       own[project_id] = mine;
       changed("projects");

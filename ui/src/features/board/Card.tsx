@@ -26,11 +26,13 @@ import { useTranslation } from "react-i18next";
 import type {
   PullRequestLink,
   PullRequestState,
+  RaceBadge,
   ReviewBadge,
   Task,
   WaitReason,
 } from "#ui/api/generated.ts";
 import { useAsk } from "#ui/app/asks.ts";
+import { raceWords } from "#ui/app/race/words.ts";
 import { priorityLevel, priorityNumber } from "#ui/app/priority.ts";
 import type { KnownState } from "#ui/app/useStates.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
@@ -114,6 +116,29 @@ function PullMark({ pull }: { pull: PullRequestLink }) {
     <span className={styles.pull} role="img" aria-label={said} title={said} data-state={pull.state}>
       <Glyph aria-hidden />
       {pull.number}
+    </span>
+  );
+}
+
+/** Its race: how far it is, or that it is decided; in words to whoever asks. */
+function RaceMark({ raced }: { raced: RaceBadge }) {
+  const { t } = useTranslation();
+  const said = raceWords(raced, t);
+  const won = raced.status === "promoted" || raced.status === "decided";
+  return (
+    <span
+      className={styles.race}
+      role="img"
+      aria-label={said}
+      title={said}
+      data-status={raced.status}
+    >
+      {won || raced.status === "awaiting_crown" ? <Crown aria-hidden /> : <Flag aria-hidden />}
+      {raced.status === "running" ? (
+        `${raced.over}/${raced.entries}`
+      ) : (
+        <span className={styles.racer}>{raced.winner}</span>
+      )}
     </span>
   );
 }
@@ -207,6 +232,7 @@ function Numbers({ task }: { task: Task }) {
           {usage.runs_of_unknown_cost > 0 && "+"}
         </span>
       )}
+      {task.raced && <RaceMark raced={task.raced} />}
       {task.pull_request && <PullMark pull={task.pull_request} />}
       {task.review && <ReviewMark review={task.review} />}
     </span>

@@ -16,6 +16,7 @@ import { showToast } from "#ui/components/Toast.tsx";
 import { useIsDirty } from "#ui/draft/drafts.ts";
 import { Costs } from "./Costs.tsx";
 import { General } from "./General.tsx";
+import { InnerLoop } from "./InnerLoop.tsx";
 import { PullRequests } from "./PullRequests.tsx";
 import {
   AreaSetting,
@@ -40,6 +41,7 @@ const tabs = [
   "setup",
   "automation",
   "costs",
+  "innerLoop",
   "knowledge",
   "notifications",
 ] as const;
@@ -259,6 +261,8 @@ export default function ProjectSettingsScreen() {
         return settled(found, <Automation />);
       case "costs":
         return settled(found, <Costs />);
+      case "innerLoop":
+        return settled(found, <InnerLoop project={found} />);
       case "knowledge":
         return <Lazily part={<KnowledgeSection projectId={found.id} />} />;
       case "notifications":

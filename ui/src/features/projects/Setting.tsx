@@ -3,7 +3,7 @@ import { createContext, use, useId, useState, type FormEvent, type ReactNode } f
 import { useTranslation } from "react-i18next";
 import type { ApiError } from "#ui/api/error.ts";
 import { findingAt } from "#ui/api/findings.ts";
-import type { SettingsView } from "#ui/api/generated.ts";
+import type { SettingsView, ValueSource } from "#ui/api/generated.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
@@ -17,6 +17,8 @@ export interface SettingsAccess {
   readonly error: ApiError | null;
   readonly busy: boolean;
   readonly patch: (change: { readonly [key: string]: unknown }) => void;
+  /** Where a value that is not the project's own comes from; without, it is the default. */
+  readonly sourceOf?: (path: string) => ValueSource | undefined;
 }
 
 const Context = createContext<SettingsAccess | null>(null);
@@ -31,8 +33,15 @@ export function useSettings(): SettingsAccess {
 /** Where a value comes from, and the way back to its default. */
 function Provenance({ path, label }: { path: string; label: string }) {
   const { t } = useTranslation();
-  const { view, patch } = useSettings();
+  const { view, patch, sourceOf } = useSettings();
   if (!isOwn(view.own, path)) {
+    if (sourceOf?.(path) === "repository") {
+      return (
+        <span className={styles.own}>
+          <Badge look="outline">{t("projectSettings.isRepository")}</Badge>
+        </span>
+      );
+    }
     return <span className={styles.default}>{t("projectSettings.isDefault")}</span>;
   }
   return (
@@ -64,13 +73,21 @@ export function Frame({ path, label, children }: SettingProps & { children: Reac
 }
 
 export interface TextSettingProps extends SettingProps {
-  readonly kind?: "text" | "number";
+  readonly kind?: "text" | "number" | "decimal";
   readonly placeholder?: string;
   readonly suffix?: string;
   readonly mono?: boolean;
 }
 
-/** Text or a whole number; saved by Enter or its button. Empty returns to the default. */
+const modes = { number: "numeric", decimal: "decimal" } as const;
+
+/** What cannot be typed is not there to be wrong. */
+function typed(kind: NonNullable<TextSettingProps["kind"]>, text: string): string {
+  if (kind === "text") return text;
+  return text.replaceAll(kind === "number" ? /\D/g : /[^\d.]/g, "");
+}
+
+/** Text or a number; saved by Enter or its button. Empty returns to the default. */
 export function TextSetting(props: TextSettingProps) {
   const { view } = useSettings();
   const value = valueAt(view.settings, props.path);
@@ -94,7 +111,7 @@ function TextSettingField({
   const [text, setText] = useState(saved);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const value = text.trim() === "" ? null : kind === "number" ? Number(text) : text.trim();
+    const value = text.trim() === "" ? null : kind === "text" ? text.trim() : Number(text);
     patch(patchAt(path, value));
   };
   return (
@@ -106,10 +123,10 @@ function TextSettingField({
           mono={mono}
           value={text}
           error={findingAt(error, path)}
-          {...(kind === "number" ? { inputMode: "numeric" as const } : {})}
+          {...(kind === "text" ? {} : { inputMode: modes[kind] })}
           {...(placeholder ? { placeholder } : {})}
           {...(suffix ? { suffix } : {})}
-          onChange={(next) => setText(kind === "number" ? next.replaceAll(/\D/g, "") : next)}
+          onChange={(next) => setText(typed(kind, next))}
         />
         {text !== saved && (
           <Button type="submit" variant="primary" busy={busy}>

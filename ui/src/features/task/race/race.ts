@@ -1,6 +1,6 @@
 /** What a race says in words: why an entry is out, who wins, who may be crowned. Pure; the words are an argument. */
 import type { TFunction } from "i18next";
-import type { ElectionStep, Offer, Race, RaceBadge, RaceEntry, Task } from "#ui/api/generated.ts";
+import type { ElectionStep, Offer, Race, RaceEntry, Task } from "#ui/api/generated.ts";
 import { money } from "../numbers.ts";
 
 /** Whether there is anything of a race to show for a task. */
@@ -158,23 +158,5 @@ export function standOf(race: Race, t: TFunction): string {
       return t("race.stand.no_winner", { count: race.entries.length });
     case "cancelled":
       return t("race.stand.cancelled");
-  }
-}
-
-/** The race in the few words that a card has room for. */
-export function badgeWords(badge: RaceBadge, t: TFunction): string {
-  const { status, entries, over, winner } = badge;
-  switch (status) {
-    case "running":
-      return t("race.badge.running", { over, count: entries });
-    case "awaiting_crown":
-      return t("race.badge.awaiting_crown", { name: winner });
-    case "decided":
-    case "promoted":
-      return t("race.badge.won", { name: winner });
-    case "no_winner":
-      return t("race.badge.no_winner", { count: entries });
-    case "cancelled":
-      return t("race.badge.cancelled");
   }
 }
