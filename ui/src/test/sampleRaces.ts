@@ -252,7 +252,7 @@ const offer = (verb: Task["offers"][number]["verb"], label: string, fields: stri
 });
 
 const lastOf = (task: string): RaceBadge | null => {
-  const last = sampleRaces.filter(({ task_id: id }) => id === task).at(-1);
+  const last = sampleRaces.findLast(({ task_id: id }) => id === task);
   return last ? badgeOf(last) : null;
 };
 
@@ -393,7 +393,7 @@ export function createSampleRaces({ refuse, task, change }: Races) {
       page(races.filter((race) => race.task_id === task_id)),
     task_executions: ({ task_id }: { task_id: string }) => page(execution(task_id)),
     task_action: ({ task_id, verb, entry }: TakeOffer) => {
-      const last = races.filter((race) => race.task_id === task_id).at(-1);
+      const last = races.findLast((race) => race.task_id === task_id);
       if (verb !== "crown" || !last) {
         const offers = { offers: [], error_annotation: null, waiting: null };
         return { task: change(task_id, { status: "in_progress", ...offers }), review: null };
@@ -547,7 +547,7 @@ export function createSampleLoop({ ownOf }: LoopHooks) {
         effect: "proposed: The limiter counts per process",
       },
     }),
-    part("postmortem", "postmortem.enabled", { recorded: true }),
+    part("postmortem", "postmortem.enabled"),
     part("gate_suggestions", "gateSuggestions.enabled"),
   ];
   return {

@@ -49,6 +49,18 @@ function Last({ part, project }: { part: SubsystemStatus; project: string }) {
   );
 }
 
+function Standing({ part }: { part: SubsystemStatus }) {
+  const { t } = useTranslation();
+  return (
+    <div className={styles.state}>
+      <Badge tone={part.enabled ? "success" : "neutral"} look={part.enabled ? "soft" : "outline"}>
+        {t(part.enabled ? "innerLoop.on" : "innerLoop.off")}
+      </Badge>
+      <span className={styles.source}>{t(`innerLoop.source.${part.source}`)}</span>
+    </div>
+  );
+}
+
 function Row({ part, project }: { part: SubsystemStatus; project: string }) {
   const { t } = useTranslation();
   const name = t(`innerLoop.part.${part.name}`);
@@ -68,21 +80,13 @@ function Row({ part, project }: { part: SubsystemStatus; project: string }) {
         <span className={styles.text}>{t(`innerLoop.partText.${part.name}`)}</span>
       </th>
       <td>
-        <div className={styles.state}>
-          <Badge
-            tone={part.enabled ? "success" : "neutral"}
-            look={part.enabled ? "soft" : "outline"}
-          >
-            {t(part.enabled ? "innerLoop.on" : "innerLoop.off")}
-          </Badge>
-          <span className={styles.source}>{t(`innerLoop.source.${part.source}`)}</span>
-        </div>
+        <Standing part={part} />
       </td>
       <td>
         <Last part={part} project={project} />
       </td>
       <td className={styles.open}>
-        {part.open === 0 ? (
+        {!part.recorded ? null : part.open === 0 ? (
           <span className={styles.quiet}>{t("innerLoop.nothingOpen")}</span>
         ) : open ? (
           <a href={open}>{count}</a>

@@ -46,7 +46,8 @@ type TabId = (typeof tabIds)[number];
 const tabsOf = (raced: boolean): readonly TabId[] => tabIds.filter((id) => id !== "race" || raced);
 
 /** Work has left no trace yet: what the task says is what there is to see. */
-const isUntouched = (task: Task): boolean => task.workspace === null && task.live === null;
+const isUntouched = ({ workspace, live, raced }: Task): boolean =>
+  workspace === null && live === null && raced === null;
 
 function LoadingPanel() {
   return (
@@ -185,7 +186,12 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
             </div>
           )}
           <div className={styles.inset} data-area="banner">
-            <NeedBanner task={task} workflow={view?.workflow} compact={tab === "diff"} />
+            <NeedBanner
+              task={task}
+              workflow={view?.workflow}
+              compact={tab === "diff" || tab === "race"}
+              inRace={tab === "race"}
+            />
           </div>
           <div className={styles.inset}>
             {view && <DeliveryPart task={task} workflow={view.workflow} />}

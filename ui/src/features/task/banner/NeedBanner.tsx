@@ -93,9 +93,11 @@ export interface NeedBannerProps {
   readonly workflow: Workflow | undefined;
   /** The evidence is a press away: what stands below needs the height. */
   readonly compact?: boolean;
+  /** The race itself stands below. */
+  readonly inRace?: boolean;
 }
 
-export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps) {
+export function NeedBanner({ task, workflow, compact = false, inRace = false }: NeedBannerProps) {
   const { t } = useTranslation();
   const [unfolded, setUnfolded] = useState(false);
   const action = useAction();
@@ -142,14 +144,16 @@ export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps)
           title={t(`task.trouble.${annotation.type}`)}
           icon={troubleIcons[annotation.type]}
           {...folds(proofOf(task, annotation))}
-          {...(ofRace.has(annotation.type) ? { more: <RaceButton /> } : {})}
+          {...(ofRace.has(annotation.type) && !inRace ? { more: <RaceButton /> } : {})}
           actions={
             offers.length > 0 && (
               <Offers offers={offers} taskId={task.id} action={action} onTake={take} />
             )
           }
         >
-          <Said text={annotation.message} />
+          <Said
+            text={annotation.type === "race_no_winner" ? t("race.noWinner") : annotation.message}
+          />
           {relativesOf(task, annotation)}
         </Banner>
       );
@@ -179,7 +183,7 @@ export function NeedBanner({ task, workflow, compact = false }: NeedBannerProps)
           title={t(`task.waits.${waiting.reason}`)}
           icon={waitIcons[waiting.reason]}
           {...folds(hasEvidence(task, waiting) && <WaitEvidence task={task} waiting={waiting} />)}
-          {...(ofRace.has(waiting.reason) ? { more: <RaceButton /> } : {})}
+          {...(ofRace.has(waiting.reason) && !inRace ? { more: <RaceButton /> } : {})}
           actions={
             offers.length > 0 && (
               <Offers offers={offers} taskId={task.id} action={action} onTake={take} />

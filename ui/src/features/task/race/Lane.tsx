@@ -19,13 +19,14 @@ import { Avatar } from "#ui/components/Avatar.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { DiffCount } from "#ui/components/DiffCount.tsx";
 import { Elapsed } from "#ui/components/Elapsed.tsx";
+import { Said } from "#ui/components/Said.tsx";
 import { duration } from "#ui/components/time.ts";
 import { ActionError } from "../ActionError.tsx";
 import { money } from "../numbers.ts";
 import { useAction } from "../useAction.ts";
 import type { View } from "./EntryView.tsx";
 import { EntryMark } from "./EntryMark.tsx";
-import { crownOffer, isTakeable, isWinner } from "./race.ts";
+import { crownOffer, isOver, isTakeable, isWinner, limitOf } from "./race.ts";
 import styles from "./Race.module.css";
 
 const gateIcons: Readonly<Record<GateResult, ReactNode>> = {
@@ -87,65 +88,76 @@ function Now({ entry, onShow }: { entry: RaceEntry; onShow: () => void }) {
   );
 }
 
-function Facts({ race, entry }: { race: Race; entry: RaceEntry }) {
+function Gate({ entry }: { entry: RaceEntry }) {
   const { t } = useTranslation();
-  const { gate, reviewer_score: score, cost_micro_usd: cost, diff_stat: diff } = entry;
-  const begun = entry.status !== "queued";
-  const took =
-    entry.status === "running" && entry.started_at !== null ? (
+  const { gate, status } = entry;
+  if (gate === "not_run" && (status === "running" || status === "queued")) return t("race.notYet");
+  return (
+    <span className={styles.gate} data-gate={gate}>
+      {gateIcons[gate]}
+      {t(`race.gate.${gate}`)}
+    </span>
+  );
+}
+
+function Took({ race, entry }: { race: Race; entry: RaceEntry }) {
+  const { t } = useTranslation();
+  if (entry.status === "running" && entry.started_at !== null) {
+    return (
       <>
         <Elapsed since={entry.started_at} />{" "}
-        <span className={styles.quiet}>
-          {t("race.timeOf", { limit: duration(race.timeout_sec * 1_000) })}
-        </span>
+        <span className={styles.quiet}>{t("race.timeOf", { limit: limitOf(race) })}</span>
       </>
-    ) : entry.duration_ms === null ? (
-      t("race.notYet")
-    ) : (
-      duration(entry.duration_ms)
     );
-  const rows: [name: "gate" | "score" | "cost" | "time" | "changes", value: ReactNode][] = [
-    [
-      "gate",
-      gate === "not_run" && entry.status === "running" ? (
-        t("race.notYet")
-      ) : (
-        <span className={styles.gate} data-gate={gate}>
-          {gateIcons[gate]}
-          {t(`race.gate.${gate}`)}
-        </span>
-      ),
-    ],
-    ...(race.reviewer_enabled
-      ? ([
-          [
-            "score",
-            score === null ? t("race.notYet") : t("race.scoreOf", { score: Math.round(score) }),
-          ],
-        ] as [["score", ReactNode]])
-      : []),
-    ["cost", cost === null ? t(begun ? "race.unknown" : "race.notYet") : money(cost)],
-    ["time", took],
-    [
-      "changes",
-      diff === null || diff.files === 0 ? (
-        t(begun && entry.status !== "running" ? "race.noChanges" : "race.notYet")
-      ) : (
-        <span className={styles.diff}>
-          {t("diff.files", { count: diff.files })}
-          <DiffCount added={diff.added} removed={diff.removed} />
-        </span>
-      ),
-    ],
-  ];
+  }
+  return entry.duration_ms === null ? t("race.notYet") : duration(entry.duration_ms);
+}
+
+function Changed({ entry }: { entry: RaceEntry }) {
+  const { t } = useTranslation();
+  const { diff_stat: diff, status } = entry;
+  if (diff === null || diff.files === 0) {
+    return t(isOver({ status }) ? "race.noChanges" : "race.notYet");
+  }
+  return (
+    <span className={styles.diff}>
+      {t("diff.files", { count: diff.files })}
+      <DiffCount added={diff.added} removed={diff.removed} />
+    </span>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Facts({ race, entry }: { race: Race; entry: RaceEntry }) {
+  const { t } = useTranslation();
+  const { reviewer_score: score, cost_micro_usd: cost } = entry;
   return (
     <dl className={styles.facts}>
-      {rows.map(([name, value]) => (
-        <div key={name}>
-          <dt>{t(`race.fact.${name}`)}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      <Fact name={t("race.fact.gate")}>
+        <Gate entry={entry} />
+      </Fact>
+      {race.reviewer_enabled && (
+        <Fact name={t("race.fact.score")}>
+          {score === null ? t("race.notYet") : t("race.scoreOf", { score: Math.round(score) })}
+        </Fact>
+      )}
+      <Fact name={t("race.fact.cost")}>
+        {cost === null ? t(isOver(entry) ? "race.unknown" : "race.notYet") : money(cost)}
+      </Fact>
+      <Fact name={t("race.fact.time")}>
+        <Took race={race} entry={entry} />
+      </Fact>
+      <Fact name={t("race.fact.changes")}>
+        <Changed entry={entry} />
+      </Fact>
     </dl>
   );
 }
@@ -180,6 +192,7 @@ function CrownButton({ task, race, entry }: Pick<LaneProps, "task" | "race" | "e
         size="sm"
         variant={isWinner(race, entry) ? "primary" : "secondary"}
         icon={<Crown />}
+        className={styles.crown}
         aria-label={t("race.crownOf", { name })}
         onClick={() => setAsking(true)}
       >
@@ -210,7 +223,9 @@ export function Lane({ task, race, entry, agent, newest, focus, onShow }: LanePr
     <li
       className={styles.lane}
       aria-label={t("race.lane", { name })}
-      data-winner={isWinner(race, entry) || undefined}
+      data-winner={
+        isWinner(race, entry) ? (race.status === "awaiting_crown" ? "elected" : "won") : undefined
+      }
     >
       <header className={styles.laneHead}>
         <h3 className={styles.name} title={name}>
@@ -225,41 +240,49 @@ export function Lane({ task, race, entry, agent, newest, focus, onShow }: LanePr
           {program && <span className={styles.quiet}> {program}</span>}
         </span>
       </p>
-      {strategy.prompt_suffix && (
-        <p className={styles.suffix} title={strategy.prompt_suffix}>
-          <span className="visually-hidden">{t("race.suffix")}: </span>“{strategy.prompt_suffix}”
-        </p>
-      )}
-      {entry.status === "running" && <Now entry={entry} onShow={() => onShow("conversation")} />}
-      <Facts race={race} entry={entry} />
-      {entry.reason && <p className={styles.reason}>{entry.reason}</p>}
-      <footer className={styles.laneFoot}>
-        {begun && (
-          <>
-            <Button
-              size="sm"
-              variant="ghost"
-              icon={<FileDiff />}
-              aria-label={t("race.changesOf", { name })}
-              autoFocus={focus === "changes"}
-              onClick={() => onShow("changes")}
-            >
-              {t("race.changes")}
-            </Button>
-            <Button
-              size="sm"
-              variant="ghost"
-              icon={<MessagesSquare />}
-              aria-label={t("race.conversationOf", { name })}
-              autoFocus={focus === "conversation"}
-              onClick={() => onShow("conversation")}
-            >
-              {t("race.conversation")}
-            </Button>
-          </>
+      <div className={styles.notes}>
+        {strategy.prompt_suffix && (
+          <p className={styles.suffix} title={strategy.prompt_suffix}>
+            <span className="visually-hidden">{t("race.suffix")}: </span>“{strategy.prompt_suffix}”
+          </p>
         )}
-        {crownable && <CrownButton task={task} race={race} entry={entry} />}
-      </footer>
+        {entry.status === "running" && <Now entry={entry} onShow={() => onShow("conversation")} />}
+      </div>
+      <Facts race={race} entry={entry} />
+      <div className={styles.laneEnd}>
+        {entry.reason && entry.status !== "timed_out" && (
+          <div className={styles.reason}>
+            <Said text={entry.reason} />
+          </div>
+        )}
+        <footer className={styles.laneFoot}>
+          {begun && (
+            <>
+              <Button
+                size="sm"
+                variant="ghost"
+                icon={<FileDiff />}
+                aria-label={t("race.changesOf", { name })}
+                autoFocus={focus === "changes"}
+                onClick={() => onShow("changes")}
+              >
+                {t("race.changes")}
+              </Button>
+              <Button
+                size="sm"
+                variant="ghost"
+                icon={<MessagesSquare />}
+                aria-label={t("race.conversationOf", { name })}
+                autoFocus={focus === "conversation"}
+                onClick={() => onShow("conversation")}
+              >
+                {t("race.conversation")}
+              </Button>
+            </>
+          )}
+          {crownable && <CrownButton task={task} race={race} entry={entry} />}
+        </footer>
+      </div>
     </li>
   );
 }

@@ -11,11 +11,10 @@ import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { Skeleton } from "#ui/components/Skeleton.tsx";
-import { duration } from "#ui/components/time.ts";
 import { useAgentNames } from "../useAgentNames.ts";
 import { EntryView, type Shown } from "./EntryView.tsx";
 import { Lane } from "./Lane.tsx";
-import { standOf } from "./race.ts";
+import { limitOf, standOf } from "./race.ts";
 import { Trail } from "./Trail.tsx";
 import styles from "./Race.module.css";
 
@@ -93,7 +92,7 @@ function Head({
         <li>
           {t("race.limits", {
             count: race.max_parallel,
-            time: duration(race.timeout_sec * 1_000),
+            time: limitOf(race),
           })}
         </li>
         {race.reviewer_enabled && <li>{t("race.scores")}</li>}

@@ -1,6 +1,7 @@
 /** What a race says in words: why an entry is out, who wins, who may be crowned. Pure; the words are an argument. */
 import type { TFunction } from "i18next";
 import type { ElectionStep, Offer, Race, RaceEntry, Task } from "#ui/api/generated.ts";
+import { duration } from "#ui/components/time.ts";
 import { money } from "../numbers.ts";
 
 /** Whether there is anything of a race to show for a task. */
@@ -43,6 +44,10 @@ export function isForgotten(race: Race, entry: RaceEntry): boolean {
     !isWinner(race, entry)
   );
 }
+
+/** How long an entry may take: "30m", "1m 30s". */
+export const limitOf = ({ timeout_sec: seconds }: Pick<Race, "timeout_sec">): string =>
+  duration(seconds * 1_000).replace(/ 00?[smh]$/, "");
 
 const listed = (names: readonly string[]): string =>
   new Intl.ListFormat(navigator.language, { type: "conjunction" }).format(names);
