@@ -29,6 +29,6 @@ export function glyphOf(
   if (kind === "done" || kind === "cancelled" || kind === "blocked") return kind;
   if (task.error_annotation) return "failed";
   if (kind === "gate" && task.review?.status === "awaiting_human") return "awaiting";
-  if (task.waiting) return "waiting";
+  if (task.waiting) return task.waiting.reason === "race_crown" ? "awaiting" : "waiting";
   return kind;
 }

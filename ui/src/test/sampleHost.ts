@@ -351,8 +351,9 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       page(
         tasks
           .filter(
-            ({ id, error_annotation, review, status }) =>
+            ({ id, error_annotation, review, status, waiting }) =>
               error_annotation ||
+              waiting?.reason === "race_crown" ||
               atWork.approval_list({ task_id: id }).items.length > 0 ||
               (status === "review" && review?.status === "awaiting_human"),
           )

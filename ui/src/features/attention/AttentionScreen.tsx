@@ -55,12 +55,17 @@ function Row({ task, project }: { task: Task; project: string }) {
   const { busy, take } = useTake(task);
   const state = useStates(task.project_id).get(task.status);
   const { error_annotation: trouble, waiting } = task;
-  const href = formatRoute("board", { project: task.project_id }, { task: String(task.number) });
+  const ofRace = trouble?.type === "race_no_winner" || waiting?.reason === "race_crown";
+  const href = formatRoute(
+    "board",
+    { project: task.project_id },
+    { task: String(task.number), ...(ofRace ? { tab: "race" } : {}) },
+  );
   const evidence = evidenceHead(task);
   // A hook that stopped the work before an agent began is no failure of the agent's.
   const preflight = trouble?.type.startsWith("before_work_hook") ?? false;
   const happened =
-    trouble?.message ??
+    (trouble?.type === "race_no_winner" ? t("race.noWinner") : trouble?.message) ??
     waiting?.message ??
     t(asksForPlan(state) ? "attention.awaitsPlan" : "attention.awaitsReview");
   return (
@@ -127,7 +132,11 @@ function AskRow({ approval, project }: { approval: Approval; project: string }) 
   const agent = agents?.find(({ id }) => id === approval.agent_id)?.name;
   const params = { project: approval.project_id };
   const href = task
-    ? formatRoute("board", params, { task: String(task.number), tab: "conversation" })
+    ? formatRoute("board", params, {
+        task: String(task.number),
+        // An entry of a race has its task's number, and is looked at from there.
+        tab: task.execution_mode === "race_entry" ? "race" : "conversation",
+      })
     : formatRoute("board", params);
   return (
     <li className={styles.row}>

@@ -21,6 +21,7 @@ import {
   UserRound,
   type LucideIcon,
 } from "lucide-react";
+import type { TFunction } from "i18next";
 import { memo, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type {
@@ -143,6 +144,12 @@ function RaceMark({ raced }: { raced: RaceBadge }) {
   );
 }
 
+/** A race's card says how far it is beside its number; the line has room for what that means. */
+function waitWords(reason: string, t: TFunction): string | null {
+  if (reason === "race_running") return t("board.line.racing");
+  return reason === "race_crown" ? t("board.line.crown") : null;
+}
+
 function LineText({ task, line }: { task: Task; line: Line }) {
   const { t } = useTranslation();
   const say = (icon: ReactNode, text: ReactNode) => (
@@ -164,7 +171,7 @@ function LineText({ task, line }: { task: Task; line: Line }) {
         </>,
       );
     case "waiting":
-      return say(waitIcons[line.reason as WaitReason], line.text);
+      return say(waitIcons[line.reason as WaitReason], waitWords(line.reason, t) ?? line.text);
     case "trouble":
       return say(
         <TriangleAlert />,

@@ -72,6 +72,7 @@ export function lineTone(line: Line): "accent" | "warning" | "danger" | "review"
     case "auditing":
       return "review";
     case "waiting":
+      return line.reason === "race_crown" ? "warning" : "neutral";
     case "held":
     case "none":
       return "neutral";
