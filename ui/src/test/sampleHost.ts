@@ -404,6 +404,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
     ...(sample === "diff" || sample === "races"
       ? createSampleDiff({ refuse, change: edit, changed: (...tags) => host.commit({ tags }) })
       : {}),
+    race_estimate: () => ({ entries: [], total_micro_usd: null }),
     ...(sample === "races" ? createSampleRaces({ refuse, task, change: edit }) : {}),
     notification_list: () => page(notifications),
     notification_read: ({ ids }: { ids?: string[] }) => {

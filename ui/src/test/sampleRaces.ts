@@ -1,5 +1,6 @@
 /** Races in every state, the tasks that their entries are worked on as, and the inner loop of a project. */
 import type {
+  EntryEstimate,
   Execution,
   InnerLoopState,
   Race,
@@ -322,6 +323,14 @@ export function sampleRaceTasks(project: string): Task[] {
   ];
 }
 
+const estimate = (name: string, agent: string, median: number): EntryEstimate => ({
+  name,
+  agent_id: agent,
+  model: null,
+  median_micro_usd: median,
+  samples: 12,
+});
+
 interface Races {
   refuse(code: string, message: string): never;
   task(id: string): Task;
@@ -392,6 +401,14 @@ export function createSampleRaces({ refuse, task, change }: Races) {
     task_races: ({ task_id }: { task_id: string }) =>
       page(races.filter((race) => race.task_id === task_id)),
     task_executions: ({ task_id }: { task_id: string }) => page(execution(task_id)),
+    race_estimate: () => ({
+      entries: [
+        estimate("claude", "a2", 42_000),
+        estimate("codex-local", "a1", 18_500),
+        estimate("night-shift", "a3", 9_500),
+      ],
+      total_micro_usd: 70_000,
+    }),
     task_action: ({ task_id, verb, entry }: TakeOffer) => {
       const last = races.findLast((race) => race.task_id === task_id);
       if (verb !== "crown" || !last) {
@@ -534,7 +551,7 @@ export function createSampleLoop({ ownOf }: LoopHooks) {
       },
     }),
     part("auto_fix", "autoFix.enabled"),
-    part("cost_anomaly", "costAnomaly.enabled"),
+    part("cost_anomaly", "costAnomaly.enabled", { recorded: true }),
     part("validate", "stopOnStagnation"),
     part("reflexion", "reflexion.enabled"),
     part("trajectory", "trajectory.enabled"),

@@ -35,7 +35,7 @@ fn table() -> Vec<Operation> {
         Operation::new("project_resume", Post, "/projects/{project_id}/resume", "Starts things again.", projects::resume),
         Operation::new("project_settings_get", Get, "/projects/{project_id}/settings", "Settings with what of them is the project's own.", projects::settings).provides(&["projects"]),
         Operation::new("project_inner_loop", Get, "/projects/{project_id}/inner-loop", "Configuration of the inner loop, and where each value comes from.", projects::inner_loop).provides(&["projects"]),
-        Operation::new("inner_loop_status", Get, "/projects/{project_id}/inner-loop/status", "What each part of the inner loop did last, and what of it is open.", projects::inner_loop_status).provides(&["projects", "board:{project_id}", "knowledge:{project_id}"]),
+        Operation::new("inner_loop_status", Get, "/projects/{project_id}/inner-loop/status", "What each part of the inner loop did last, and what of it is open.", projects::inner_loop_status).provides(&["projects", "board:{project_id}", "knowledge:{project_id}", "costs"]),
         Operation::new("project_settings_update", Patch, "/projects/{project_id}/settings", "Changes settings by a JSON merge patch.", projects::patch_settings),
         Operation::new("project_workflow_get", Get, "/projects/{project_id}/workflow", "The workflow, its columns and the moves a person may make.", workflows::get).provides(&["projects"]),
         Operation::new("project_workflow_put", Put, "/projects/{project_id}/workflow", "Puts a workflow in force.", workflows::put),

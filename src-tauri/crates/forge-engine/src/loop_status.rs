@@ -6,7 +6,7 @@ use forge_model::inner_loop::ValueSource;
 use forge_model::lesson::LessonStatus;
 use forge_model::loop_status::{LoopEffect, LoopTask, Subsystem, SubsystemStatus};
 use forge_model::race::{Race, RaceEntry, RaceStatus};
-use forge_store::table::{lessons, races, tasks};
+use forge_store::table::{costs, ledger::CostFilter, lessons, races, tasks};
 use sqlx::SqliteConnection;
 
 use crate::{Engine, error::Result};
@@ -49,8 +49,8 @@ impl Engine {
                     Known::of(effect_of(&mut conn, latest.first(), outcome).await?, open)
                 }
                 Subsystem::Knowledge => taught(&mut conn, id).await?,
+                Subsystem::CostAnomaly => above(&mut conn, id).await?,
                 Subsystem::AutoFix
-                | Subsystem::CostAnomaly
                 | Subsystem::Validate
                 | Subsystem::Reflexion
                 | Subsystem::Trajectory
@@ -102,6 +102,25 @@ async fn taught(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Know
     };
     let task = task_of(conn, row.task_id.as_ref()).await?;
     Ok(Known::of(Some(LoopEffect { at, task, effect: format!("{said}: {}", row.draft.title) }), open))
+}
+
+/// The latest run that cost more than is usual. It halts nothing, so nothing of it is open.
+async fn above(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Known> {
+    let filter = CostFilter { project: Some(project.clone()), ..CostFilter::default() };
+    let latest = costs::anomalies(conn, &filter, None, 1).await?.into_iter().next();
+    let last = latest.map(|entry| {
+        let of = entry.record.strategy.map(|name| format!("{name}, ")).unwrap_or_default();
+        LoopEffect {
+            at: entry.record.at,
+            effect: format!("{of}{} cost {} medians", entry.record.model, entry.record.ratio),
+            task: Some(LoopTask {
+                id: entry.record.task_id,
+                number: entry.task_number,
+                title: entry.record.title,
+            }),
+        }
+    });
+    Ok(Known::of(last, 0))
 }
 
 async fn task_of(conn: &mut SqliteConnection, id: Option<&TaskId>) -> Result<Option<LoopTask>> {

@@ -96,3 +96,14 @@ it("says what an agent asks before what it does", () => {
   expect(line).toEqual({ kind: "asks", title: "rm?" });
   expect(lineTone(line)).toBe("warning");
 });
+
+it("stands out where a race waits for the person", () => {
+  const line = (reason: Waiting["reason"]) =>
+    lineTone(lineOf(sampleTask({ waiting: { ...waiting, reason } }), states.get("in_progress")));
+  expect([line("race_running"), line("race_crown")]).toEqual(["neutral", "warning"]);
+  const crown = sampleTask({
+    status: "in_progress",
+    waiting: { ...waiting, reason: "race_crown" },
+  });
+  expect(kindOf(crown, states.get("in_progress"))).toBe("awaiting");
+});

@@ -15,6 +15,7 @@ import { Switch } from "#ui/components/Switch.tsx";
 import { restOf } from "#ui/api/findings.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { ActionError } from "../ActionError.tsx";
+import { Estimate } from "../race/Estimate.tsx";
 import { useAgentNames } from "../useAgentNames.ts";
 import { useAction, type Action } from "../useAction.ts";
 import styles from "./Details.module.css";
@@ -131,6 +132,11 @@ export function RaceSetting({ task }: { task: Task }) {
       />
       {enabled && !isOff && (
         <Racers strategies={task.race?.strategies ?? loop?.config.competitive?.strategies ?? []} />
+      )}
+      {loop?.config.competitive?.enabled === true && (
+        <p className={styles.quiet}>
+          <Estimate taskId={task.id} />
+        </p>
       )}
       {isOff && (enabled || action.error !== null) ? (
         <p className={styles.quiet} role="status">

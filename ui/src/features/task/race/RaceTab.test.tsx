@@ -2,6 +2,7 @@ import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it } from "vitest";
 import "#ui/app/TaskPage.tsx"; // Before the tests: as a chunk it may take longer than a test has.
+import "../TaskPanel.tsx";
 import "../diff/DiffTab.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";

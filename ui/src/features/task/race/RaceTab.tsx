@@ -13,6 +13,7 @@ import { Select } from "#ui/components/Select.tsx";
 import { Skeleton } from "#ui/components/Skeleton.tsx";
 import { useAgentNames } from "../useAgentNames.ts";
 import { EntryView, type Shown } from "./EntryView.tsx";
+import { Estimate } from "./Estimate.tsx";
 import { Lane } from "./Lane.tsx";
 import { limitOf, standOf } from "./race.ts";
 import { Trail } from "./Trail.tsx";
@@ -45,7 +46,20 @@ function Empty({ task, start }: RaceTabProps) {
   const strategies = task.race?.strategies ?? races?.strategies ?? [];
   const isOff = races?.enabled === false;
   return (
-    <EmptyState icon={<Flag />} title={t("race.none")} actions={isOff ? undefined : start}>
+    <EmptyState
+      icon={<Flag />}
+      title={t("race.none")}
+      actions={
+        isOff ? undefined : (
+          <div className={styles.begin}>
+            <span className={styles.quiet}>
+              <Estimate taskId={task.id} />
+            </span>
+            {start}
+          </div>
+        )
+      }
+    >
       {isOff ? (
         <>
           {t("race.off")} <InnerLoopLink projectId={task.project_id} />

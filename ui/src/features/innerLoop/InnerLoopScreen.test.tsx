@@ -1,0 +1,69 @@
+import { act, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it } from "vitest";
+import "./InnerLoopScreen.tsx"; // Before the tests: as a chunk it may take longer than a test has.
+import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { createSampleHost } from "#ui/test/sampleHost.ts";
+
+async function rows(): Promise<Record<string, string[]>> {
+  const table = await screen.findByRole("table", { name: "Parts of the inner loop" });
+  const lines = within(table).getAllByRole("row").slice(1);
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [name, ...cells] = [...line.children];
+      return [
+        name?.querySelector("a")?.textContent ?? "",
+        cells.map((cell) => cell.textContent ?? ""),
+      ];
+    }),
+  );
+}
+
+it("has a row for each part: on or off and who says so, its last effect, what is open", async () => {
+  const { container } = openApp(createSampleHost("races"), "#/inner-loop/p1");
+  const all = await rows();
+  expect(Object.keys(all)).toEqual([
+    "Reviewer",
+    "Races",
+    "Drafted fixes",
+    "Cost anomalies",
+    "Validate",
+    "Reflexion",
+    "Trajectory",
+    "Knowledge",
+    "Postmortem",
+    "Check suggestions",
+  ]);
+  expect(all["Races"]).toEqual([
+    "OnBy .forge.json",
+    "cheap won among 39m ago#4 Cache the parsed configuration",
+    "2 open",
+  ]);
+  expect(all["Reflexion"]).toEqual(["OffBy default", "Not recorded", ""]);
+  expect(all["Cost anomalies"]).toEqual(["OnBy default", "Not yet", "Nothing"]);
+  expect(await violationsIn(container)).toEqual([]);
+});
+
+it("leads to the race, to what is open, and to the settings", async () => {
+  openApp(createSampleHost("races"), "#/inner-loop/p1");
+  await rows();
+  const href = (name: RegExp | string) => screen.getByRole("link", { name }).getAttribute("href");
+  expect(href("#4 Cache the parsed configuration")).toBe("#/task/p1/4?tab=race");
+  expect(href("3 open")).toBe("#/settings/project/p1?tab=knowledge");
+  expect(href("Settings of Races")).toBe("#/settings/project/p1?tab=innerLoop");
+});
+
+it("is read again when something happens on the board, and walked by keys", async () => {
+  const host = createSampleHost("races");
+  openApp(host, "#/board/p1");
+  await userEvent.keyboard("gi");
+  await rows();
+  const reads = () => inputsOf(host, "inner_loop_status").length;
+  const before = reads();
+  act(() => host.commit({ tags: ["board:p1"] }));
+  await waitFor(() => expect(reads()).toBe(before + 1));
+  await userEvent.keyboard("jj");
+  expect(document.activeElement?.getAttribute("aria-label")).toBe("Settings of Races");
+  await userEvent.keyboard("k");
+  expect(document.activeElement?.getAttribute("aria-label")).toBe("Settings of Reviewer");
+});
