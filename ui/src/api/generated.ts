@@ -4218,7 +4218,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   project_get: () => ["projects"],
   project_settings_get: () => ["projects"],
   project_inner_loop: () => ["projects"],
-  inner_loop_status: (input) => ["projects", `board:${input.project_id}`, `knowledge:${input.project_id}`],
+  inner_loop_status: (input) => ["projects", `board:${input.project_id}`, `knowledge:${input.project_id}`, "costs"],
   project_workflow_get: () => ["projects"],
   workflow_presets: () => ["meta"],
   hook_test_log: (input) => [`log:${input.log_id}`],

@@ -36,7 +36,7 @@ it("wins over the file, value by value, and gives a value back", async () => {
   await userEvent.clear(field);
   await userEvent.type(field, "4{Enter}");
   await waitFor(() => expect(sourceOf("At once")).not.toBe(".forge.json"));
-  await userEvent.click(await screen.findByRole("button", { name: "Reset At once" }));
+  await userEvent.click(await screen.findByRole("button", { name: "Reset to default: At once" }));
   await waitFor(() => expect(sourceOf("At once")).toBe(".forge.json"));
   expect(inputsOf(host, "project_settings_update")).toEqual([
     { project_id: "p1", innerLoop: { competitive: { maxParallel: 4 } } },
