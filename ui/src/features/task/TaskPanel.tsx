@@ -121,6 +121,8 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const tab = shown.includes(wanted) ? wanted : "conversation";
   const [showDetails, setShowDetails] = useState<boolean | null>(null);
   const [showParts, setShowParts] = useState(mode === "page" || isUntouched(task));
+  // A race that is to come is told in its tab, which needs the height.
+  const detailsOpen = showDetails ?? (isUntouched(task) && tab !== "race");
   // Here, not in the list: with the first part the list moves to a section of its own.
   const [addingPart, setAddingPart] = useState(false);
   const [store] = useState(() =>
@@ -211,8 +213,8 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
               task={task}
               view={view}
               projectId={projectId}
-              open={showDetails ?? isUntouched(task)}
-              onToggle={() => setShowDetails(!(showDetails ?? isUntouched(task)))}
+              open={detailsOpen}
+              onToggle={() => setShowDetails(!detailsOpen)}
               adding={addingPart}
               onAdding={setAddingPart}
             />
