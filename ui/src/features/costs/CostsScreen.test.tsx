@@ -2,6 +2,8 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
 // Loaded before the tests: as chunks they may take longer than a test has.
+import "#ui/app/TaskPage.tsx";
+import "#ui/features/task/TaskPanel.tsx";
 import "./CostChart.tsx";
 import "./CostsScreen.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
