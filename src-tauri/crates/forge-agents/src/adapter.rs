@@ -48,6 +48,8 @@ pub struct Capabilities {
     pub usage: bool,
     /// Tell which models there are.
     pub models: bool,
+    /// Answer a question without changing anything.
+    pub draft: bool,
 }
 
 impl Capabilities {
@@ -61,6 +63,7 @@ impl Capabilities {
         approvals: true,
         usage: true,
         models: true,
+        draft: true,
     };
 }
 

@@ -6,7 +6,7 @@ use crate::{
     Method::{Delete, Get, Patch, Post, Put},
     Operation,
     ops::{
-        agents, attachments, comments, costs, executions, hooks, knowledge, merges, notifications, projects,
+        agents, attachments, comments, costs, executions, fixes, hooks, knowledge, merges, notifications, projects,
         races, reviews, system, tasks, workflows, workspaces,
     },
 };
@@ -105,6 +105,12 @@ fn table() -> Vec<Operation> {
         Operation::new("cost_totals", Get, "/costs/totals", "What runs cost by day, project, task, agent and model.", costs::totals).provides(&["costs"]),
         Operation::new("cost_series", Get, "/costs/series", "The course of what coder runs cost, by model.", costs::series).provides(&["costs"]),
         Operation::new("cost_anomalies", Get, "/costs/anomalies", "Runs that cost more than is usual, the latest first.", costs::anomalies).provides(&["costs"]),
+
+        Operation::new("fix_list", Get, "/tasks/{task_id}/fixes", "What was drafted to mend a task's failed checks.", fixes::list).provides(&["task:{task_id}"]),
+        Operation::new("project_fixes", Get, "/projects/{project_id}/fixes", "The drafted fixes of a project.", fixes::of_project).provides(&["fixes"]),
+        Operation::new("fix_apply", Post, "/tasks/{task_id}/fixes/{fix_id}/apply", "Applies a drafted fix and runs the failing step again; what does not help is rolled back.", fixes::apply),
+        Operation::new("fix_rollback", Post, "/tasks/{task_id}/fixes/{fix_id}/rollback", "Takes an applied fix back.", fixes::rollback),
+        Operation::new("fix_reject", Post, "/tasks/{task_id}/fixes/{fix_id}/reject", "Puts a drafted fix aside.", fixes::reject),
 
         Operation::new("task_merges", Get, "/tasks/{task_id}/merges", "Every attempt at merging.", merges::list).provides(&["task:{task_id}"]),
         Operation::new("task_conflict", Get, "/tasks/{task_id}/conflict", "What the last merge conflicts in.", merges::conflict).provides(&["task:{task_id}"]),

@@ -5,6 +5,7 @@ pub mod attachments;
 pub mod comments;
 pub mod costs;
 pub mod executions;
+pub mod fixes;
 pub mod hooks;
 pub mod knowledge;
 pub mod merges;

@@ -42,6 +42,7 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
             &["workspaces"]
         }
         E::CostAnomaly => &["costs"],
+        E::FixDrafted | E::FixChanged => &["fixes"],
         E::RacePromoted => &["workspaces", "executions", "costs"],
         E::RaceStarted
         | E::RaceEntryStarted
@@ -92,6 +93,7 @@ const fn changes_files(kind: EventType) -> bool {
             | E::ReviewStep
             | E::MergeSucceeded
             | E::RacePromoted
+            | E::FixChanged
             | E::WorkspaceCreated
             | E::WorkspaceCleaned
             | E::WorkspaceRecovered

@@ -6,6 +6,7 @@ pub(crate) mod approvals;
 pub(crate) mod attachments;
 pub(crate) mod comments;
 pub(crate) mod decide;
+pub(crate) mod fixes;
 pub(crate) mod hooks;
 pub(crate) mod knowledge;
 pub(crate) mod moves;

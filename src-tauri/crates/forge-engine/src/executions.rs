@@ -57,6 +57,8 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     runs: Mutex<HashMap<TaskId, Run>>,
+    /// Those that draft fixes, beside the task's own.
+    drafts: Mutex<HashMap<ExecutionId, Handle>>,
 }
 
 #[derive(Debug, Clone)]
@@ -130,8 +132,21 @@ impl Engine {
 
     /// Tells the run of a task something; false when none runs, or it is over.
     pub(crate) fn tell_run(&self, task: &TaskId, execution: &ExecutionId, command: RunCommand) -> bool {
+        if let Some(draft) = locked(&self.inner.running.drafts).get(execution) {
+            return draft.tell(command);
+        }
         let run = locked(&self.inner.running.runs).get(task).cloned();
         run.is_some_and(|run| run.execution == *execution && run.handle.tell(command))
+    }
+
+    /// Lets a draft that runs be told something.
+    pub(crate) fn keep_draft(&self, execution: &ExecutionId, handle: Handle) {
+        locked(&self.inner.running.drafts).insert(execution.clone(), handle);
+    }
+
+    /// The draft is over.
+    pub(crate) fn forget_draft(&self, execution: &ExecutionId) {
+        locked(&self.inner.running.drafts).remove(execution);
     }
 
     async fn prepare_run(&self, id: &ExecutionId) -> Result<Prepared> {
@@ -565,7 +580,7 @@ pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
     tree.parent().unwrap_or(tree).to_owned()
 }
 
-fn limits_of(agent: &Agent) -> Limits {
+pub(crate) fn limits_of(agent: &Agent) -> Limits {
     let profile = Profile::of(agent);
     let default = Limits::default();
     let seconds = |value: Option<u32>| value.map(|seconds| Duration::from_secs(u64::from(seconds)));
@@ -577,7 +592,7 @@ fn limits_of(agent: &Agent) -> Limits {
     }
 }
 
-fn describe(error: &AgentError) -> ExecutionError {
+pub(crate) fn describe(error: &AgentError) -> ExecutionError {
     ExecutionError {
         code: error.code().to_owned(),
         message: error.to_string(),

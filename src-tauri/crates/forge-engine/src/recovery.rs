@@ -47,6 +47,7 @@ impl Engine {
         }
         events::prune(&mut tx, EVENTS_KEPT).await?;
         tx.commit().await?;
+        self.settle_fixes().await?;
         self.point("recovery.settled");
         let open = steps::tasks_with_open(&mut *self.store().read().await?).await?;
         for task in open {

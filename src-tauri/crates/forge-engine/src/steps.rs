@@ -11,6 +11,7 @@ pub(crate) mod cleanup;
 pub(crate) mod decide;
 mod dispatch;
 mod finish;
+mod fix;
 mod follow_up;
 mod half_done;
 mod held;
@@ -28,7 +29,7 @@ mod relatives;
 mod turns;
 
 use audit::Audited;
-pub(crate) use checks::CheckOutput;
+pub(crate) use checks::{CheckOutput, changed_since_target};
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
@@ -326,6 +327,7 @@ impl Engine {
             (StepKind::Race, _) => self.run_race(s).await,
             (StepKind::Promote, _) => self.promote(s).await,
             (StepKind::EndRace, _) => self.end_race(s).await,
+            (StepKind::VerifyFix, _) => self.verify_fix(s, cancel).await,
             (StepKind::Cleanup, _) | (_, Some(Action::CleanupWorkspaceNow)) => self.clean_up_now(s).await,
             (_, Some(Action::ScheduleWorkspaceCleanup)) => self.schedule_cleanup(s).await,
             (_, Some(Action::RunCiSteps)) => self.run_checks(s, cancel).await,
@@ -349,7 +351,7 @@ impl Engine {
         let at_gate =
             s.context.workflow.state(&s.task.status).is_some_and(|state| state.kind == StateKind::Gate);
         let changes_files = is_blocking(&s.step)
-            || s.step.kind == StepKind::CommitWork
+            || matches!(s.step.kind, StepKind::CommitWork | StepKind::VerifyFix)
             || (s.step.kind == StepKind::Advance && at_gate)
             || s.step.action == Some(Action::RunCiSteps);
         let workspace = {
@@ -617,6 +619,7 @@ fn is_instant(step: &StepRow) -> bool {
         | StepKind::Race
         | StepKind::Promote
         | StepKind::EndRace
+        | StepKind::VerifyFix
         | StepKind::Cleanup => false,
         StepKind::Action => !matches!(
             step.action,
@@ -648,6 +651,7 @@ pub(crate) fn name_of(step: &StepRow) -> Cow<'static, str> {
         | StepKind::Race
         | StepKind::Promote
         | StepKind::EndRace
+        | StepKind::VerifyFix
         | StepKind::FollowUp
         | StepKind::Cleanup => Cow::Borrowed(step.action.map_or(step.kind.as_str(), Action::as_str)),
     }

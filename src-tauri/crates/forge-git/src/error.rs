@@ -61,6 +61,12 @@ pub enum GitError {
         /// What it wrote to standard error.
         stderr: String,
     },
+    /// A patch does not apply, or not as a whole.
+    #[error("apply the patch: {reason}")]
+    PatchRefused {
+        /// Why, in git's words where they are its own.
+        reason: String,
+    },
     /// The repository's hooks refused the commit.
     #[error("commit: the repository's hooks refused it: {output}")]
     CommitRefused {

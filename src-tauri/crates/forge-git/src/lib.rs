@@ -13,6 +13,7 @@
 
 mod added;
 mod adopt;
+mod apply;
 mod backup;
 mod bytes;
 mod checkout;
@@ -55,6 +56,7 @@ mod testing;
 mod trash;
 mod worktree;
 
+pub use apply::Way;
 pub use backup::Backup;
 pub use command::REPOSITORY_VARIABLES;
 pub use copy::{CopyMode, CopyProgress, CopyReport, CopyRule, Skipped, SkippedWhy};

@@ -72,6 +72,10 @@ names! {
         RaceFailed = "race.failed",
         /// A run cost more than is usual.
         CostAnomaly = "cost.anomaly",
+        /// A fix was drafted, or nothing came of it.
+        FixDrafted = "fix.drafted",
+        /// A drafted fix is somewhere else than before.
+        FixChanged = "fix.changed",
         /// A worktree is ready.
         WorkspaceCreated = "workspace.created",
         /// A worktree is gone.

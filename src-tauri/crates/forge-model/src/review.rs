@@ -217,3 +217,24 @@ mod tests {
         assert_eq!(paths, ["review.ci_steps[1]", "review.ci_steps[2]", "review.ci_timeout_seconds"]);
     }
 }
+
+impl ReviewStep {
+    /// One that was only begun.
+    #[must_use]
+    pub fn begun(index: u32, command: &str, log_id: &str) -> Self {
+        Self {
+            index,
+            command: command.to_owned(),
+            exit_code: None,
+            signal: None,
+            timed_out: false,
+            finished: false,
+            duration_ms: 0,
+            stdout_tail: String::new(),
+            stderr_tail: String::new(),
+            cached: false,
+            changed_files: Vec::new(),
+            log_id: log_id.to_owned(),
+        }
+    }
+}

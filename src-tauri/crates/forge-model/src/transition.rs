@@ -61,6 +61,8 @@ names! {
         Promote = "promote",
         /// Ends what is left of a race.
         EndRace = "end_race",
+        /// Runs a failed check again with a drafted fix.
+        VerifyFix = "verify_fix",
     }
 }
 

@@ -8,6 +8,7 @@ pub mod costs;
 pub mod dependencies;
 pub mod events;
 pub mod executions;
+pub mod fixes;
 pub mod ledger;
 pub mod lessons;
 pub mod limits;

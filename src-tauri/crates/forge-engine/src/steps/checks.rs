@@ -16,7 +16,7 @@ use forge_model::task::{AnnotationType, Evidence};
 use forge_model::words::counted;
 use forge_model::workflow::OnFailure;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{reviews, tasks, workspaces};
+use forge_store::table::{fixes, reviews, tasks, workspaces};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -52,14 +52,61 @@ impl Engine {
             return Ok(End::Block(*trouble));
         }
         self.open_review(s, &mut review, &repo, &workspace).await?;
-        match self.run_all_checks(s, &mut review, &repo, &workspace, cancel).await? {
+        self.supersede_fixes(&s.task.id).await;
+        match self.run_mended(s, &mut review, &repo, &workspace, cancel).await? {
             Checked::Passed(0) => Ok(End::Ok(Some(NO_CHECKS.to_owned()))),
             Checked::Passed(count) => {
                 Ok(End::Ok(Some(counted(count as u64, "check passed", "checks passed"))))
             }
-            Checked::Failed(check) => self.failed(s, review, *check).await,
+            Checked::Failed(check) => self.failed(s, review, &workspace, *check).await,
             Checked::Interrupted => Ok(End::Interrupted),
         }
+    }
+
+    /// Runs the checks of an opened review; where a drafted fix takes the place of the retry, the failing one and the
+    /// rest run again with it. One that does not help is taken back.
+    async fn run_mended(
+        &self,
+        s: &Stepping,
+        review: &mut Review,
+        repo: &Repo,
+        workspace: &Workspace,
+        cancel: &CancellationToken,
+    ) -> Result<Checked> {
+        // A try that was cut short may have left one applied.
+        let mut applied = self.applied_for(review).await?;
+        let mut first = None;
+        let mut checked = self.run_all_checks(s, review, repo, workspace, cancel).await?;
+        if applied.is_none()
+            && let Checked::Failed(check) = &checked
+            && let Some(fix) = self.fix_in_place(s, review, workspace, check, cancel).await?
+        {
+            let from = usize::try_from(check.index).unwrap_or(usize::MAX);
+            (applied, first) = (Some(fix), Some(check.clone()));
+            checked = self.run_checks_from(s, review, repo, workspace, from, cancel).await?;
+        }
+        if cancel.is_cancelled() {
+            return Ok(Checked::Interrupted);
+        }
+        let Some(fix) = applied else { return Ok(checked) };
+        let step = match &checked {
+            Checked::Interrupted => return Ok(checked),
+            Checked::Failed(check) => (**check).clone(),
+            Checked::Passed(_) => {
+                let steps = reviews::last(&mut *self.store().read().await?, &s.task.id).await?;
+                let step = steps.and_then(|review| {
+                    review.steps.into_iter().find(|step| step.command == fix.gate.command)
+                });
+                step.ok_or_else(|| EngineError::not_found("check", &fix.gate.command))?
+            }
+        };
+        self.settle_fix(s, workspace, fix, &step).await?;
+        self.judge_commit(review, Some(repo.head(Path::new(&workspace.path)).await?)).await?;
+        // What failed without it is what is to be mended.
+        Ok(match (checked, first) {
+            (Checked::Failed(_), Some(first)) => Checked::Failed(first),
+            (checked, _) => checked,
+        })
     }
 
     /// Runs the checks of an opened review in the worktree, up to the first that fails.
@@ -71,11 +118,27 @@ impl Engine {
         workspace: &Workspace,
         cancel: &CancellationToken,
     ) -> Result<Checked> {
+        self.run_checks_from(s, review, repo, workspace, 0, cancel).await
+    }
+
+    /// The same from one of them on; those before it passed.
+    async fn run_checks_from(
+        &self,
+        s: &Stepping,
+        review: &mut Review,
+        repo: &Repo,
+        workspace: &Workspace,
+        from: usize,
+        cancel: &CancellationToken,
+    ) -> Result<Checked> {
         let config = s.context.review_config(&s.task);
         let commands = config.ci_steps.clone().unwrap_or_default();
         let worktree = Path::new(&workspace.path);
-        let mut known = self.earlier_passes(s, review, repo, worktree, &config).await?;
-        for (index, command) in commands.iter().enumerate() {
+        let mut known = match from {
+            0 => self.earlier_passes(s, review, repo, worktree, &config).await?,
+            _ => Vec::new(),
+        };
+        for (index, command) in commands.iter().enumerate().skip(from) {
             if let Some(pass) = known.iter().find(|pass| pass.command == *command) {
                 let index = u32::try_from(index).unwrap_or(u32::MAX);
                 let check = ReviewStep { index, cached: true, ..pass.clone() };
@@ -202,29 +265,29 @@ impl Engine {
         cancel: &CancellationToken,
     ) -> Result<Option<ReviewStep>> {
         let log_id = format!("check-{}-{index}", review.id);
-        let mut check = ReviewStep {
-            index: u32::try_from(index).unwrap_or(u32::MAX),
-            command: command.to_owned(),
-            exit_code: None,
-            signal: None,
-            timed_out: false,
-            finished: false,
-            duration_ms: 0,
-            stdout_tail: String::new(),
-            stderr_tail: String::new(),
-            cached: false,
-            changed_files: Vec::new(),
-            log_id: log_id.clone(),
-        };
+        let check = ReviewStep::begun(u32::try_from(index).unwrap_or(u32::MAX), command, &log_id);
         self.write_check(s, review, &check).await?;
+        self.run_command(s, workspace, config, check, cancel).await
+    }
+
+    /// Runs one check to its end; none when it was stopped.
+    pub(super) async fn run_command(
+        &self,
+        s: &Stepping,
+        workspace: &Workspace,
+        config: &ReviewConfig,
+        mut check: ReviewStep,
+        cancel: &CancellationToken,
+    ) -> Result<Option<ReviewStep>> {
+        let log_id = check.log_id.clone();
         let timeout =
             Duration::from_secs(u64::from(config.ci_timeout_seconds.unwrap_or(DEFAULT_CI_TIMEOUT_SECONDS)));
-        let marker = Marker(format!("check-{}-{index}", review.id));
-        let process =
-            Command::shell(&s.context.settings.shell, command, Path::new(&workspace.path), marker.clone())
-                .envs(self.task_env(&s.context, &s.task, Some(workspace)))
-                .timeout(timeout)
-                .grace(GRACE);
+        let marker = Marker(log_id.clone());
+        let worktree = Path::new(&workspace.path);
+        let process = Command::shell(&s.context.settings.shell, &check.command, worktree, marker.clone())
+            .envs(self.task_env(&s.context, &s.task, Some(workspace)))
+            .timeout(timeout)
+            .grace(GRACE);
         let log = LogWriter::open(
             &self.log_dir(&s.task.project_id, &s.task.id),
             &log_id,
@@ -282,19 +345,32 @@ impl Engine {
         Ok(())
     }
 
-    async fn failed(&self, s: &Stepping, mut review: Review, check: ReviewStep) -> Result<End> {
+    async fn failed(
+        &self,
+        s: &Stepping,
+        mut review: Review,
+        workspace: &Workspace,
+        check: ReviewStep,
+    ) -> Result<End> {
         let (reason, evidence) = (reason_of(&check), evidence_of(&check));
+        let draft = self.plan_draft(s, &review, workspace, &check).await;
         let mut tx = self.store().write().await?;
         let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
         if task.status != s.task.status {
             return Ok(End::Interrupted);
         }
+        // It is drafted beside what follows, which waits for nothing.
+        let draft = match draft {
+            Some(draft) if fixes::begin_draft(&mut tx, &draft).await? => Some(draft),
+            Some(_) | None => None,
+        };
         let policy = failure_policy(&s.step);
         if policy == OnFailure::Log {
             // Recorded, and the review goes on: whoever decides sees it.
             review.note = Some(reason.clone());
             reviews::update(&mut tx, &review).await?;
             tx.commit().await?;
+            draft.into_iter().for_each(|draft| self.start_draft(draft));
             let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
             trouble.evidence = Some(evidence);
             return Ok(End::Failed(trouble));
@@ -323,6 +399,7 @@ impl Engine {
             }
         };
         tx.commit().await?;
+        draft.into_iter().for_each(|draft| self.start_draft(draft));
         Ok(end)
     }
 }
@@ -342,7 +419,7 @@ pub(super) fn has_no_checks(s: &Stepping) -> bool {
     s.context.review_config(&s.task).ci_steps.is_none_or(|steps| steps.is_empty())
 }
 
-fn passed(check: &ReviewStep) -> bool {
+pub(super) fn passed(check: &ReviewStep) -> bool {
     check.exit_code == Some(0) && !check.timed_out && check.changed_files.is_empty()
 }
 
@@ -372,7 +449,12 @@ pub(super) fn evidence_of(check: &ReviewStep) -> Evidence {
 }
 
 /// Paths that differ between a commit and where it left the target, or its recorded base without one.
-async fn changed_since_target(repo: &Repo, target: &str, commit: &str, base: &str) -> Result<Vec<String>> {
+pub(crate) async fn changed_since_target(
+    repo: &Repo,
+    target: &str,
+    commit: &str,
+    base: &str,
+) -> Result<Vec<String>> {
     let base = repo.merge_base(target, commit).await?.unwrap_or_else(|| base.to_owned());
     let summary = repo.diff_files(&DiffScope::Commits { base, head: commit.to_owned() }).await?;
     Ok(summary.files.into_iter().flat_map(|file| [Some(file.path), file.old_path]).flatten().collect())

@@ -66,6 +66,7 @@ impl Engine {
             tasks::update(&mut tx, &mut task, self.now()).await?;
         }
         tx.commit().await?;
+        self.supersede_fixes(&s.task.id).await;
         let committed = committed.map(|commit| format!("committed {}", commit.get(..10).unwrap_or(&commit)));
         let remarks: Vec<String> = settled.into_iter().chain(committed).collect();
         Ok(End::Ok((!remarks.is_empty()).then(|| remarks.join(", "))))

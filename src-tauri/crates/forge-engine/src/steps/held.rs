@@ -36,6 +36,7 @@ fn starts_something(step: &StepRow) -> bool {
         StepKind::Hook => {
             step.phase == LifecycleEvent::BeforeWork.as_str() && step.status == StepStatus::Pending
         }
+        StepKind::VerifyFix => true,
         StepKind::Action => {
             matches!(step.action, Some(Action::RunCiSteps | Action::DispatchRoleAgent | Action::RunMerge))
         }

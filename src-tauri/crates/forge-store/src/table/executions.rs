@@ -141,15 +141,17 @@ pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<Exec
     rows.iter().map(read).collect()
 }
 
-/// The latest execution of a task.
+/// The latest execution of a task; drafts of fixes are made beside its work and are none of it.
 ///
 /// # Errors
 /// When it cannot be read.
 pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<ExecutionRow>, StoreError> {
-    let row = sqlx::query("SELECT * FROM executions WHERE task_id = ?1 ORDER BY seq DESC LIMIT 1")
-        .bind(task.as_str())
-        .fetch_optional(conn)
-        .await?;
+    let row = sqlx::query(
+        "SELECT * FROM executions WHERE task_id = ?1 AND role <> 'drafter' ORDER BY seq DESC LIMIT 1",
+    )
+    .bind(task.as_str())
+    .fetch_optional(conn)
+    .await?;
     row.as_ref().map(read).transpose()
 }
 
@@ -204,7 +206,7 @@ pub async fn with_traces(
     rows.iter().map(|row| Ok((read(row)?.execution, Columns(row).json("untracked")?))).collect()
 }
 
-/// Executions that are not over, of all tasks or of some.
+/// Executions that are not over, of all tasks or of some; without drafts of fixes, which hold nobody up.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -213,7 +215,7 @@ pub async fn open(
     tasks: Option<&[TaskId]>,
 ) -> Result<Vec<ExecutionRow>, StoreError> {
     let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT * FROM executions WHERE status IN ('starting', 'running', 'waiting')",
+        "SELECT * FROM executions WHERE status IN ('starting', 'running', 'waiting') AND role <> 'drafter'",
     );
     narrow(&mut query, tasks);
     query.push(" ORDER BY seq");

@@ -1,0 +1,276 @@
+//! What people and reviewers do with drafted fixes: apply, roll back, reject.
+//!
+//! Applying is a commit on the task's branch whose name is written down before the branch moves, so that a kill leaves
+//! either nothing or something that the next start recognises. The step that failed is run again by a durable step.
+
+use std::path::Path;
+
+use forge_git::{GitError, Landing, Way};
+use forge_model::actor::Actor;
+use forge_model::fix::{FixProposal, FixStatus, Fixes};
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::review::ReviewStatus;
+use forge_model::transition::StepKind;
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::Tx;
+use forge_store::table::{
+    executions, fixes, reviews, steps, steps::StepRow, tasks::TaskRow, transitions, workspaces,
+};
+use serde_json::json;
+
+use crate::{
+    ConflictCode, Engine, EngineError, context::ProjectContext, error::Result, fixes::FORGE,
+    lock::WorkspaceHold,
+};
+
+/// What a fix is done to.
+pub(crate) struct Fixing<'f> {
+    pub context: &'f ProjectContext,
+    pub task: &'f TaskRow,
+    pub workspace: &'f Workspace,
+}
+
+impl Engine {
+    /// What was drafted for a task.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn fixes(&self, id: &TaskId) -> Result<Fixes> {
+        let mut conn = self.store().read().await?;
+        self.load(&mut conn, id, None).await?;
+        Ok(Fixes {
+            proposals: fixes::of_task(&mut conn, id).await?,
+            drafts: fixes::drafts_of(&mut conn, id).await?,
+        })
+    }
+
+    /// The proposals of a project, oldest first.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn fixes_of_project(&self, id: &ProjectId) -> Result<Vec<FixProposal>> {
+        let mut conn = self.store().read().await?;
+        self.context(&mut conn, id).await?;
+        Ok(fixes::of_project(&mut conn, id).await?)
+    }
+
+    /// Applies a drafted fix as a commit of its own and has the failing step run again: green, it is verified; else it is
+    /// rolled back by itself.
+    ///
+    /// # Errors
+    /// `NotFound`; `fix_decided`, `fix_outdated`, `fix_blocked` or `workspace_locked` with the reason.
+    pub async fn apply_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
+        let (task, context, workspace, fix, _lock) = self.take_up(id, fix).await?;
+        require(&fix, &[FixStatus::Drafted])?;
+        let of = Fixing { context: &context, task: &task, workspace: &workspace };
+        let fix = self.land_fix(&of, fix, actor, true).await?;
+        self.kick(id);
+        Ok(fix)
+    }
+
+    /// Takes an applied fix back by a commit of its own.
+    ///
+    /// # Errors
+    /// As [`Engine::apply_fix`]; `fix_outdated` when its file moved on.
+    pub async fn rollback_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
+        let (task, context, workspace, fix, _lock) = self.take_up(id, fix).await?;
+        require(&fix, &[FixStatus::Applied, FixStatus::Verified])?;
+        let of = Fixing { context: &context, task: &task, workspace: &workspace };
+        self.take_back_fix(&of, fix, Some(actor), "somebody took it back").await
+    }
+
+    /// Puts a drafted fix aside.
+    ///
+    /// # Errors
+    /// `NotFound`, `fix_decided`.
+    pub async fn reject_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
+        let mut tx = self.store().write().await?;
+        let (task, context) = self.load_own(&mut tx, id, None).await?;
+        let mut fix =
+            fixes::get(&mut tx, id, fix).await?.ok_or_else(|| EngineError::not_found("fix", fix))?;
+        require(&fix, &[FixStatus::Drafted])?;
+        fix.decided_by = Some(actor);
+        self.write_fix(&mut tx, &task, &mut fix, FixStatus::Rejected).await?;
+        tx.commit().await?;
+        self.export_fixes(&context, None).await;
+        Ok(fix)
+    }
+
+    /// Everything that changing the branch of a task needs, when nobody else is at it.
+    async fn take_up(
+        &self,
+        id: &TaskId,
+        fix: &str,
+    ) -> Result<(TaskRow, std::sync::Arc<ProjectContext>, Workspace, FixProposal, WorkspaceHold)> {
+        let mut conn = self.store().read().await?;
+        let (task, context) = self.load_own(&mut conn, id, None).await?;
+        let found = fixes::get(&mut conn, id, fix).await?;
+        let found = found.ok_or_else(|| EngineError::not_found("fix", fix))?;
+        let workspace = workspaces::last(&mut conn, id).await?;
+        let present =
+            workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
+        let Some(workspace) = present else {
+            return Err(EngineError::conflict(
+                ConflictCode::WorkspaceMissing,
+                "the task has no worktree to change",
+            ));
+        };
+        let runs = !executions::open(&mut conn, Some(std::slice::from_ref(id))).await?.is_empty();
+        if runs || steps::any_open(&mut conn, id).await? {
+            return Err(blocked("the task is being worked on: wait for it, or stop it first"));
+        }
+        let review = reviews::last(&mut conn, id).await?;
+        let undecided = |status| matches!(status, ReviewStatus::Running | ReviewStatus::AwaitingHuman);
+        if review.is_some_and(|review| undecided(review.status)) {
+            return Err(blocked("a review of the work is not decided: send the task back first"));
+        }
+        drop(conn);
+        let holder = format!("fix-{}", found.fix_id.get(..10).unwrap_or(&found.fix_id));
+        let lock = self.lock_workspace_now(id, &workspace, &holder)?;
+        Ok((task, context, workspace, found, lock))
+    }
+
+    /// Applies a fix on the task's branch. The caller has the worktree's lock.
+    pub(crate) async fn land_fix(
+        &self,
+        of: &Fixing<'_>,
+        mut fix: FixProposal,
+        actor: Actor,
+        verify: bool,
+    ) -> Result<FixProposal> {
+        let repo = self.repo(of.context).await?;
+        let head = self.head_of(of).await?;
+        let path = file_of(&fix)?;
+        if repo.version_at(&head, &path).await? != repo.version_at(&fix.base_commit, &path).await? {
+            self.supersede(of.context, of.task, &fix.fix_id).await?;
+            let message = format!("{path} changed since the fix was drafted");
+            return Err(EngineError::conflict(ConflictCode::FixOutdated, message));
+        }
+        let message = format!("Fix `{}` in {path}\n\nDrafted fix {}", fix.gate.command, fix.fix_id);
+        let commit = repo.patched(&head, &path, (&fix.patch, Way::Forward), &message, FORGE).await;
+        let commit = commit.map_err(refusal)?;
+        fix.applied_commit = Some(commit.clone());
+        let mut tx = self.store().write().await?;
+        let stored = fixes::get(&mut tx, &fix.task_id, &fix.fix_id).await?;
+        let stored = stored.ok_or_else(|| EngineError::not_found("fix", &fix.fix_id))?;
+        require(&stored, &[FixStatus::Drafted])?;
+        fixes::update(&mut tx, &fix).await?;
+        tx.commit().await?;
+        self.point("fix.intended");
+        if let Err(error) = self.land_on(of, &commit, &head).await {
+            fix.applied_commit = None;
+            let mut tx = self.store().write().await?;
+            fixes::update(&mut tx, &fix).await?;
+            tx.commit().await?;
+            return Err(error);
+        }
+        self.point("fix.landed");
+        let mut tx = self.store().write().await?;
+        fix.decided_by = Some(actor);
+        self.write_fix(&mut tx, of.task, &mut fix, FixStatus::Applied).await?;
+        if verify {
+            self.queue_verification(&mut tx, of.task, &fix).await?;
+        }
+        tx.commit().await?;
+        self.export_fixes(of.context, None).await;
+        Ok(fix)
+    }
+
+    /// Takes an applied fix back. The caller has the worktree's lock. Done again after a kill, it finds it done.
+    pub(crate) async fn take_back_fix(
+        &self,
+        of: &Fixing<'_>,
+        mut fix: FixProposal,
+        actor: Option<Actor>,
+        reason: &str,
+    ) -> Result<FixProposal> {
+        let repo = self.repo(of.context).await?;
+        let head = self.head_of(of).await?;
+        let path = file_of(&fix)?;
+        let Some(applied) = fix.applied_commit.clone() else {
+            return Err(EngineError::conflict(ConflictCode::FixDecided, "the fix was not applied"));
+        };
+        let now = repo.version_at(&head, &path).await?;
+        if now == repo.version_at(&applied, &path).await? {
+            let message = format!("Take back a fix in {path}\n\nDrafted fix {}: {reason}", fix.fix_id);
+            let commit = repo.patched(&head, &path, (&fix.patch, Way::Back), &message, FORGE).await;
+            self.land_on(of, &commit.map_err(refusal)?, &head).await?;
+        } else if now != repo.version_at(&fix.base_commit, &path).await? {
+            let message = format!("{path} changed since the fix was applied");
+            return Err(EngineError::conflict(ConflictCode::FixOutdated, message));
+        }
+        self.point("fix.taken_back");
+        let mut tx = self.store().write().await?;
+        fix.decided_by = actor.or(fix.decided_by);
+        fix.reason = Some(reason.to_owned());
+        self.write_fix(&mut tx, of.task, &mut fix, FixStatus::RolledBack).await?;
+        tx.commit().await?;
+        self.export_fixes(of.context, None).await;
+        Ok(fix)
+    }
+
+    /// The commit of the task's branch, which its worktree must be on.
+    async fn head_of(&self, of: &Fixing<'_>) -> Result<String> {
+        let repo = self.repo(of.context).await?;
+        let head = repo.head(Path::new(&of.workspace.path)).await?;
+        let branch = repo.resolve(&format!("refs/heads/{}", of.workspace.branch)).await?;
+        if branch.as_ref() == Some(&head) {
+            return Ok(head);
+        }
+        Err(blocked(&format!("the worktree is not on {}", of.workspace.branch)))
+    }
+
+    async fn land_on(&self, of: &Fixing<'_>, commit: &str, head: &str) -> Result<()> {
+        let repo = self.repo(of.context).await?;
+        match repo.land(&of.workspace.branch, commit, head, "forge: a drafted fix").await? {
+            Landing::Landed => Ok(()),
+            Landing::CheckoutInTheWay { files, .. } if files.is_empty() => {
+                Err(blocked("git is in the middle of something in the worktree"))
+            }
+            Landing::CheckoutInTheWay { files, .. } => {
+                Err(blocked(&format!("changes that are not committed are in the way: {}", files.join(", "))))
+            }
+            Landing::Moved { .. } => Err(blocked("the task's branch moved meanwhile: try again")),
+            Landing::IndexLocked { path, .. } => Err(blocked(&format!("{} is locked", path.display()))),
+        }
+    }
+
+    /// Queues that the failing step is run again.
+    pub(crate) async fn queue_verification(
+        &self,
+        tx: &mut Tx,
+        task: &TaskRow,
+        fix: &FixProposal,
+    ) -> Result<()> {
+        let mut step = StepRow::pending(&task.id, &task.status, StepKind::VerifyFix, "fix");
+        step.params = Some(json!({ "fix_id": fix.fix_id }));
+        step.transition_seq = transitions::last(tx, &task.id).await?.map(|last| last.seq);
+        Ok(steps::insert(tx, &mut step).await?)
+    }
+}
+
+fn require(fix: &FixProposal, statuses: &[FixStatus]) -> Result<()> {
+    if statuses.contains(&fix.status) {
+        return Ok(());
+    }
+    let why = fix.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    let status = fix.status.as_str().replace('_', " ");
+    Err(EngineError::conflict(ConflictCode::FixDecided, format!("the fix is {status}{why}")))
+}
+
+fn blocked(message: &str) -> EngineError {
+    EngineError::conflict(ConflictCode::FixBlocked, message)
+}
+
+fn refusal(error: GitError) -> EngineError {
+    match error {
+        GitError::PatchRefused { reason } => {
+            EngineError::conflict(ConflictCode::FixOutdated, format!("the patch does not apply: {reason}"))
+        }
+        other => other.into(),
+    }
+}
+
+fn file_of(fix: &FixProposal) -> Result<String> {
+    fix.files.first().cloned().ok_or_else(|| EngineError::not_found("file of fix", &fix.fix_id))
+}

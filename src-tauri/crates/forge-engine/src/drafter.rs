@@ -1,0 +1,258 @@
+//! The run of an agent that drafts a fix: one turn in a folder of its own that holds a copy of one file. It is
+//! recorded like any run, so that its cost counts and a kill leaves nothing behind, but it is none of the task's work:
+//! no state waits for it and no step follows from it.
+
+use std::{path::Path, time::Duration};
+
+use forge_agents::{
+    AgentError, Control, CostLimit, Launch, Limits, LogWriter, RunOutcome, SessionRequest, adapter, marker_of,
+};
+use forge_git::REPOSITORY_VARIABLES;
+use forge_model::agent::{Agent, PermissionMode};
+use forge_model::event::EventType;
+use forge_model::execution::{CostSource, Execution, ExecutionRole, ExecutionStatus, Usage};
+use forge_model::fix::FixDraft;
+use forge_model::ids::ExecutionId;
+use forge_model::time::Timestamp;
+use forge_model::workflow::SessionMode;
+use forge_store::table::processes::ProcessRow;
+use forge_store::table::{
+    approvals, executions, executions::ExecutionRow, fixes, limits, processes, tasks::TaskRow, transitions,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Engine, EngineError,
+    context::ProjectContext,
+    error::Result,
+    executions::{close_log, describe, limits_of},
+    meter::Metered,
+    prices::{Cost, Ledger},
+};
+
+/// The longest that a draft may take.
+const MOST_TIME: Duration = Duration::from_secs(600);
+/// From the gentle signal to the kill.
+const GRACE: Duration = Duration::from_secs(2);
+
+impl Engine {
+    /// Runs the drafter to its end. The inner error is why it was not started.
+    pub(crate) async fn run_drafter(
+        &self,
+        (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
+        draft: &mut FixDraft,
+        prompt: &str,
+        cancel: &CancellationToken,
+    ) -> Result<std::result::Result<Execution, String>> {
+        let id: ExecutionId = self.new_id();
+        let of = Metered { context, task, agent, execution: &id };
+        let left = {
+            let mut conn = self.store().read().await?;
+            if limits::of(&mut conn, &agent.id).await?.is_some_and(|until| until > self.now()) {
+                return Ok(Err(format!("{} has reached its provider's limit", agent.name)));
+            }
+            self.limits_of_cost(&mut conn, context, task, Some(&of)).await?
+        };
+        let left = left.into_iter().map(|(of, limit_micro_usd, spent)| CostLimit {
+            left_micro_usd: limit_micro_usd.saturating_sub(spent),
+            limit_micro_usd,
+            of,
+        });
+        let cost = left.min_by_key(|limit| limit.left_micro_usd);
+        if cost.as_ref().is_some_and(|limit| limit.left_micro_usd == 0) {
+            return Ok(Err("a limit of cost is reached".to_owned()));
+        }
+        let mut execution = self.record_drafter(task, agent, draft, id).await?;
+        let folder = self.data_dir().join("drafts").join(execution.id.as_str());
+        let ran =
+            self.run_in_folder((task, context, agent), draft, (&execution, prompt), &folder, cost, cancel);
+        let ran = ran.await;
+        if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
+            tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a draft");
+        }
+        match ran {
+            Ok((outcome, cost)) => {
+                self.end_drafter(task, &mut execution, outcome, cost, cancel).await?;
+                Ok(Ok(execution))
+            }
+            Err(error) => {
+                let failed = RunOutcome::failed(AgentError::Cancelled);
+                self.end_drafter(task, &mut execution, failed, Ledger::default().cost(), cancel).await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn record_drafter(
+        &self,
+        task: &TaskRow,
+        agent: &Agent,
+        draft: &mut FixDraft,
+        id: ExecutionId,
+    ) -> Result<Execution> {
+        let mut tx = self.store().write().await?;
+        let role = ExecutionRole::Drafter;
+        let coder = executions::last_of(&mut tx, &task.id, ExecutionRole::Coder).await?;
+        let execution = Execution {
+            log_id: id.0.clone(),
+            id,
+            task_id: task.id.clone(),
+            subtask_id: None,
+            role,
+            agent_id: agent.id.clone(),
+            attempt: executions::count(&mut tx, &task.id, role.as_str()).await? + 1,
+            status: ExecutionStatus::Running,
+            session_id: None,
+            session_mode: SessionMode::New,
+            from_session: None,
+            parent_execution_id: coder.map(|row| row.execution.id),
+            cause: format!("a check failed in {}", draft.file),
+            messages: Vec::new(),
+            activity: String::new(),
+            before_commit: Some(draft.base_commit.clone()),
+            after_commit: None,
+            usage: Usage::default(),
+            cost_micro_usd: None,
+            cost_source: CostSource::Unknown,
+            price_version: None,
+            models: Vec::new(),
+            conflict: None,
+            error: None,
+            summary: None,
+            started_at: self.now(),
+            finished_at: None,
+        };
+        let row = ExecutionRow {
+            carry: None,
+            corrections: Vec::new(),
+            spends: None,
+            after_transition: transitions::max_seq(&mut tx).await?,
+            execution: execution.clone(),
+        };
+        executions::insert(&mut tx, &row).await?;
+        draft.execution_id = Some(execution.id.clone());
+        fixes::update_draft(&mut tx, draft).await?;
+        // Recorded before there is a process: its marker finds it even if this is all that was written.
+        let process = ProcessRow {
+            marker: marker_of(execution.id.as_str()).0,
+            task_id: task.id.clone(),
+            pid: 0,
+            start_time: 0,
+            boot_id: String::new(),
+            started_at: self.now(),
+        };
+        processes::insert(&mut tx, &process).await?;
+        let facts = json!({ "agent_id": agent.id, "attempt": execution.attempt, "role": role });
+        self.emit(&mut tx, EventType::ExecutionStarted, task, execution.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        self.point("draft.recorded");
+        Ok(execution)
+    }
+
+    async fn run_in_folder(
+        &self,
+        (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
+        draft: &FixDraft,
+        (execution, prompt): (&Execution, &str),
+        folder: &Path,
+        cost: Option<CostLimit>,
+        cancel: &CancellationToken,
+    ) -> Result<(RunOutcome, Cost)> {
+        let tree = folder.join("tree");
+        let prompt_file = folder.join("prompt.md");
+        let copy = tree.join(&draft.file);
+        let repo = self.repo(context).await?;
+        let content = repo.file_at(&draft.base_commit, &draft.file, u64::MAX).await?.unwrap_or_default();
+        let make = async {
+            tokio::fs::create_dir_all(copy.parent().unwrap_or(&tree)).await?;
+            tokio::fs::write(&copy, content).await?;
+            tokio::fs::write(&prompt_file, prompt).await
+        };
+        make.await.map_err(EngineError::io("make the folder of a draft"))?;
+        let (id, log_dir) = (execution.id.as_str(), self.log_dir(&task.project_id, &task.id));
+        let log = LogWriter::open(&log_dir, id, id, forge_agents::log::DEFAULT_CAP_BYTES)?;
+        let growth = self.follow_log(&task.project_id, Some(&task.id), id, &log);
+        let mut env = self.task_env(context, task, None);
+        env.push(("FORGE_AGENT_ID".to_owned(), agent.id.0.clone()));
+        env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
+        env.push(("FORGE_ROLE".to_owned(), execution.role.to_string()));
+        env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
+        env.extend(self.login_path_env().await);
+        let limits = limits_of(agent);
+        let wall_clock = Some(limits.wall_clock.map_or(MOST_TIME, |own| own.min(MOST_TIME)));
+        let launch = Launch {
+            execution_id: id.to_owned(),
+            log: log.clone(),
+            config: agent.config.clone(),
+            model: agent.model.clone(),
+            prompt: prompt.to_owned(),
+            prompt_file,
+            worktree: tree,
+            given: None,
+            env,
+            env_remove: &REPOSITORY_VARIABLES,
+            shell: context.settings.shell.clone(),
+            limits: Limits { wall_clock, cost, ..limits },
+            grace: GRACE,
+            session: SessionRequest::New,
+            carry: None,
+            role: ExecutionRole::Drafter,
+            permissions: PermissionMode::ReadOnly,
+            started: Box::new(|_| {}),
+        };
+        let (control, handle, told) = Control::new(cancel.child_token());
+        self.keep_draft(&execution.id, handle.clone());
+        let listening = self.listen_to_run(task.id.clone(), execution.id.clone(), handle, told);
+        self.point("draft.starting");
+        let outcome = adapter(agent.adapter).run(launch, &control).await;
+        drop(control);
+        self.forget_draft(&execution.id);
+        let cost = listening.over().await?.cost();
+        drop(growth);
+        close_log(log).await?;
+        Ok((outcome, cost))
+    }
+
+    async fn end_drafter(
+        &self,
+        task: &TaskRow,
+        execution: &mut Execution,
+        outcome: RunOutcome,
+        cost: Cost,
+        cancel: &CancellationToken,
+    ) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        processes::delete(&mut tx, &marker_of(execution.id.as_str()).0).await?;
+        if self.inner.shutdown.is_cancelled() && outcome.result.is_err() {
+            // The next start sees that it was cut short.
+            tx.commit().await?;
+            execution.status = ExecutionStatus::Lost;
+            return Ok(());
+        }
+        if let Some(row) = executions::get(&mut tx, &execution.id).await? {
+            *execution = row.execution;
+        }
+        let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
+        execution.status = match &outcome.result {
+            Ok(()) => ExecutionStatus::Finished,
+            Err(_) if stopped => ExecutionStatus::Cancelled,
+            Err(_) => ExecutionStatus::Failed,
+        };
+        execution.error = outcome.result.as_ref().err().filter(|_| !stopped).map(describe);
+        cost.write_into(execution);
+        execution.activity = outcome.activity;
+        execution.session_id = outcome.session_id.or_else(|| execution.session_id.take());
+        execution.summary = outcome.summary;
+        execution.finished_at = Some(self.now());
+        executions::update(&mut tx, execution).await?;
+        approvals::expire(&mut tx, &execution.id, None, self.now()).await?;
+        if let Err(AgentError::RateLimited { until_ms }) = &outcome.result {
+            limits::put(&mut tx, &execution.agent_id, Timestamp(*until_ms)).await?;
+        }
+        let facts = json!({ "status": execution.status, "role": execution.role });
+        self.emit(&mut tx, EventType::ExecutionFinished, task, execution.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+}

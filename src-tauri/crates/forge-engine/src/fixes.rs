@@ -1,0 +1,488 @@
+//! Drafted fixes: what is drafted, the record of it, and its export under `.forge/`.
+//!
+//! A draft is made beside the task: it holds nobody up, takes no place of an agent, and sees a copy of one file of the
+//! commit that was judged. It is written down in the transaction that ends the failed check, at most once per review;
+//! one that Forge's end cuts short is dropped. What git makes of the patch is known before it is proposed.
+
+use std::{collections::BTreeSet, path::Path};
+
+use forge_agents::{LogReader, adapter};
+use forge_git::{GitError, Way};
+use forge_model::agent::Agent;
+use forge_model::diagnostic::{changed_file, diagnostics};
+use forge_model::event::EventType;
+use forge_model::execution::ExecutionStatus;
+use forge_model::fix::{
+    DraftStatus, FixAuthor, FixDraft, FixGate, FixProposal, FixStatus, MAX_ANSWER_BYTES, MAX_FAILURE_IDS,
+    PatchRefusal, read_patch,
+};
+use forge_model::fix_prompt::SHOWN_BYTES;
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::log::EntryKind;
+use forge_model::review::{Review, ReviewStatus, ReviewStep};
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::Tx;
+use forge_store::table::{
+    agents, executions, fixes, processes, reviews, roles, tasks, tasks::TaskRow, workspaces,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Engine, EngineError,
+    context::{ProjectContext, task_branch},
+    error::Result,
+    races::is_entry,
+    steps::{Stepping, changed_since_target},
+};
+
+/// The most of a failing command's output that is read, in bytes of each stream.
+const OUTPUT_BYTES: usize = 256 * 1024;
+/// Who commits a fix.
+pub(crate) const FORGE: (&str, &str) = ("Forge", "forge@localhost");
+/// Where the export keeps the patches.
+const PATCHES: &str = "proposed-fixes";
+/// The export's list.
+const PROPOSALS: &str = "fix-proposals.json";
+
+/// Why nothing came of a draft, in words; or the proposal.
+type Drafted = std::result::Result<FixProposal, String>;
+
+impl Engine {
+    /// What is to be drafted after a failed check; nothing when it is no case for a small local patch.
+    pub(crate) async fn plan_draft(
+        &self,
+        s: &Stepping,
+        review: &Review,
+        workspace: &Workspace,
+        check: &ReviewStep,
+    ) -> Option<FixDraft> {
+        // A check that fails must go on to fail, whatever becomes of a proposal.
+        self.look_for_draft(s, review, workspace, check).await.unwrap_or_else(|error| {
+            tracing::warn!(task = %s.task.id, %error, "failed to see whether a fix can be drafted");
+            None
+        })
+    }
+
+    async fn look_for_draft(
+        &self,
+        s: &Stepping,
+        review: &Review,
+        workspace: &Workspace,
+        check: &ReviewStep,
+    ) -> Result<Option<FixDraft>> {
+        let config = &s.context.settings.inner_loop.auto_fix;
+        let failed = check.finished && !check.timed_out && check.exit_code.is_some_and(|code| code != 0);
+        if !config.enabled || !failed || is_entry(&s.task) {
+            return Ok(None);
+        }
+        let Some(base) = review.reviewed_commit.clone() else { return Ok(None) };
+        let Some(agent) = self.drafter(&s.context, &s.task).await? else { return Ok(None) };
+        let output = self.output_of(&s.task.project_id, &s.task.id, &check.log_id).await?;
+        let root = tokio::fs::canonicalize(&workspace.path).await;
+        let root = root.map_or_else(|_| workspace.path.clone(), |root| root.to_string_lossy().into_owned());
+        let found = diagnostics(&output, &root);
+        let repo = self.repo(&s.context).await?;
+        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+        let changed = changed_since_target(&repo, &target, &base, &workspace.base_commit).await?;
+        let named: BTreeSet<&str> =
+            found.iter().map(|it| changed_file(&it.path, &changed).unwrap_or(&it.path)).collect();
+        let [file] = named.into_iter().collect::<Vec<_>>()[..] else { return Ok(None) };
+        if !changed.iter().any(|path| path == file) {
+            return Ok(None);
+        }
+        let mut failure_ids: Vec<String> =
+            found.iter().map(|it| format!("{}:{}:{}", it.tool, it.path, it.message)).collect();
+        failure_ids.sort();
+        failure_ids.truncate(MAX_FAILURE_IDS);
+        Ok(Some(FixDraft {
+            review_id: review.id.clone(),
+            task_id: s.task.id.clone(),
+            execution_id: None,
+            agent_id: agent.id,
+            file: file.to_owned(),
+            base_commit: base,
+            gate: FixGate {
+                step: check.index,
+                command: check.command.clone(),
+                exit_code: check.exit_code,
+                failure_ids,
+            },
+            status: DraftStatus::Drafting,
+            reason: None,
+            fix_id: None,
+            started_at: self.now(),
+            finished_at: None,
+        }))
+    }
+
+    /// Who drafts for a task: the project's choice, else who holds the role of the work; only agents that can.
+    async fn drafter(&self, context: &ProjectContext, task: &TaskRow) -> Result<Option<Agent>> {
+        let mut conn = self.store().read().await?;
+        let id = match &context.settings.inner_loop.auto_fix.agent_id {
+            Some(id) => Some(id.clone()),
+            None => match context.work_role() {
+                Some(role) => roles::holder(&mut conn, &task.id, role).await?.and_then(|holder| holder.id),
+                None => None,
+            },
+        };
+        let agent = match id {
+            Some(id) => agents::get(&mut conn, &id).await?,
+            None => None,
+        };
+        Ok(agent.filter(|agent| !agent.paused && adapter(agent.adapter).capabilities().draft))
+    }
+
+    /// The end of what a command printed, from its log.
+    pub(crate) async fn output_of(&self, project: &ProjectId, task: &TaskId, log_id: &str) -> Result<String> {
+        let (dir, log_id) = (self.log_dir(project, task), log_id.to_owned());
+        let read = tokio::task::spawn_blocking(move || {
+            let mut streams = [String::new(), String::new()];
+            LogReader::each(&dir, &log_id, |entry| {
+                let stream = match entry.kind {
+                    EntryKind::Stdout => &mut streams[0],
+                    EntryKind::Stderr => &mut streams[1],
+                    _ => return,
+                };
+                stream.push_str(entry.body.get("text").and_then(|text| text.as_str()).unwrap_or_default());
+                if stream.len() > 2 * OUTPUT_BYTES {
+                    keep_end(stream);
+                }
+            })?;
+            streams.iter_mut().for_each(keep_end);
+            Ok::<_, forge_agents::LogError>(streams.join("\n"))
+        });
+        Ok(read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))??)
+    }
+
+    /// Drafts beside the task. Called after the commit that wrote the draft down.
+    pub(crate) fn start_draft(&self, draft: FixDraft) {
+        let engine = self.clone();
+        self.inner.tracker.spawn(async move {
+            let cancel = engine.inner.shutdown.child_token();
+            let (review, task) = (draft.review_id.clone(), draft.task_id.clone());
+            match engine.draft_fix(draft, &cancel).await {
+                Ok(Some(fix)) => engine.supersede_fixes(&fix.task_id).await,
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::error!(%task, %review, %error, "failed to record a draft; the next start drops it");
+                }
+            }
+            engine.made_progress();
+        });
+    }
+
+    /// Has a fix drafted, judges it, and writes down what came of it. Nothing when nothing did, or when Forge ends.
+    pub(crate) async fn draft_fix(
+        &self,
+        mut draft: FixDraft,
+        cancel: &CancellationToken,
+    ) -> Result<Option<FixProposal>> {
+        let drafted = match self.try_draft(&mut draft, cancel).await {
+            Ok(drafted) => drafted,
+            Err(error) => Err(error.to_string()),
+        };
+        if self.inner.shutdown.is_cancelled() && drafted.is_err() {
+            return Ok(None);
+        }
+        self.point("fix.drafted");
+        let mut tx = self.store().write().await?;
+        let Some(task) = tasks::get(&mut tx, &draft.task_id).await? else { return Ok(None) };
+        let context = self.context_of(&mut tx, &task).await?;
+        let mut proposal = None;
+        draft.finished_at = Some(self.now());
+        match drafted {
+            Ok(fix) if fixes::insert(&mut tx, &fix).await? => {
+                draft.status = DraftStatus::Drafted;
+                draft.fix_id = Some(fix.fix_id.clone());
+                proposal = Some(fix);
+            }
+            Ok(fix) => {
+                draft.status = DraftStatus::Dropped;
+                draft.fix_id = Some(fix.fix_id);
+                draft.reason = Some("the same patch was proposed before".to_owned());
+            }
+            Err(reason) => {
+                draft.status = DraftStatus::Dropped;
+                draft.reason = Some(reason);
+            }
+        }
+        fixes::update_draft(&mut tx, &draft).await?;
+        let facts = json!({ "review_id": draft.review_id, "status": draft.status, "fix_id": draft.fix_id });
+        self.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
+        tx.commit().await?;
+        if proposal.is_some() {
+            self.export_fixes(&context, proposal.as_ref()).await;
+        }
+        self.made_progress();
+        Ok(proposal)
+    }
+
+    async fn try_draft(&self, draft: &mut FixDraft, cancel: &CancellationToken) -> Result<Drafted> {
+        let (task, context, agent, title) = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load(&mut conn, &draft.task_id, None).await?;
+            let agent = agents::get(&mut conn, &draft.agent_id).await?;
+            let agent = agent.ok_or_else(|| EngineError::not_found("agent", &draft.agent_id))?;
+            let title = task.title.clone();
+            (task, context, agent, title)
+        };
+        let repo = self.repo(&context).await?;
+        let limit = u64::try_from(SHOWN_BYTES).unwrap_or(u64::MAX);
+        let content = match repo.file_at(&draft.base_commit, &draft.file, limit).await {
+            Err(GitError::TooLarge { size, .. }) => {
+                return Ok(Err(format!("{} has {size} bytes, {limit} can be shown to an agent", draft.file)));
+            }
+            other => other?,
+        };
+        let Some(content) = content.and_then(|content| String::from_utf8(content).ok()) else {
+            return Ok(Err(format!("{} is no text that can be shown to an agent", draft.file)));
+        };
+        let log_id = format!("check-{}-{}", draft.review_id, draft.gate.step);
+        let output = self.output_of(&task.project_id, &task.id, &log_id).await?;
+        let max_lines = context.settings.inner_loop.auto_fix.max_changed_lines;
+        let asked = forge_model::fix_prompt::FixPrompt {
+            title: &title,
+            gate: &draft.gate,
+            output: &output,
+            path: &draft.file,
+            content: &content,
+            max_lines,
+        };
+        let prompt = forge_model::fix_prompt::fix_prompt(&asked);
+        let execution = match self.run_drafter((&task, &context, &agent), draft, &prompt, cancel).await? {
+            Ok(execution) => execution,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        if execution.status != ExecutionStatus::Finished {
+            let why = execution.error.map_or_else(|| "it was stopped".to_owned(), |error| error.message);
+            return Ok(Err(format!("{} did not answer: {why}", agent.name)));
+        }
+        let patch = match self.read_answer(&task, &execution.log_id, &draft.file, max_lines).await? {
+            Ok(patch) => patch,
+            Err(refusal) => return Ok(Err(refusal.to_string())),
+        };
+        let applied = (patch.text.as_str(), Way::Forward);
+        match repo.patched(&draft.base_commit, &draft.file, applied, "a drafted fix", FORGE).await {
+            Ok(_) => {}
+            Err(GitError::PatchRefused { reason }) => {
+                return Ok(Err(format!("the patch does not apply: {reason}")));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let tree = repo.tree_of(&draft.base_commit).await?;
+        let fix_id = repo.name_of(&format!("{tree}\n{}", patch.text)).await?;
+        let model = execution.models.iter().map(|sample| sample.model.clone()).find(|name| !name.is_empty());
+        let now = self.now();
+        Ok(Ok(FixProposal {
+            fix_id,
+            task_id: task.id,
+            execution_id: execution.id,
+            review_id: draft.review_id.clone(),
+            base_commit: draft.base_commit.clone(),
+            files: vec![patch.path],
+            added_lines: patch.added,
+            removed_lines: patch.removed,
+            gate: draft.gate.clone(),
+            author: FixAuthor { agent: agent.id, model: model.or(agent.model) },
+            cost_micro_usd: execution.cost_micro_usd,
+            status: FixStatus::Drafted,
+            created_at: now,
+            applied_commit: None,
+            verification: None,
+            reason: None,
+            decided_by: None,
+            updated_at: now,
+            patch: patch.text,
+        }))
+    }
+
+    /// The patch in what a drafter said: in the last of its texts that holds one.
+    async fn read_answer(
+        &self,
+        task: &TaskRow,
+        log_id: &str,
+        file: &str,
+        max_lines: u32,
+    ) -> Result<std::result::Result<forge_model::fix::Patch, PatchRefusal>> {
+        let (dir, log_id) = (self.log_dir(&task.project_id, &task.id), log_id.to_owned());
+        let read = tokio::task::spawn_blocking(move || {
+            let (mut texts, mut bytes) = (Vec::new(), 0);
+            LogReader::each(&dir, &log_id, |entry| {
+                let text = entry.body.get("text").and_then(|text| text.as_str()).unwrap_or_default();
+                if entry.kind == EntryKind::AssistantText && bytes + text.len() <= MAX_ANSWER_BYTES {
+                    bytes += text.len();
+                    texts.push(text.to_owned());
+                }
+            })?;
+            Ok::<_, forge_agents::LogError>(texts)
+        });
+        let texts =
+            read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))??;
+        let mut answers = texts.iter().rev().map(|text| read_patch(text, file, max_lines));
+        let found = answers.find(|read| !matches!(read, Err(PatchRefusal::NoPatch)));
+        // What was said in pieces is one answer.
+        Ok(found.unwrap_or_else(|| read_patch(&texts.concat(), file, max_lines)))
+    }
+
+    /// Marks the open proposals of a task whose file is not what it was when they were drafted.
+    pub(crate) async fn supersede_fixes(&self, id: &TaskId) {
+        if let Err(error) = self.find_superseded(id).await {
+            tracing::warn!(task = %id, %error, "failed to see which fixes are overtaken; applying one looks again");
+        }
+    }
+
+    async fn find_superseded(&self, id: &TaskId) -> Result<()> {
+        let (task, context, open) = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load(&mut conn, id, None).await?;
+            (task, context, fixes::of_task(&mut conn, id).await?)
+        };
+        let open = open.into_iter().filter(is_waiting).collect::<Vec<_>>();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let repo = self.repo(&context).await?;
+        let Some(head) = repo.resolve(&format!("refs/heads/{}", task_branch(&task))).await? else {
+            return Ok(());
+        };
+        for fix in open {
+            for file in &fix.files {
+                if repo.version_at(&head, file).await? != repo.version_at(&fix.base_commit, file).await? {
+                    self.supersede(&context, &task, &fix.fix_id).await?;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn supersede(&self, context: &ProjectContext, task: &TaskRow, fix: &str) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        let Some(mut fix) = fixes::get(&mut tx, &task.id, fix).await?.filter(is_waiting) else {
+            return Ok(());
+        };
+        fix.reason = Some(format!("{} changed since it was drafted", fix.files.join(", ")));
+        self.write_fix(&mut tx, task, &mut fix, FixStatus::Superseded).await?;
+        tx.commit().await?;
+        self.export_fixes(context, None).await;
+        Ok(())
+    }
+
+    /// Writes where a proposal is now.
+    pub(crate) async fn write_fix(
+        &self,
+        tx: &mut Tx,
+        task: &TaskRow,
+        fix: &mut FixProposal,
+        status: FixStatus,
+    ) -> Result<()> {
+        fix.status = status;
+        fix.updated_at = self.now();
+        fixes::update(tx, fix).await?;
+        let facts = json!({ "fix_id": fix.fix_id, "status": status });
+        self.emit(tx, EventType::FixChanged, task, &fix.fix_id, &facts).await
+    }
+
+    /// Writes the export: the list, and the patch of a new proposal. The database is the source; what cannot be
+    /// written holds nobody up.
+    pub(crate) async fn export_fixes(&self, context: &ProjectContext, new: Option<&FixProposal>) {
+        let exported = async {
+            if let Some(fix) = new {
+                let path = format!("{PATCHES}/{}.patch", fix.fix_id);
+                self.export(context, &path, fix.patch.clone()).await?;
+            }
+            let all = fixes::of_project(&mut *self.store().read().await?, &context.project.id).await?;
+            let mut list = json!(all);
+            // The patch has a file of its own.
+            for fix in list.as_array_mut().into_iter().flatten() {
+                fix.as_object_mut().map(|fix| fix.remove("patch"));
+            }
+            self.export(context, PROPOSALS, format!("{list:#}\n")).await
+        };
+        if let Err(error) = exported.await {
+            tracing::warn!(project = %context.project.id, %error, "failed to export the drafted fixes");
+        }
+    }
+
+    /// Settles what an earlier process left: drafts are dropped, what was about to be applied is or is not.
+    pub(crate) async fn settle_fixes(&self) -> Result<()> {
+        let open = fixes::open_drafts(&mut *self.store().read().await?).await?;
+        for mut draft in open {
+            let mut tx = self.store().write().await?;
+            if let Some(id) = &draft.execution_id
+                && let Some(row) = executions::get(&mut tx, id).await?
+                && !row.execution.status.is_over()
+            {
+                let mut execution = row.execution;
+                execution.status = ExecutionStatus::Lost;
+                execution.finished_at = Some(self.now());
+                executions::update(&mut tx, &execution).await?;
+                processes::delete(&mut tx, &forge_agents::marker_of(id.as_str()).0).await?;
+            }
+            draft.status = DraftStatus::Dropped;
+            draft.reason = Some("Forge ended while it was drafted".to_owned());
+            draft.finished_at = Some(self.now());
+            fixes::update_draft(&mut tx, &draft).await?;
+            if let Some(task) = tasks::get(&mut tx, &draft.task_id).await? {
+                let facts = json!({ "review_id": draft.review_id, "status": draft.status });
+                self.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
+            }
+            tx.commit().await?;
+        }
+        let half = fixes::half_applied(&mut *self.store().read().await?).await?;
+        for fix in half {
+            if let Err(error) = self.settle_half_applied(&fix).await {
+                tracing::warn!(task = %fix.task_id, fix = %fix.fix_id, %error, "failed to see whether a fix was applied");
+            }
+        }
+        Ok(())
+    }
+
+    async fn settle_half_applied(&self, fix: &FixProposal) -> Result<()> {
+        let (task, context, workspace, reviewing) = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load(&mut conn, &fix.task_id, None).await?;
+            let workspace = workspaces::last(&mut conn, &task.id).await?;
+            let review = reviews::last(&mut conn, &task.id).await?;
+            let of_it = |it: &Review| it.id == fix.review_id && it.status == ReviewStatus::Running;
+            (task, context, workspace, review.is_some_and(|review| of_it(&review)))
+        };
+        let repo = self.repo(&context).await?;
+        let present =
+            workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
+        let landed = match (&present, &fix.applied_commit) {
+            (Some(workspace), Some(commit)) => {
+                let head = repo.head(Path::new(&workspace.path)).await?;
+                repo.is_ancestor(commit, &head).await?
+            }
+            _ => false,
+        };
+        let mut tx = self.store().write().await?;
+        let Some(mut fix) = fixes::get(&mut tx, &fix.task_id, &fix.fix_id).await? else { return Ok(()) };
+        if landed {
+            // The review that applied it runs its checks again by itself.
+            if !reviewing {
+                self.queue_verification(&mut tx, &task, &fix).await?;
+            }
+            self.write_fix(&mut tx, &task, &mut fix, FixStatus::Applied).await?;
+        } else {
+            fix.applied_commit = None;
+            fixes::update(&mut tx, &fix).await?;
+        }
+        tx.commit().await?;
+        self.export_fixes(&context, None).await;
+        Ok(())
+    }
+}
+
+/// Whether it still waits for somebody's word.
+fn is_waiting(fix: &FixProposal) -> bool {
+    fix.status == FixStatus::Drafted && fix.applied_commit.is_none()
+}
+
+fn keep_end(text: &mut String) {
+    let cut = text.len().saturating_sub(OUTPUT_BYTES);
+    let cut = (cut..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text.drain(..cut);
+}

@@ -1,0 +1,133 @@
+//! Running a failed check again with a drafted fix: as a step of its own after somebody applied it, or within the
+//! review whose check failed, where a draft takes the place of the retry.
+
+use forge_model::actor::{Actor, Cause};
+use forge_model::fix::{FixProposal, FixStatus, FixVerification};
+use forge_model::review::{Review, ReviewStep};
+use forge_model::workspace::Workspace;
+use forge_store::table::{fixes, reviews, tasks, workspaces};
+use tokio_util::sync::CancellationToken;
+
+use super::{End, Stepping, checks::passed, checks::reason_of};
+use crate::{ConflictCode, Engine, EngineError, command::fixes::Fixing, error::Result};
+
+impl Engine {
+    /// Runs the failing step of an applied fix again: green, it is verified; else it is rolled back.
+    pub(super) async fn verify_fix(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+        let id = s.step.params.as_ref().and_then(|params| params.get("fix_id")).and_then(|id| id.as_str());
+        let (fix, workspace) = {
+            let mut conn = self.store().read().await?;
+            let fix = fixes::get(&mut conn, &s.task.id, id.unwrap_or_default()).await?;
+            (fix, workspaces::last(&mut conn, &s.task.id).await?)
+        };
+        let Some(fix) = fix.filter(|fix| fix.status == FixStatus::Applied) else {
+            return Ok(End::skipped("the fix is not applied any more"));
+        };
+        let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
+        let log_id = format!("fix-{}-{}", fix.fix_id.get(..16).unwrap_or(&fix.fix_id), s.step.id);
+        let check = ReviewStep::begun(fix.gate.step, &fix.gate.command, &log_id);
+        let config = s.context.review_config(&s.task);
+        let Some(check) = self.run_command(s, &workspace, &config, check, cancel).await? else {
+            return Ok(End::Interrupted);
+        };
+        let fix = self.settle_fix(s, &workspace, fix, &check).await?;
+        let repo = self.repo(&s.context).await?;
+        let stat = self.measure(s, &repo, std::path::Path::new(&workspace.path), &workspace).await?;
+        let mut tx = self.store().write().await?;
+        if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
+            task.diff_stat = Some(stat);
+            tasks::update(&mut tx, &mut task, self.now()).await?;
+        }
+        tx.commit().await?;
+        Ok(End::Ok(Some(fix.reason.unwrap_or_else(|| fix.status.to_string()))))
+    }
+
+    /// Writes what the failing step said with the fix, and takes the fix back when that did not help.
+    pub(super) async fn settle_fix(
+        &self,
+        s: &Stepping,
+        workspace: &Workspace,
+        mut fix: FixProposal,
+        check: &ReviewStep,
+    ) -> Result<FixProposal> {
+        fix.verification = Some(FixVerification {
+            passed: passed(check),
+            exit_code: check.exit_code,
+            timed_out: check.timed_out,
+            duration_ms: check.duration_ms,
+            log_id: check.log_id.clone(),
+            at: self.now(),
+        });
+        if passed(check) {
+            let mut tx = self.store().write().await?;
+            self.write_fix(&mut tx, &s.task, &mut fix, FixStatus::Verified).await?;
+            tx.commit().await?;
+            self.export_fixes(&s.context, None).await;
+            return Ok(fix);
+        }
+        let of = Fixing { context: &s.context, task: &s.task, workspace };
+        let reason = format!("it did not help: {}", reason_of(check));
+        match self.take_back_fix(&of, fix.clone(), None, &reason).await {
+            Err(EngineError::Conflict { message, .. }) => {
+                // It stands as it is: a person sees why.
+                fix.reason = Some(format!("{reason}; it could not be taken back: {message}"));
+                let mut tx = self.store().write().await?;
+                self.write_fix(&mut tx, &s.task, &mut fix, FixStatus::Applied).await?;
+                tx.commit().await?;
+                Ok(fix)
+            }
+            other => other,
+        }
+    }
+
+    /// The fix that stands applied for a review.
+    pub(super) async fn applied_for(&self, review: &Review) -> Result<Option<FixProposal>> {
+        let all = fixes::of_task(&mut *self.store().read().await?, &review.task_id).await?;
+        Ok(all.into_iter().find(|fix| fix.review_id == review.id && fix.status == FixStatus::Applied))
+    }
+
+    /// Has a fix drafted for a failed check and applies it, where the project lets a draft take the place of the
+    /// retry. Nothing when nothing came of it.
+    pub(super) async fn fix_in_place(
+        &self,
+        s: &Stepping,
+        review: &mut Review,
+        workspace: &Workspace,
+        check: &ReviewStep,
+        cancel: &CancellationToken,
+    ) -> Result<Option<FixProposal>> {
+        if !s.context.settings.inner_loop.auto_fix.apply_without_review {
+            return Ok(None);
+        }
+        let Some(draft) = self.plan_draft(s, review, workspace, check).await else { return Ok(None) };
+        let mut tx = self.store().write().await?;
+        let first = fixes::begin_draft(&mut tx, &draft).await?;
+        tx.commit().await?;
+        if !first {
+            return Ok(None);
+        }
+        let Some(fix) = self.draft_fix(draft, cancel).await? else { return Ok(None) };
+        let of = Fixing { context: &s.context, task: &s.task, workspace };
+        let actor = Actor::System { cause: Cause::Review };
+        let fix = match self.land_fix(&of, fix, actor, false).await {
+            Ok(fix) => fix,
+            Err(EngineError::Conflict { code, message, .. }) if code != ConflictCode::Stopping => {
+                tracing::info!(task = %s.task.id, %message, "a drafted fix stands as a proposal");
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        self.judge_commit(review, fix.applied_commit.clone()).await?;
+        Ok(Some(fix))
+    }
+
+    /// From now on this commit is what a review judges; what passed on another's files says nothing about its own.
+    pub(super) async fn judge_commit(&self, review: &mut Review, commit: Option<String>) -> Result<()> {
+        review.reviewed_commit = commit;
+        let mut tx = self.store().write().await?;
+        reviews::update(&mut tx, review).await?;
+        reviews::set_tree(&mut tx, &review.id, None).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+}
