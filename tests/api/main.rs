@@ -11,6 +11,7 @@ mod comments;
 mod conflicts;
 mod costs;
 mod events;
+mod fixes;
 mod forge;
 mod guards;
 mod half_done;

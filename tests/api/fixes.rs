@@ -1,0 +1,415 @@
+//! Drafted fixes over HTTP: what is drafted when a check fails, what is refused, and what becomes of what is applied.
+
+use std::{
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+use forge_tests::patience::{until, until_there};
+use serde_json::{Value, json};
+
+use crate::{
+    board::{Board, is, with},
+    forge::text,
+};
+
+/// An agent that speaks the Agent Client Protocol and answers every prompt with what lies in `answer`. It writes down
+/// that it was asked, and waits while `gate` is there.
+const DRAFTER: &str = r#"#!/bin/sh
+cd "$(dirname "$0")" || exit 1
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/^{"id":\([0-9]*\),.*/\1/p')
+  [ -n "$id" ] || id=$(printf '%s' "$line" | sed -n 's/^.*"id":\([0-9]*\)[,}].*/\1/p')
+  case "$line" in
+    *'"initialize"'*) result='{"protocolVersion":1,"agentCapabilities":{}}' ;;
+    *'"session/new"'*) result='{"sessionId":"s1"}' ;;
+    *'"session/prompt"'*)
+      printf '%s\n' "$line" >> asked
+      while [ -e gate ]; do sleep 0.05; done
+      printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%s}}}}\n' "$(cat answer)"
+      result='{"stopReason":"end_turn"}' ;;
+    *) result='{}' ;;
+  esac
+  [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;
+
+/// Complains about the file as compilers do. The other check counts how often it is run.
+const CHECK: &str = "grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
+/// A patch of the second of three lines.
+const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
+
+struct Fixing {
+    board: Board,
+    folder: PathBuf,
+    task: Value,
+}
+
+impl Fixing {
+    /// A task whose work fails its check once and is then a person's, and an agent that answers so.
+    async fn new(answer: &str, auto_fix: Value) -> Result<Self> {
+        Self::with(answer, auto_fix, json!({ "ci_steps": ["true", CHECK, "true"] }), json!({})).await
+    }
+
+    async fn with(answer: &str, auto_fix: Value, checks: Value, more: Value) -> Result<Self> {
+        let board = Board::new(json!({ "review_config": checks })).await?;
+        let folder = board.sandbox.dir.path().join("drafter");
+        std::fs::create_dir(&folder)?;
+        let program = folder.join("drafter");
+        std::fs::write(&program, DRAFTER)?;
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
+        let drafter = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
+        let drafter = board.server.post("/agents", drafter).await?;
+        let own = with(json!({ "agentId": drafter["id"] }), &auto_fix);
+        let settings = json!({ "innerLoop": { "autoFix": own } });
+        board.patch(&format!("/projects/{}/settings", board.project), settings).await?;
+        let once = json!({ "task_state_config": { "retry_budgets": { "review": 0 } } });
+        let task = board.task(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""], with(once, &more)).await?;
+        let fixing = Self { board, folder, task };
+        fixing.answers(answer)?;
+        Ok(fixing)
+    }
+
+    fn answers(&self, answer: &str) -> Result<()> {
+        Ok(std::fs::write(self.folder.join("answer"), json!(answer).to_string())?)
+    }
+
+    fn asked(&self) -> usize {
+        std::fs::read_to_string(self.folder.join("asked")).map_or(0, |asked| asked.lines().count())
+    }
+
+    fn path(&self) -> String {
+        format!("/tasks/{}/fixes", text(&self.task, "id"))
+    }
+
+    async fn fixes(&self) -> Result<Value> {
+        self.board.server.get(&self.path()).await
+    }
+
+    /// The only proposal, once it is there and in that status.
+    async fn proposal(&self, status: &str) -> Result<Value> {
+        until(&format!("a fix that is {status}"), async || {
+            let all = self.fixes().await?;
+            let one = all["proposals"].as_array().context("no list")?.first().cloned();
+            Ok(one.filter(|fix| fix["status"] == status))
+        })
+        .await
+    }
+
+    /// Why nothing came of the draft.
+    async fn dropped(&self) -> Result<String> {
+        until("the end of a draft", async || {
+            let all = self.fixes().await?;
+            let draft = all["drafts"].as_array().context("no list")?.last().cloned();
+            Ok(draft.filter(|draft| draft["status"] == "dropped").map(|draft| text(&draft, "reason")))
+        })
+        .await
+    }
+
+    async fn blocked(&self) -> Result<Value> {
+        self.board.server.until(&self.task, is("blocked")).await
+    }
+
+    fn of(&self, fix: &Value, verb: &str) -> String {
+        format!("{}/{}/{verb}", self.path(), text(fix, "fixId"))
+    }
+
+    async fn act(&self, fix: &Value, verb: &str) -> Result<Value> {
+        self.board.server.post(&self.of(fix, verb), json!({})).await
+    }
+
+    /// The code of a refusal and its words.
+    async fn refused(&self, fix: &Value, verb: &str) -> Result<(String, String)> {
+        let (status, body) = self.board.refuse(&self.of(fix, verb), json!({})).await?;
+        assert_eq!(status, 409, "{body:#}");
+        Ok((text(&body, "code"), text(&body, "message")))
+    }
+
+    fn branch(&self) -> String {
+        format!("forge/{}", text(&self.task, "id"))
+    }
+
+    fn git(&self, args: &[&str]) -> Result<String> {
+        Ok(self.board.sandbox.repo.git(args)?.trim().to_owned())
+    }
+
+    fn content(&self) -> Result<String> {
+        self.git(&["show", &format!("{}:total.txt", self.branch())])
+    }
+
+    fn root(&self) -> &Path {
+        self.board.sandbox.repo.path()
+    }
+
+    async fn worktree(&self) -> Result<PathBuf> {
+        let shown = self.board.server.get(&format!("/tasks/{}/workspace", text(&self.task, "id"))).await?;
+        let path = shown["path"].as_str().or(shown["workspace"]["path"].as_str()).context("no path")?;
+        Ok(PathBuf::from(path))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fix_is_drafted_applied_and_verified() -> Result<()> {
+    let fixing = Fixing::new(&format!("Here:\n\n```diff\n{FIX}```\n"), json!({})).await?;
+    fixing.board.claim(&fixing.task).await?;
+    fixing.blocked().await?;
+    let fix = fixing.proposal("drafted").await?;
+    assert_eq!(fix["files"], json!(["total.txt"]));
+    assert_eq!((&fix["addedLines"], &fix["removedLines"]), (&json!(1), &json!(1)));
+    assert_eq!(
+        fix["gate"],
+        json!({
+            "step": 1, "command": CHECK, "exitCode": 1,
+            "failureIds": ["generic:total.txt:error: it is not good"],
+        })
+    );
+    let head = fixing.git(&["rev-parse", &fixing.branch()])?;
+    assert_eq!(text(&fix, "baseCommit"), head);
+    let asked = std::fs::read_to_string(fixing.folder.join("asked"))?;
+    assert!(asked.contains("it is not good") && asked.contains("unified diff"), "{asked}");
+
+    // The export is there, whole, and git does not see it.
+    let patch = fixing.root().join(format!(".forge/proposed-fixes/{}.patch", text(&fix, "fixId")));
+    until_there(&patch).await?;
+    assert_eq!(std::fs::read_to_string(&patch)?, text(&fix, "patch"));
+    let list = fixing.root().join(".forge/fix-proposals.json");
+    until_there(&list).await?;
+    let exported = || -> Result<Value> { Ok(serde_json::from_str(&std::fs::read_to_string(&list)?)?) };
+    assert_eq!(exported()?[0]["fixId"], fix["fixId"]);
+    assert_eq!(exported()?[0]["patch"], Value::Null);
+    assert_eq!(fixing.git(&["status", "--porcelain"])?, "");
+
+    // The run that drafted it is one of the task's, and nobody waits for it.
+    let runs = fixing.board.runs(&fixing.task).await?;
+    let roles: Vec<String> = runs.iter().map(|run| text(run, "role")).collect();
+    assert_eq!(roles, ["coder", "drafter"]);
+    assert_eq!(runs[1]["id"], fix["executionId"]);
+
+    let applied = fixing.act(&fix, "apply").await?;
+    assert_eq!(applied["status"], "applied");
+    let commit = text(&applied, "appliedCommit");
+    assert_eq!(fixing.git(&["show", "-s", "--format=%an %P", &commit])?, format!("Forge {head}"));
+    assert_eq!(fixing.content()?, "one\ngood\nthree");
+    let verified = fixing.proposal("verified").await?;
+    assert_eq!(
+        (&verified["verification"]["passed"], &verified["verification"]["exitCode"]),
+        (&json!(true), &json!(0))
+    );
+    assert_eq!(verified["decidedBy"], "user:api");
+    assert_eq!(fixing.content()?, "one\ngood\nthree");
+    assert_eq!(fixing.refused(&fix, "apply").await?.0, "fix_decided");
+    assert_eq!(fixing.refused(&fix, "reject").await?.0, "fix_decided");
+    until("the export's last word", async || Ok((exported()?[0]["status"] == "verified").then_some(())))
+        .await?;
+    let told = fixing.board.events("fix.changed", 2).await?;
+    let statuses: Vec<String> = told.iter().map(|event| text(&event["data"], "status")).collect();
+    assert_eq!(statuses, ["applied", "verified"]);
+
+    // What was verified can be taken back, and then no more.
+    let back = fixing.act(&fix, "rollback").await?;
+    assert_eq!(back["status"], "rolled_back");
+    assert_eq!(fixing.content()?, "one\nbad\nthree");
+    assert_eq!(fixing.refused(&fix, "rollback").await?.0, "fix_decided");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bounce_waits_for_no_draft_and_other_work_on_the_file_overtakes_it() -> Result<()> {
+    let more = json!({
+        "task_state_config": { "retry_budgets": { "review": 1 } },
+        "description": forge_testkit::script(&["append total.txt <<< \"one\\nbad\\nthree\\n\""]),
+    });
+    let fixing = Fixing::with(FIX, json!({}), json!({ "ci_steps": [CHECK] }), more).await?;
+    let gate = fixing.folder.join("gate");
+    std::fs::write(&gate, "")?;
+    fixing.board.claim(&fixing.task).await?;
+    // Both attempts are over while the drafters still think, one for each.
+    fixing.blocked().await?;
+    let statuses = |all: &Value, of: &str| -> Vec<String> {
+        all[of].as_array().into_iter().flatten().map(|it| text(it, "status")).collect()
+    };
+    assert_eq!(statuses(&fixing.fixes().await?, "drafts"), ["drafting", "drafting"]);
+    until("both drafters", async || Ok((fixing.asked() == 2).then_some(()))).await?;
+    std::fs::remove_file(&gate)?;
+    // The first was made for what the second attempt has changed.
+    until("what became of both", async || {
+        let all = fixing.fixes().await?;
+        Ok((statuses(&all, "proposals") == ["superseded", "drafted"]).then_some(()))
+    })
+    .await
+    .or_else(|_| anyhow::bail!("they are not as wanted"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_help_is_rolled_back_by_itself() -> Result<()> {
+    let fixing = Fixing::new(&FIX.replace("+good", "+worse"), json!({})).await?;
+    fixing.board.claim(&fixing.task).await?;
+    fixing.blocked().await?;
+    let fix = fixing.proposal("drafted").await?;
+    fixing.act(&fix, "apply").await?;
+    let back = fixing.proposal("rolled_back").await?;
+    assert_eq!(back["verification"]["passed"], false);
+    assert!(text(&back, "reason").starts_with("it did not help: check `grep"), "{back:#}");
+    assert_eq!(fixing.content()?, "one\nbad\nthree");
+    let count = fixing.git(&["rev-list", "--count", &format!("main..{}", fixing.branch())])?;
+    assert_eq!(count, "3", "the work, the fix, and its end");
+    assert_eq!(
+        fixing.git(&["-C", &fixing.worktree().await?.to_string_lossy(), "status", "--porcelain"])?,
+        ""
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_moved_on_is_left_alone() -> Result<()> {
+    let fixing = Fixing::new(FIX, json!({})).await?;
+    fixing.board.claim(&fixing.task).await?;
+    fixing.blocked().await?;
+    let fix = fixing.proposal("drafted").await?;
+    let tree = fixing.worktree().await?;
+    let at = tree.to_string_lossy().into_owned();
+
+    // What is not committed is not overwritten.
+    std::fs::write(tree.join("total.txt"), "one\nbad\nthree\nmine\n")?;
+    let (code, message) = fixing.refused(&fix, "apply").await?;
+    assert_eq!(code, "fix_blocked", "{message}");
+    assert!(message.contains("total.txt"), "{message}");
+    assert_eq!(std::fs::read_to_string(tree.join("total.txt"))?, "one\nbad\nthree\nmine\n");
+    fixing.git(&["-C", &at, "checkout", "-q", "--", "total.txt"])?;
+    fixing.act(&fix, "apply").await?;
+    fixing.proposal("verified").await?;
+
+    // Another commit on the file: the fix cannot be taken back.
+    std::fs::write(tree.join("total.txt"), "one\ngood\nthree\nmore\n")?;
+    fixing.git(&["-C", &at, "commit", "-q", "-a", "-m", "by hand"])?;
+    let (code, message) = fixing.refused(&fix, "rollback").await?;
+    assert_eq!(
+        (code.as_str(), message.as_str()),
+        ("fix_outdated", "total.txt changed since the fix was applied")
+    );
+    assert_eq!(fixing.content()?, "one\ngood\nthree\nmore");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fix_of_an_older_file_is_superseded() -> Result<()> {
+    let fixing = Fixing::new(FIX, json!({})).await?;
+    fixing.board.claim(&fixing.task).await?;
+    fixing.blocked().await?;
+    let fix = fixing.proposal("drafted").await?;
+    let tree = fixing.worktree().await?;
+    std::fs::write(tree.join("total.txt"), "one\nbad\n3\n")?;
+    fixing.git(&["-C", &tree.to_string_lossy(), "commit", "-q", "-a", "-m", "by hand"])?;
+    let (code, message) = fixing.refused(&fix, "apply").await?;
+    assert_eq!(
+        (code.as_str(), message.as_str()),
+        ("fix_outdated", "total.txt changed since the fix was drafted")
+    );
+    assert_eq!(fixing.proposal("superseded").await?["reason"], "total.txt changed since it was drafted");
+    assert_eq!(fixing.content()?, "one\nbad\n3");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_small_patch_of_the_file_is_never_proposed() -> Result<()> {
+    let outside = FIX.replace("a/total.txt", "a/../total.txt").replace("b/total.txt", "b/../total.txt");
+    let other = FIX.replace("total.txt", "README.md");
+    let two = format!("{FIX}{other}");
+    let stale = FIX.replace("-bad", "-other");
+    let mode = format!("diff --git a/total.txt b/total.txt\nold mode 100644\nnew mode 100755\n{FIX}");
+    let long = FIX.replace("+good", &"+good\n".repeat(4));
+    for (answer, why) in [
+        (outside.as_str(), "the patch changes `../total.txt`, which is no file of the worktree"),
+        (&other, "the patch changes README.md, not total.txt"),
+        (&two, "the patch changes more than one file"),
+        (&stale, "the patch does not apply: error: patch failed: total.txt:1"),
+        (&mode, "the patch does more than change lines: old mode 100644"),
+        (long.trim_end(), "the patch changes 5 lines, 4 are allowed"),
+        ("NONE", "the answer holds no unified diff"),
+    ] {
+        let fixing = Fixing::new(answer, json!({ "maxChangedLines": 4 })).await?;
+        fixing.board.claim(&fixing.task).await?;
+        fixing.blocked().await?;
+        let reason = fixing.dropped().await?;
+        assert!(reason.starts_with(why), "{reason}");
+        assert_eq!(fixing.fixes().await?["proposals"], json!([]));
+        assert!(!fixing.root().join(".forge/proposed-fixes").exists());
+        assert_eq!(fixing.content()?, "one\nbad\nthree");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_drafted_where_no_one_file_is_named() -> Result<()> {
+    let two = "echo 'total.txt:1: no'; echo 'README.md:1: no'; exit 1";
+    for (check, auto_fix) in [
+        ("exit 1", json!({})),
+        (two, json!({})),
+        // It is none that the task changes.
+        ("echo 'README.md:1: no'; exit 1", json!({})),
+        (CHECK, json!({ "enabled": false })),
+    ] {
+        let checks = json!({ "ci_steps": [check] });
+        let fixing = Fixing::with(FIX, auto_fix, checks, json!({})).await?;
+        fixing.board.claim(&fixing.task).await?;
+        fixing.blocked().await?;
+        assert_eq!(fixing.fixes().await?, json!({ "proposals": [], "drafts": [] }), "{check}");
+        assert_eq!(fixing.asked(), 0);
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_may_take_the_place_of_the_retry() -> Result<()> {
+    let fixing = Fixing::new(FIX, json!({ "applyWithoutReview": true })).await?;
+    fixing.board.claim(&fixing.task).await?;
+    let done = fixing.board.server.until(&fixing.task, is("done")).await?;
+    assert_eq!(done["budgets"]["review"]["used"], 0);
+    let fix = fixing.proposal("verified").await?;
+    assert_eq!(fix["verification"]["passed"], true);
+    let reviews = fixing.board.items(&format!("/tasks/{}/reviews", text(&fixing.task, "id"))).await?;
+    assert_eq!(reviews.len(), 1);
+    assert_eq!(
+        (&reviews[0]["status"], &reviews[0]["reviewed_commit"]),
+        (&json!("passed"), &fix["appliedCommit"])
+    );
+    let codes: Vec<i64> = reviews[0]["steps"]
+        .as_array()
+        .context("no steps")?
+        .iter()
+        .filter_map(|step| step["exit_code"].as_i64())
+        .collect();
+    assert_eq!(codes, [0, 0, 0]);
+    assert_eq!(fixing.git(&["show", "main:total.txt"])?, "one\ngood\nthree");
+    let runs = fixing.board.runs(&fixing.task).await?;
+    assert_eq!(runs.iter().filter(|run| run["role"] == "coder").count(), 1);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_does_not_help_there_is_taken_back_and_the_work_bounces() -> Result<()> {
+    let fixing = Fixing::new(&FIX.replace("+good", "+worse"), json!({ "applyWithoutReview": true })).await?;
+    fixing.board.claim(&fixing.task).await?;
+    let blocked = fixing.blocked().await?;
+    assert_eq!(blocked["error_annotation"]["type"], "review_budget_exhausted");
+    let fix = fixing.proposal("rolled_back").await?;
+    assert_eq!(fix["verification"]["passed"], false);
+    assert_eq!(fixing.content()?, "one\nbad\nthree");
+    assert_eq!(fixing.asked(), 1);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejected_fix_stays_so_and_one_at_work_keeps_hands_off() -> Result<()> {
+    let fixing = Fixing::new(FIX, json!({})).await?;
+    fixing.board.claim(&fixing.task).await?;
+    fixing.blocked().await?;
+    let fix = fixing.proposal("drafted").await?;
+    assert_eq!(fixing.act(&fix, "reject").await?["status"], "rejected");
+    assert_eq!(fixing.refused(&fix, "apply").await?.0, "fix_decided");
+    assert_eq!(fixing.refused(&fix, "rollback").await?.0, "fix_decided");
+    let of_project = fixing.board.items(&format!("/projects/{}/fixes", fixing.board.project)).await?;
+    assert_eq!((of_project.len(), &of_project[0]["status"]), (1, &json!("rejected")));
+    Ok(())
+}
