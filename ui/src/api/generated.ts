@@ -1252,6 +1252,15 @@ export type Done = {
 	done: boolean,
 };
 
+/**  Where the drafting of a proposal is. */
+export type DraftStatus = 
+/**  The agent is at it. */
+"drafting" | 
+/**  It led to a proposal. */
+"drafted" | 
+/**  It led to nothing. */
+"dropped";
+
 /**  An entry that a rule put out, and by what. */
 export type Dropped = {
 	/**  The strategy's name. */
@@ -1622,6 +1631,143 @@ export type Finding = {
 	path: string,
 	/**  What, and what would be right. */
 	message: string,
+};
+
+/**  Who drafted. */
+export type FixAuthor = {
+	/**  The agent. */
+	agent: AgentId,
+	/**  Its model, as far as that is known. */
+	model: string | null,
+};
+
+/**  One attempt at drafting; at most one per review. */
+export type FixDraft = {
+	/**  The review whose check failed. */
+	reviewId: ReviewId,
+	/**  The task. */
+	taskId: TaskId,
+	/**  The run, once there is one. */
+	executionId: ExecutionId | null,
+	/**  Who drafts. */
+	agentId: AgentId,
+	/**  The file that the check complained about. */
+	file: string,
+	/**  The commit that was judged. */
+	baseCommit: string,
+	/**  What failed. */
+	gate: FixGate,
+	/**  Where it is. */
+	status: DraftStatus,
+	/**  Why it led to nothing. */
+	reason: string | null,
+	/**  The proposal that it led to. */
+	fixId: string | null,
+	/**  When it began. */
+	startedAt: string,
+	/**  When it ended. */
+	finishedAt: string | null,
+};
+
+/**  The check that failed. */
+export type FixGate = {
+	/**  Its place in the list, from 0. */
+	step: number,
+	/**  The command. */
+	command: string,
+	/**  Null when a signal or its time limit ended it. */
+	exitCode: number | null,
+	/**  What it complained about, sorted. */
+	failureIds: string[],
+};
+
+/**  A drafted fix of a task. */
+export type FixPath = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  The fix. */
+	fix_id: string,
+};
+
+/**  A drafted fix. */
+export type FixProposal = {
+	/**  Identity within its task: the hash of base tree and patch. */
+	fixId: string,
+	/**  The task. */
+	taskId: TaskId,
+	/**  The run that drafted it. */
+	executionId: ExecutionId,
+	/**  The review whose check failed. */
+	reviewId: ReviewId,
+	/**  The commit that it was drafted on. */
+	baseCommit: string,
+	/**  The file that it changes. */
+	files: string[],
+	/**  How many lines it adds. */
+	addedLines: number,
+	/**  How many lines it removes. */
+	removedLines: number,
+	/**  What failed. */
+	gate: FixGate,
+	/**  Who drafted it. */
+	author: FixAuthor,
+	/**  What drafting it cost in micro-dollars; null when nobody knows. */
+	costMicroUsd: number | null,
+	/**  Where it is. */
+	status: FixStatus,
+	/**  When it was drafted. */
+	createdAt: string,
+	/**  The commit that it was applied as. */
+	appliedCommit: string | null,
+	/**  The failing step with it. */
+	verification: FixVerification | null,
+	/**  Why it is where it is, when that is not plain. */
+	reason: string | null,
+	/**  Who decided that. */
+	decidedBy: string | null,
+	/**  When it came to be there. */
+	updatedAt: string,
+	/**  What it changes. */
+	patch: string,
+};
+
+/**  Where a proposal is. */
+export type FixStatus = 
+/**  It waits for somebody's word. */
+"drafted" | 
+/**  It is in the task's branch, and the failing step is to be run again. */
+"applied" | 
+/**  The step passes with it. */
+"verified" | 
+/**  It was taken out again. */
+"rolled_back" | 
+/**  Somebody did not want it. */
+"rejected" | 
+/**  Its file changed since. */
+"superseded";
+
+/**  The failing step, run again with the patch. */
+export type FixVerification = {
+	/**  Whether it passed. */
+	passed: boolean,
+	/**  Its exit code. */
+	exitCode: number | null,
+	/**  Whether its time ran out. */
+	timedOut: boolean,
+	/**  How long it took, in milliseconds. */
+	durationMs: number | null,
+	/**  Where its output is. */
+	logId: string,
+	/**  When it ended. */
+	at: string,
+};
+
+/**  What was drafted for a task, oldest first. */
+export type Fixes = {
+	/**  The proposals. */
+	proposals: FixProposal[],
+	/**  The attempts at drafting. */
+	drafts: FixDraft[],
 };
 
 /**  Something to say to an agent. */
@@ -4126,6 +4272,16 @@ export interface Operations {
   cost_series: { input: CostsOf; output: CostSeries };
   /** Runs that cost more than is usual, the latest first. */
   cost_anomalies: { input: ListAnomalies; output: Page<CostAnomalyEntry> };
+  /** What was drafted to mend a task's failed checks. */
+  fix_list: { input: TaskPath; output: Fixes };
+  /** The drafted fixes of a project. */
+  project_fixes: { input: ProjectPath; output: Page<FixProposal> };
+  /** Applies a drafted fix and runs the failing step again; what does not help is rolled back. */
+  fix_apply: { input: FixPath; output: FixProposal };
+  /** Takes an applied fix back. */
+  fix_rollback: { input: FixPath; output: FixProposal };
+  /** Puts a drafted fix aside. */
+  fix_reject: { input: FixPath; output: FixProposal };
   /** Every attempt at merging. */
   task_merges: { input: TaskPath; output: Page<Merge> };
   /** What the last merge conflicts in. */
@@ -4245,6 +4401,8 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   cost_totals: () => ["costs"],
   cost_series: () => ["costs"],
   cost_anomalies: () => ["costs"],
+  fix_list: (input) => [`task:${input.task_id}`],
+  project_fixes: () => ["fixes"],
   task_merges: (input) => [`task:${input.task_id}`],
   task_conflict: (input) => [`task:${input.task_id}`],
   task_conflict_file: (input) => [`task:${input.task_id}`],

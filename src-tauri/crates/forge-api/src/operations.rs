@@ -6,8 +6,8 @@ use crate::{
     Method::{Delete, Get, Patch, Post, Put},
     Operation,
     ops::{
-        agents, attachments, comments, costs, executions, fixes, hooks, knowledge, merges, notifications, projects,
-        races, reviews, system, tasks, workflows, workspaces,
+        agents, attachments, comments, costs, executions, fixes, hooks, knowledge, merges, notifications,
+        projects, races, reviews, system, tasks, workflows, workspaces,
     },
 };
 

@@ -125,6 +125,7 @@ impl Engine {
         };
         let row = ExecutionRow {
             carry: None,
+            goes_on: false,
             corrections: Vec::new(),
             spends: None,
             after_transition: transitions::max_seq(&mut tx).await?,

@@ -19,6 +19,8 @@ import { createLogStore } from "./conversation/logStore.ts";
 import { DeliveryPart } from "./delivery/DeliveryPart.tsx";
 import { Details } from "./details/Details.tsx";
 import { canHaveParts, Parts } from "./details/Parts.tsx";
+import { FixesTab } from "./fixes/FixesTab.tsx";
+import { hasFixes, openCount } from "./fixes/fixes.ts";
 import { isRaced } from "./race/race.ts";
 import { RaceTab } from "./race/RaceTab.tsx";
 import { Reviews } from "./review/Reviews.tsx";
@@ -39,11 +41,20 @@ export interface TaskPanelProps {
   readonly onClose?: () => void;
 }
 
-const tabIds = ["conversation", "diff", "review", "race", "timeline", "workspace"] as const;
+const tabIds = [
+  "conversation",
+  "diff",
+  "review",
+  "race",
+  "timeline",
+  "workspace",
+  "fixes",
+] as const;
 type TabId = (typeof tabIds)[number];
 
-/** Those that a task has; a race is shown where there is one, or is to be. */
-const tabsOf = (raced: boolean): readonly TabId[] => tabIds.filter((id) => id !== "race" || raced);
+/** Those that a task has; a race is shown where there is one, or is to be, fixes where some were drafted. */
+const tabsOf = (raced: boolean, fixed: boolean): readonly TabId[] =>
+  tabIds.filter((id) => (id !== "race" || raced) && (id !== "fixes" || fixed));
 
 /** Work has left no trace yet: what the task says is what there is to see. */
 const isUntouched = ({ workspace, live, raced }: Task): boolean =>
@@ -115,7 +126,9 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const action = useAction();
   const actions = useTaskActions(task, view, action);
   const raced = isRaced(task);
-  const shown = useMemo(() => tabsOf(raced), [raced]);
+  const fixes = useOp("fix_list", { task_id: task.id }).data;
+  const fixed = hasFixes(fixes);
+  const shown = useMemo(() => tabsOf(raced, fixed), [raced, fixed]);
   const [wanted, setTab] = useTab();
   // What the address asks for may be nothing that this task has.
   const tab = shown.includes(wanted) ? wanted : "conversation";
@@ -155,12 +168,15 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     race: <RaceTab task={task} start={start} />,
     timeline: <Timeline task={task} view={view} />,
     workspace: <WorkspaceTab task={task} view={view} />,
+    fixes: <FixesTab task={task} />,
   };
+  const open = openCount(fixes);
   const tabs: Tab<TabId>[] = shown.map((id) => ({
     id,
     label: t(`task.tab.${id}`),
     panel: panels[id],
     ...(id === "diff" && task.diff_stat ? { count: task.diff_stat.files } : {}),
+    ...(id === "fixes" && open > 0 ? { count: open } : {}),
   }));
 
   return (

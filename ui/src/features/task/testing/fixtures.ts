@@ -241,6 +241,7 @@ export function answersFor({
         input,
       ),
     approval_list: () => page([]),
+    fix_list: () => ({ proposals: [], drafts: [] }),
     task_reviews: () => page(reviews),
     task_merges: () => page([]),
     task_pull_request: () => ({ pull_request: null }),

@@ -1,0 +1,163 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { FixDraft, FixProposal } from "#ui/api/generated.ts";
+import { someTask, someWorkspace } from "../testing/fixtures.ts";
+import { layOut, refuse, show, violations, type Answers } from "../testing/show.tsx";
+import { entriesOf, openCount, rowsOf } from "./fixes.ts";
+
+layOut();
+beforeEach(() => {
+  location.hash = "";
+});
+
+const patch = `diff --git a/src/total.rs b/src/total.rs
+--- a/src/total.rs
++++ b/src/total.rs
+@@ -1,3 +1,3 @@ fn total
+ one
+-two
++2
+ three
+\\ No newline at end of file
+`;
+const gate = { step: 0, command: "cargo test", exitCode: 101, failureIds: [] };
+
+const someFix = (change: Partial<FixProposal> = {}): FixProposal => ({
+  fixId: "f1",
+  taskId: "t1",
+  executionId: "e2",
+  reviewId: "r1",
+  baseCommit: "0123456789",
+  files: ["src/total.rs"],
+  addedLines: 1,
+  removedLines: 1,
+  gate,
+  author: { agent: "a1", model: "sonnet" },
+  costMicroUsd: null,
+  status: "drafted",
+  createdAt: "2030-01-01T12:00:00Z",
+  appliedCommit: null,
+  verification: null,
+  reason: null,
+  decidedBy: null,
+  updatedAt: "2030-01-01T12:00:00Z",
+  patch,
+  ...change,
+});
+const someDraft = (change: Partial<FixDraft> = {}): FixDraft => ({
+  reviewId: "r2",
+  taskId: "t1",
+  executionId: null,
+  agentId: "a1",
+  file: "src/other.rs",
+  baseCommit: "0123456789",
+  gate,
+  status: "dropped",
+  reason: "the answer holds no unified diff",
+  fixId: null,
+  startedAt: "2030-01-01T13:00:00Z",
+  finishedAt: null,
+  ...change,
+});
+
+async function open(proposals: FixProposal[], drafts: FixDraft[], more: Answers = {}) {
+  const shown = show(
+    { task: someTask({ workspace: someWorkspace() }) },
+    { fix_list: () => ({ proposals, drafts }), ...more },
+  );
+  await screen.findByRole("tab", { name: /^Fixes/ });
+  await shown.user.keyboard("6");
+  return shown;
+}
+
+describe("the patch of a fix", () => {
+  it("is read into numbered rows", () => {
+    const rows = rowsOf(patch).map((row) =>
+      row.type === "gap"
+        ? `@@ ${row.oldNo} ${row.newNo} ${row.header}`
+        : `${row.line.kind} ${row.line.old_no} ${row.line.new_no} ${row.line.text} ${row.line.no_newline}`,
+    );
+    expect(rows).toEqual([
+      "@@ 1 1 fn total",
+      "context 1 1 one false",
+      "removed 2 null two false",
+      "added null 2 2 false",
+      "context 3 3 three true",
+    ]);
+  });
+});
+
+describe("the list", () => {
+  it("begins with the newest and leaves out what led to a proposal", () => {
+    const drafts = [someDraft(), someDraft({ reviewId: "r1", status: "drafted", fixId: "f1" })];
+    const fixes = { proposals: [someFix(), someFix({ fixId: "f0", status: "verified" })], drafts };
+    expect(entriesOf(fixes).map(({ key }) => key)).toEqual(["r2", "f1", "f0"]);
+    expect(openCount(fixes)).toBe(1);
+  });
+});
+
+describe("the tab", () => {
+  it("is not there while nothing was drafted", async () => {
+    show({ task: someTask({ workspace: someWorkspace() }) });
+    await screen.findByRole("tab", { name: "Review" });
+    expect(screen.queryByRole("tab", { name: /^Fixes/ })).toBeNull();
+  });
+
+  it("counts what waits, shows the patch and has it applied", async () => {
+    const { user, sent, container } = await open([someFix()], [someDraft()], {
+      fix_apply: () => someFix({ status: "applied" }),
+    });
+    expect(screen.getByRole("tab", { name: /^Fixes/ }).textContent).toContain("1");
+    const fix = await screen.findByRole("region", { name: "Fix of src/total.rs" });
+    expect(within(fix).getByText("Awaits you")).toBeTruthy();
+    expect(within(fix).getByText("cargo test")).toBeTruthy();
+    expect(within(fix).getByText("three", { exact: false })).toBeTruthy();
+    expect(within(fix).getByText("cost unknown")).toBeTruthy();
+    expect(screen.getByText(/drafted no fix of src\/other.rs: the answer holds/)).toBeTruthy();
+    expect(await violations(container)).toEqual([]);
+    await user.click(within(fix).getByRole("button", { name: "Apply the fix of src/total.rs" }));
+    await waitFor(() => expect(sent("fix_apply")).toEqual([{ task_id: "t1", fix_id: "f1" }]));
+  });
+
+  it("says why a fix stays as it is", async () => {
+    const { user } = await open([someFix()], [], {
+      fix_reject: refuse("fix_decided", "the fix is superseded"),
+    });
+    await user.click(await screen.findByRole("button", { name: "Reject the fix of src/total.rs" }));
+    expect(await screen.findByText("the fix is superseded")).toBeTruthy();
+  });
+
+  it("takes back what was applied, and what is over offers nothing", async () => {
+    const verified = someFix({
+      status: "verified",
+      appliedCommit: "abcdef0123",
+      decidedBy: "user:board",
+      verification: {
+        passed: true,
+        exitCode: 0,
+        timedOut: false,
+        durationMs: 12,
+        logId: "fix-1",
+        at: "2030-01-01T12:01:00Z",
+      },
+    });
+    const over = someFix({
+      fixId: "f2",
+      files: ["b"],
+      status: "rolled_back",
+      reason: "it did not help",
+    });
+    const { user, sent } = await open([verified, over], [], {
+      fix_rollback: () => someFix({ status: "rolled_back" }),
+    });
+    await user.click(
+      await screen.findByRole("button", { name: "Roll back the fix of src/total.rs" }),
+    );
+    await waitFor(() => expect(sent("fix_rollback")).toEqual([{ task_id: "t1", fix_id: "f1" }]));
+    const rest = screen.getByRole("region", { name: "Fix of b" });
+    expect(within(rest).getByText("Why: it did not help")).toBeTruthy();
+    expect(within(rest).queryByRole("button", { name: /^(Apply|Reject|Roll back)/ })).toBeNull();
+    await user.click(within(rest).getByRole("button", { name: "Show the patch of b" }));
+    expect(within(rest).getByRole("button", { name: "Hide the patch of b" })).toBeTruthy();
+  });
+});
