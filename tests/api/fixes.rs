@@ -1,39 +1,18 @@
 //! Drafted fixes over HTTP: what is drafted when a check fails, what is refused, and what becomes of what is applied.
 
-use std::{
-    os::unix::fs::PermissionsExt as _,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use forge_tests::patience::{until, until_there};
+use forge_tests::{
+    drafter,
+    patience::{until, until_there},
+};
 use serde_json::{Value, json};
 
 use crate::{
     board::{Board, is, with},
     forge::text,
 };
-
-/// An agent that speaks the Agent Client Protocol and answers every prompt with what lies in `answer`. It writes down
-/// that it was asked, and waits while `gate` is there.
-const DRAFTER: &str = r#"#!/bin/sh
-cd "$(dirname "$0")" || exit 1
-while IFS= read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/^{"id":\([0-9]*\),.*/\1/p')
-  [ -n "$id" ] || id=$(printf '%s' "$line" | sed -n 's/^.*"id":\([0-9]*\)[,}].*/\1/p')
-  case "$line" in
-    *'"initialize"'*) result='{"protocolVersion":1,"agentCapabilities":{}}' ;;
-    *'"session/new"'*) result='{"sessionId":"s1"}' ;;
-    *'"session/prompt"'*)
-      printf '%s\n' "$line" >> asked
-      while [ -e gate ]; do sleep 0.05; done
-      printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%s}}}}\n' "$(cat answer)"
-      result='{"stopReason":"end_turn"}' ;;
-    *) result='{}' ;;
-  esac
-  [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
-done
-"#;
 
 /// Complains about the file as compilers do. The other check counts how often it is run.
 const CHECK: &str = "grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
@@ -55,10 +34,7 @@ impl Fixing {
     async fn with(answer: &str, auto_fix: Value, checks: Value, more: Value) -> Result<Self> {
         let board = Board::new(json!({ "review_config": checks })).await?;
         let folder = board.sandbox.dir.path().join("drafter");
-        std::fs::create_dir(&folder)?;
-        let program = folder.join("drafter");
-        std::fs::write(&program, DRAFTER)?;
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
+        let program = drafter::install(&folder, answer)?;
         let drafter = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
         let drafter = board.server.post("/agents", drafter).await?;
         let own = with(json!({ "agentId": drafter["id"] }), &auto_fix);
@@ -66,13 +42,7 @@ impl Fixing {
         board.patch(&format!("/projects/{}/settings", board.project), settings).await?;
         let once = json!({ "task_state_config": { "retry_budgets": { "review": 0 } } });
         let task = board.task(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""], with(once, &more)).await?;
-        let fixing = Self { board, folder, task };
-        fixing.answers(answer)?;
-        Ok(fixing)
-    }
-
-    fn answers(&self, answer: &str) -> Result<()> {
-        Ok(std::fs::write(self.folder.join("answer"), json!(answer).to_string())?)
+        Ok(Self { board, folder, task })
     }
 
     fn asked(&self) -> usize {

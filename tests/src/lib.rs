@@ -4,6 +4,7 @@
 
 pub mod children;
 pub mod display;
+pub mod drafter;
 pub mod notifications;
 pub mod page;
 pub mod patience;

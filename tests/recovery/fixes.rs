@@ -1,0 +1,145 @@
+//! A kill around drafting a fix, around applying one and around its verification: a draft is dropped whole, a fix is in
+//! the branch once or not at all, and what was applied is verified.
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::{Repository, fault, script};
+use forge_tests::{
+    drafter,
+    patience::until,
+    serve::{Serve, Served, marked_processes, scripted_agent},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const CHECK: &str = "grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
+const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
+
+struct Given {
+    dir: TempDir,
+    repo: Repository,
+    server: Served,
+    task: String,
+}
+
+fn id(value: &Value) -> Result<String> {
+    Ok(value["id"].as_str().with_context(|| format!("no id in {value}"))?.to_owned())
+}
+
+impl Given {
+    /// A task whose check fails once, and who drafts a fix of it.
+    async fn up(point: &str, in_place: bool) -> Result<Self> {
+        let dir = tempfile::tempdir()?;
+        let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
+        let drafting = drafter::install(&dir.path().join("drafter"), FIX)?;
+        let env = vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#1"))];
+        let server = Serve { program: "forge-faulty", data: dir.path().join("data"), env }.start()?;
+        let coder = id(&server.post("/agents", scripted_agent("Bot")?).await?)?;
+        let drafter = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": drafting } });
+        let drafter = id(&server.post("/agents", drafter).await?)?;
+        let settings = json!({
+            "auto_approve": true, "review_config": { "ci_steps": [CHECK] },
+            "innerLoop": { "autoFix": { "agentId": drafter, "applyWithoutReview": in_place } },
+        });
+        let new = json!({ "name": "sample", "repo_path": repo.path(), "settings": settings });
+        let project = id(&server.post("/projects", new).await?)?;
+        let new = json!({
+            "title": "Total", "roles": { "coder": coder },
+            "description": script(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""]),
+            "task_state_config": { "retry_budgets": { "review": 0 } },
+        });
+        let task = server.post(&format!("/projects/{project}/tasks"), new).await?;
+        let claim = json!({ "agent_id": coder, "version": task["version"] });
+        // The server may be killed while it answers.
+        let _ = server.post(&format!("/tasks/{}/claim", id(&task)?), claim).await;
+        Ok(Self { dir, repo, server, task: id(&task)? })
+    }
+
+    async fn killed_and_back(&mut self) -> Result<()> {
+        self.server.until_gone().await?;
+        let data = self.dir.path().join("data");
+        self.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
+        Ok(())
+    }
+
+    async fn fixes(&self) -> Result<Value> {
+        self.server.get(&format!("/tasks/{}/fixes", self.task)).await
+    }
+
+    async fn proposal(&self, status: &str) -> Result<Value> {
+        until(&format!("a fix that is {status}"), async || {
+            let one = self.fixes().await?["proposals"][0].clone();
+            Ok((one["status"] == status).then_some(one))
+        })
+        .await
+    }
+
+    /// How many commits of fixes the branch has.
+    fn commits(&self) -> Result<usize> {
+        let log = self.repo.git(&["log", "--format=%an", &format!("forge/{}", self.task)])?;
+        Ok(log.lines().filter(|author| *author == "Forge").count())
+    }
+}
+
+async fn a_draft_is_dropped(point: &str) -> Result<()> {
+    let mut given = Given::up(point, false).await?;
+    given.killed_and_back().await?;
+    given.server.wait(&given.task, "blocked", |task| task["status"] == "blocked").await?;
+    let all = given.fixes().await?;
+    ensure!(all["proposals"] == json!([]), "{all:#}");
+    ensure!(all["drafts"][0]["reason"] == "Forge ended while it was drafted", "{all:#}");
+    let runs = given.server.get(&format!("/tasks/{}/executions", given.task)).await?;
+    let open = runs["items"].as_array().context("no runs")?.iter().any(|run| run["finished_at"].is_null());
+    ensure!(!open, "{runs:#}");
+    let left = marked_processes(&given.dir.path().join("drafter"))?;
+    ensure!(left.is_empty(), "{left:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_that_a_kill_cut_short_is_dropped() -> Result<()> {
+    for point in ["draft.recorded", "draft.starting", "fix.drafted"] {
+        a_draft_is_dropped(point).await.with_context(|| point.to_owned())?;
+    }
+    Ok(())
+}
+
+async fn applied_once(point: &str, lands: bool) -> Result<()> {
+    let mut given = Given::up(point, false).await?;
+    let fix = given.proposal("drafted").await?;
+    let path = format!("/tasks/{}/fixes/{}/apply", given.task, fix["fixId"].as_str().unwrap_or_default());
+    given.server.wait(&given.task, "blocked", |task| task["status"] == "blocked").await?;
+    // The server may be killed while it answers.
+    let _ = given.server.post(&path, json!({})).await;
+    given.killed_and_back().await?;
+    if !lands {
+        given.proposal("drafted").await?;
+        ensure!(given.commits()? == 0, "{point}: it is in the branch");
+        given.server.post(&path, json!({})).await?;
+    }
+    given.proposal("verified").await?;
+    ensure!(given.commits()? == 1, "{point}: {} commits", given.commits()?);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fix_is_applied_once_wherever_the_kill_was() -> Result<()> {
+    for (point, lands) in [
+        ("fix.intended", false),
+        ("fix.landed", true),
+        ("step.begin:verify_fix", true),
+        ("step.ran:verify_fix", true),
+    ] {
+        applied_once(point, lands).await.with_context(|| point.to_owned())?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_review_goes_on_with_the_fix_that_it_applied() -> Result<()> {
+    let mut given = Given::up("fix.landed", true).await?;
+    given.killed_and_back().await?;
+    given.server.wait(&given.task, "done", |task| task["status"] == "done").await?;
+    given.proposal("verified").await?;
+    ensure!(given.commits()? == 1, "{} commits", given.commits()?);
+    Ok(())
+}
