@@ -23,6 +23,7 @@ use crate::{
     error::Result,
     executions::Running,
     growth::{GROWTHS_AHEAD, Growths, LogGrowth},
+    exports::ExportTurns,
     hosts::Hosts,
     instance::{EngineAddress, Instance},
     lock::Locks,
@@ -72,8 +73,8 @@ pub(crate) struct Inner {
     pub(crate) hosts: Hosts,
     /// Watches of the default branches that keep a workflow, by project.
     pub(crate) repository_watches: Mutex<HashMap<ProjectId, tokio_util::sync::DropGuard>>,
-    /// Whose turn it is to write a project's exports.
-    pub(crate) exports: Mutex<HashMap<ProjectId, Arc<tokio::sync::Mutex<()>>>>,
+    /// Whose turn it is to write a project's exports, and to read each of them.
+    pub(crate) exports: ExportTurns,
     pub(crate) scheduler: Scheduler,
     pub(crate) locks: Locks,
     pub(crate) merge_queues: MergeQueues,

@@ -4,8 +4,10 @@
 //! read back. A path on the way that is no real folder (a link that somebody committed, say) is never followed.
 
 use std::{
+    collections::HashMap,
     io::{self, Write as _},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex},
 };
 
 use forge_model::ids::ProjectId;
@@ -16,6 +18,9 @@ use crate::{Engine, EngineError, context::ProjectContext, engine::locked, error:
 pub(crate) const FOLDER: &str = ".forge";
 /// What keeps it out of git, and what of it is the repository's own.
 const EXCLUDED: [&str; 2] = ["/.forge/*", "!/.forge/workflow.json"];
+
+/// Whose turn it is to write a project's exports, and to read what goes into each of them.
+pub(crate) type ExportTurns = Mutex<HashMap<(ProjectId, &'static str), Arc<tokio::sync::Mutex<()>>>>;
 
 impl Engine {
     /// Writes a file of the exports, in place of what was there. `path` is relative to `.forge/`, its parts divided
@@ -33,15 +38,6 @@ impl Engine {
         self.write_export(context, path, move |file| replace(file, &content)).await
     }
 
-    /// Appends a line to a file of the exports; the line's end is added.
-    ///
-    /// # Errors
-    /// As [`Engine::export`].
-    pub(crate) async fn export_line(&self, context: &ProjectContext, path: &str, line: &str) -> Result<()> {
-        let line = format!("{line}\n");
-        self.write_export(context, path, move |file| append(file, line.as_bytes())).await
-    }
-
     async fn write_export(
         &self,
         context: &ProjectContext,
@@ -49,7 +45,7 @@ impl Engine {
         write: impl FnOnce(&Path) -> io::Result<()> + Send + 'static,
     ) -> Result<()> {
         self.repo(context).await?.exclude(&EXCLUDED).await?;
-        let turn = self.export_turn(&context.project.id);
+        let turn = self.export_turn(&context.project.id, "file");
         let _turn = turn.lock().await;
         let root = PathBuf::from(&context.project.repo_path);
         let path = format!("{FOLDER}/{path}");
@@ -58,9 +54,10 @@ impl Engine {
         written.map_err(io::Error::other).and_then(|done| done).map_err(EngineError::io(doing))
     }
 
-    /// Exports of one project are written one after the other.
-    fn export_turn(&self, id: &ProjectId) -> std::sync::Arc<tokio::sync::Mutex<()>> {
-        std::sync::Arc::clone(locked(&self.inner.exports).entry(id.clone()).or_default())
+    /// Exports of one project are written one after the other. Who reads what is to be exported has a turn of its own
+    /// meanwhile, so that nothing newer is replaced by something older.
+    pub(crate) fn export_turn(&self, id: &ProjectId, what: &'static str) -> Arc<tokio::sync::Mutex<()>> {
+        Arc::clone(locked(&self.inner.exports).entry((id.clone(), what)).or_default())
     }
 }
 
@@ -102,16 +99,6 @@ fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
     })
 }
 
-/// One write, so that a reader never sees half a line of a living process; a line that a kill cut short is ended.
-fn append(file: &Path, line: &[u8]) -> io::Result<()> {
-    let broken = std::fs::read(file).is_ok_and(|content| content.last().is_some_and(|last| *last != b'\n'));
-    let mut content = if broken { b"\n".to_vec() } else { Vec::new() };
-    content.extend_from_slice(line);
-    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(file)?;
-    file.write_all(&content)?;
-    file.sync_data()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,19 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_whole_and_lines_are_appended() {
+    fn a_file_is_replaced_whole() {
         let root = folder();
         let file = place_for(root.path(), ".forge/proposed-fixes/a.patch").unwrap();
         replace(&file, b"one").unwrap();
         replace(&file, b"two").unwrap();
         assert_eq!(std::fs::read(root.path().join(".forge/proposed-fixes/a.patch")).unwrap(), b"two");
         assert_eq!(std::fs::read_dir(root.path().join(".forge/proposed-fixes")).unwrap().count(), 1);
-        let log = place_for(root.path(), ".forge/log.jsonl").unwrap();
-        append(&log, b"1\n").unwrap();
-        append(&log, b"2\n").unwrap();
-        std::fs::write(&log, "1\n2\n{\"cut").unwrap();
-        append(&log, b"3\n").unwrap();
-        assert_eq!(std::fs::read_to_string(&log).unwrap(), "1\n2\n{\"cut\n3\n");
     }
 
     #[test]

@@ -387,6 +387,8 @@ impl Engine {
     /// Writes the export: the list, and the patch of a new proposal. The database is the source; what cannot be
     /// written holds nobody up.
     pub(crate) async fn export_fixes(&self, context: &ProjectContext, new: Option<&FixProposal>) {
+        let turn = self.export_turn(&context.project.id, PROPOSALS);
+        let _turn = turn.lock().await;
         let exported = async {
             if let Some(fix) = new {
                 let path = format!("{PATCHES}/{}.patch", fix.fix_id);

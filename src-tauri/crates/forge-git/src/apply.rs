@@ -71,7 +71,7 @@ impl Repo {
         ]);
         let listed = listed.ok().await?;
         let entry = bytes::records(&listed).next().and_then(|record| record.split(|b| *b == b'\t').next());
-        Ok(entry.map(|entry| bytes::text(entry)))
+        Ok(entry.map(bytes::text))
     }
 
     async fn mode_at(&self, commit: &str, path: &str) -> Result<Option<String>, GitError> {
