@@ -241,7 +241,16 @@ async fn without_a_winner_a_person_crowns_races_again_or_goes_on_with_one() -> R
 async fn an_entry_is_stopped_whole_when_its_time_is_up() -> Result<()> {
     let board = raced(&["slow", "good"], json!({ "timeoutSec": 2 })).await?;
     let blocks = [
-        block("slow", &["edit good <<< \"slow\\n\"", "run git add -A && git commit -qm slow", "fork", "ignore-sigterm", "hang"]),
+        block(
+            "slow",
+            &[
+                "edit good <<< \"slow\\n\"",
+                "run git add -A && git commit -qm slow",
+                "fork",
+                "ignore-sigterm",
+                "hang",
+            ],
+        ),
         block("good", &["edit good <<< \"good\\n\""]),
     ];
     let task = task(&board, &blocks, json!({})).await?;
