@@ -28,6 +28,7 @@ use both;
 mod asks;
 mod costs;
 mod cut;
+mod fixes;
 mod floor;
 mod gemini;
 mod opencode;
