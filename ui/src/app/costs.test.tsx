@@ -4,8 +4,8 @@ import { expect, it } from "vitest";
 // Loaded before the tests: as chunks they may take longer than a test has.
 import "#ui/app/TaskPage.tsx";
 import "#ui/features/task/TaskPanel.tsx";
-import "./CostChart.tsx";
-import "./CostsScreen.tsx";
+import "#ui/features/costs/CostChart.tsx";
+import "#ui/features/costs/CostsScreen.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 
