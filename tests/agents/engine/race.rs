@@ -23,7 +23,7 @@ fn entry(told: &str, word: &str) -> Scenario {
 /// A model that costs much and one that costs little.
 fn models(program: AgentProgram) -> (&'static str, &'static str) {
     match program {
-        AgentProgram::Claude => ("claude-opus-4-1", "claude-haiku-4-5"),
+        AgentProgram::Claude => ("claude-opus-5-5", "claude-haiku-4-5"),
         // Another name of the same family, whose tools are plain calls, too; its price is the project's.
         _ => ("gpt-5.5", "gpt-5.5-mini"),
     }
