@@ -2,12 +2,14 @@
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Tokens, Turn};
-use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::floor::{Floor, is, text};
 
-super::both!(the_cheaper_model_wins_and_its_work_is_the_tasks);
+super::both!(
+    the_cheaper_model_wins_and_its_work_is_the_tasks,
+    a_winner_that_is_sent_back_goes_on_in_its_conversation,
+);
 
 const EACH: Tokens =
     Tokens { input_uncached: 2000, cache_read: 0, cache_write: 0, output: 500, reasoning: 0 };
@@ -29,9 +31,11 @@ fn models(program: AgentProgram) -> (&'static str, &'static str) {
     }
 }
 
-async fn the_cheaper_model_wins_and_its_work_is_the_tasks(program: AgentProgram) -> Result<Floor> {
-    let checks = json!({ "review_config": { "ci_steps": ["! grep -q hello README.md"] } });
-    let floor = Floor::with(program, json!({}), checks).await?;
+/// A project in which the program races with both models, and the tag of what it is scripted to do: `first`, where that
+/// fits, else an entry's part.
+async fn raced(program: AgentProgram, settings: Value, first: Option<Scenario>) -> Result<(Floor, String)> {
+    let floor = Floor::with(program, json!({}), settings).await?;
+    first.map(|scenario| floor.server.script(scenario));
     let (dear, cheap) = models(program);
     let strategy = |name: &str, model: &str, words: &str| json!({ "name": name, "agent_id": floor.agent, "model": model, "prompt_suffix": words });
     let strategies = json!([
@@ -42,12 +46,17 @@ async fn the_cheaper_model_wins_and_its_work_is_the_tasks(program: AgentProgram)
         "innerLoop": { "competitive": { "enabled": true, "strategies": strategies } },
         "model_prices": { "gpt-5.5-mini": { "input": 1_000_000, "output": 4_000_000 } },
     });
-    let settings = format!("/projects/{}/settings", floor.project);
-    floor.served()?.call(Method::PATCH, &settings, Some(on)).await?;
-    let two = json!({ "max_concurrent": 2 });
-    floor.served()?.call(Method::PATCH, &format!("/agents/{}", floor.agent), Some(two)).await?;
+    floor.set(on).await?;
+    floor.change_agent(json!({ "max_concurrent": 2 })).await?;
     let tag = floor.server.script(entry("Be thorough about it.", "good day"));
     floor.server.script(entry("Be quick about it.", "hi"));
+    Ok((floor, tag))
+}
+
+async fn the_cheaper_model_wins_and_its_work_is_the_tasks(program: AgentProgram) -> Result<Floor> {
+    let checks = json!({ "review_config": { "ci_steps": ["! grep -q hello README.md"] } });
+    let (floor, tag) = raced(program, checks, None).await?;
+    let (dear, cheap) = models(program);
     let task = floor.started(&tag, json!({ "race": { "enabled": true } })).await?;
     let done = floor.task_is(&task, is("done")).await?;
     assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("hi"));
@@ -90,5 +99,42 @@ async fn the_cheaper_model_wins_and_its_work_is_the_tasks(program: AgentProgram)
     }
     let worktrees = floor.repo.git(&["worktree", "list"])?;
     ensure!(worktrees.lines().count() == 1, "a worktree is left:\n{worktrees}");
+    Ok(floor)
+}
+
+async fn a_winner_that_is_sent_back_goes_on_in_its_conversation(program: AgentProgram) -> Result<Floor> {
+    let mends = Scenario::new("work")
+        .when("say it louder")
+        .turn(Turn::new().edit("README.md", "hi", "HI").tokens(EACH))
+        .turn(Turn::new().say("Louder.").tokens(EACH));
+    let (floor, tag) = raced(program, json!({ "auto_approve": false }), Some(mends)).await?;
+    let (_, cheap) = models(program);
+    let task = floor.started(&tag, json!({ "race": { "enabled": true } })).await?;
+    let waits = |task: &Value| task["review"]["status"] == "awaiting_human";
+    floor.task_is(&task, waits).await?;
+    floor.act(&task, "review/reject?wait=none", json!({ "reason": "say it louder" })).await?;
+    floor.task_is(&task, |task| waits(task) && task["review"]["attempt_number"] == 2).await?;
+    floor.act(&task, "review/approve?wait=none", json!({})).await?;
+    floor.task_is(&task, is("done")).await?;
+    assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("HI"));
+
+    let races = floor.get(&format!("/tasks/{}/races", text(&task, "id"))).await?;
+    let entries = races["items"][0]["entries"].as_array().context("no entries")?;
+    let winner = entries.iter().find(|entry| entry["strategy"]["name"] == "cheap").context("no winner")?;
+    let of_entry = floor.runs(&json!({ "id": winner["task_id"] })).await?;
+    let runs = floor.runs(&task).await?;
+    let [run] = runs.as_slice() else { anyhow::bail!("{} runs: {runs:#?}", runs.len()) };
+    assert_eq!(
+        (&run["session_mode"], &run["from_session"], &run["parent_execution_id"]),
+        (&json!("fork"), &of_entry[0]["session_id"], &of_entry[0]["id"]),
+        "{run:#}"
+    );
+    let asked = floor.server.requests().of("work");
+    let asked: Vec<_> = asked.iter().filter(|request| request.was_told("say it louder")).collect();
+    ensure!(asked.len() == 2, "{} requests", asked.len());
+    for request in asked {
+        ensure!(request.model == cheap && request.was_told("Be quick about it."), "{}", request.model);
+        ensure!(request.remembers("Done."), "it forgot what it did in the race: {:?}", request.messages);
+    }
     Ok(floor)
 }

@@ -83,7 +83,7 @@ impl Engine {
         }
         let context = self.context_of(tx, task).await?;
         let Some(mut agent) = agents::get(tx, &last.agent_id).await? else { return Ok(()) };
-        let strategy = self.as_entry(tx, task, ExecutionRole::Coder, &mut agent).await?;
+        let strategy = self.as_strategy(tx, task, ExecutionRole::Coder, &mut agent).await?;
         let model = main_model(&chain.used).unwrap_or_default().to_owned();
         let threshold = context.settings.inner_loop.cost_anomaly.threshold();
         let before = costs::window(tx, &task.project_id, &model, threshold.median_window()).await?;

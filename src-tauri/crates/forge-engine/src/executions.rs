@@ -75,7 +75,7 @@ struct Prepared {
     context: std::sync::Arc<ProjectContext>,
     agent: Agent,
     workspace: Workspace,
-    /// How it goes about the task, as an entry of a race.
+    /// How it goes about the task, as an entry of a race or as what won one.
     strategy: Option<Strategy>,
 }
 
@@ -161,7 +161,7 @@ impl Engine {
         let mut agent = agents::get(&mut conn, agent_id)
             .await?
             .ok_or_else(|| EngineError::not_found("agent", agent_id))?;
-        let strategy = self.as_entry(&mut conn, &task, row.execution.role, &mut agent).await?;
+        let strategy = self.as_strategy(&mut conn, &task, row.execution.role, &mut agent).await?;
         let workspace = workspaces::last(&mut conn, task_id)
             .await?
             .ok_or_else(|| EngineError::not_found("workspace of task", task_id))?;

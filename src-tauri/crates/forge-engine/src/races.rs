@@ -19,7 +19,9 @@ use forge_model::review::{Review, ReviewStatus};
 use forge_model::task::{ExecutionMode, HolderKind, RoleHolder};
 use forge_model::workflow::{State, StateKind};
 use forge_store::Tx;
-use forge_store::table::{agents, executions, races, reviews, roles, tasks, tasks::TaskRow};
+use forge_store::table::{
+    agents, executions, executions::ExecutionRow, races, reviews, roles, tasks, tasks::TaskRow,
+};
 use serde_json::json;
 use sqlx::SqliteConnection;
 
@@ -174,6 +176,10 @@ impl Engine {
         entry.cost_micro_usd = (!unknown).then(|| work.iter().filter_map(|run| run.cost_micro_usd).sum());
         entry.diff_stat = task.diff_stat;
         let review = reviews::last(conn, &task.id).await?;
+        if let Some(judged) = review.as_ref().and_then(|review| review.reviewed_commit.clone()) {
+            // What the checks changed themselves is part of what they passed on.
+            entry.commit = Some(judged);
+        }
         let checks = context.review_config(&task).ci_steps.map_or(0, |steps| steps.len());
         entry.gate = gate_of(review.as_ref(), checks);
         entry.reviewer_score = review
@@ -191,19 +197,24 @@ impl Engine {
         Ok(())
     }
 
-    /// What of an agent's profile an entry replaces.
-    pub(crate) async fn as_entry(
+    /// What of an agent's profile is replaced: an entry's by its strategy, and afterwards that of the winner's agent
+    /// by the strategy that won.
+    pub(crate) async fn as_strategy(
         &self,
         conn: &mut SqliteConnection,
         task: &TaskRow,
         role: ExecutionRole,
         agent: &mut Agent,
     ) -> Result<Option<Strategy>> {
-        if !is_entry(task) || role != ExecutionRole::Coder {
+        if role != ExecutionRole::Coder {
             return Ok(None);
         }
-        let race = races::of_entry(conn, &task.id).await?;
-        let entry = race.and_then(|race| race.entries.into_iter().find(|entry| entry.task_id == task.id));
+        let entry = if is_entry(task) {
+            let race = races::of_entry(conn, &task.id).await?;
+            race.and_then(|race| race.entry_of(&task.id).cloned())
+        } else {
+            self.winner_of(conn, &task.id).await?.filter(|entry| entry.strategy.agent_id == agent.id)
+        };
         let Some(strategy) = entry.map(|entry| entry.strategy) else { return Ok(None) };
         if let Some(model) = &strategy.model {
             agent.model = Some(model.clone());
@@ -214,6 +225,26 @@ impl Engine {
             config.insert("effort".to_owned(), json!(effort));
         }
         Ok(Some(strategy))
+    }
+
+    /// The entry whose work is a task's since it won the task's race.
+    async fn winner_of(&self, conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<RaceEntry>> {
+        let race = races::last(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
+        Ok(race.and_then(|race| race.winner.as_deref().and_then(|name| race.entry(name)).cloned()))
+    }
+
+    /// The last run that worked on what a task is now: its own, or that of the entry that won its race.
+    pub(crate) async fn last_work(
+        &self,
+        conn: &mut SqliteConnection,
+        task: &TaskId,
+    ) -> Result<Option<ExecutionRow>> {
+        let own = executions::last_of(conn, task, ExecutionRole::Coder).await?;
+        let of_winner = match self.winner_of(conn, task).await? {
+            Some(entry) => executions::last_of(conn, &entry.task_id, ExecutionRole::Coder).await?,
+            None => None,
+        };
+        Ok(own.into_iter().chain(of_winner).max_by_key(|row| row.after_transition))
     }
 
     /// The commit that a task's worktree begins at, where a race says so.
@@ -273,7 +304,7 @@ impl Engine {
         if entry.commit.as_ref().is_none_or(|commit| *commit == race.base_commit) {
             return Err(EngineError::invalid(
                 "entry",
-                format!("`{name}` changed nothing that could be taken"),
+                format!("nothing of `{name}` is there that could be taken"),
             ));
         }
         race.winner = Some(name.to_owned());

@@ -302,7 +302,9 @@ impl Engine {
             repo.head(&worktree).await?
         } else {
             let entry = race.as_ref().and_then(|race| race.entry_of(id));
-            self.branch_tip(&repo, &workspace, run.as_ref(), entry).await?
+            // What a lost entry did is known as long as it is kept.
+            let known = run.as_ref().filter(|_| entry.is_none());
+            self.branch_tip(&repo, &workspace, known, entry).await?
         };
         let base = match &race {
             // Entries are compared: each by what it did since the race began.
@@ -352,10 +354,11 @@ impl Engine {
             tip = repo.resolve(after).await?;
         }
         tip.ok_or_else(|| {
-            EngineError::conflict(
-                ConflictCode::WorkspaceMissing,
-                format!("the branch {} is gone", workspace.branch),
-            )
+            let message = match entry {
+                Some(entry) => format!("what {} did is no longer kept", entry.strategy.name),
+                None => format!("the branch {} is gone", workspace.branch),
+            };
+            EngineError::conflict(ConflictCode::WorkspaceMissing, message)
         })
     }
 

@@ -64,7 +64,7 @@ impl Engine {
         self.plan_cleanup(self.now());
         self.sweep_trash();
         self.watch_repositories().await?;
-        self.forget_losers().await?;
+        self.plan_forgetting().await?;
         self.trim_all_pools().await?;
         self.keep_backups_tidy();
         self.log_orphans();

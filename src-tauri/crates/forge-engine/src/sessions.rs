@@ -4,15 +4,15 @@
 //! it; work that was sent back forks it, so that the conversation that led to the rejected work stays as it was; a
 //! workflow's trigger may say otherwise. A reviewer that is driven like the coder judges on a fork of the coder's
 //! conversation, where the program can: it knows what was meant, and leaves no trace in it. Whoever starts over, or
-//! is another agent than before, starts a conversation of its own.
+//! is another agent than before, starts a conversation of its own. Whoever won a task's race goes on with the entry's.
 
 use forge_agents::adapter;
 use forge_model::agent::Agent;
 use forge_model::execution::ExecutionRole;
 use forge_model::workflow::SessionMode;
 use forge_store::Tx;
+use forge_store::table::agents;
 use forge_store::table::executions::ExecutionRow;
-use forge_store::table::{agents, executions};
 use serde_json::Value;
 
 use crate::{Engine, error::Result, races::is_entry, steps::Stepping, transition::Carry};
@@ -59,7 +59,7 @@ impl Engine {
             // Whose conversation it is would tell who races.
             ExecutionRole::Reviewer if is_entry(&s.task) => (None, SessionMode::New),
             ExecutionRole::Reviewer => {
-                of_coder = executions::last_of(tx, &s.task.id, ExecutionRole::Coder).await?;
+                of_coder = self.last_work(tx, &s.task.id).await?;
                 (self.alike(tx, of_coder.as_ref(), agent).await?, SessionMode::Fork)
             }
             ExecutionRole::Drafter => (None, SessionMode::New),

@@ -24,6 +24,7 @@ pub(crate) mod merge_queue;
 mod prepare;
 mod pull_request;
 pub(crate) mod race;
+mod race_left;
 mod rebase;
 mod relatives;
 mod turns;

@@ -237,7 +237,7 @@ impl Repo {
     }
 
     /// Has the next free number under a prefix keep a commit.
-    pub(crate) async fn next_number(&self, ref_prefix: &str, commit: &str) -> Result<String, GitError> {
+    pub async fn next_number(&self, ref_prefix: &str, commit: &str) -> Result<String, GitError> {
         let prefix = ref_prefix.trim_end_matches('/');
         let mut tries = NUMBER_TRIES;
         loop {

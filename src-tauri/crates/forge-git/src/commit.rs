@@ -6,6 +6,7 @@ use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::guard::{Entry, Root};
+use crate::index::PrivateIndex;
 use crate::lock;
 use crate::repo::{Operation, Repo};
 
@@ -61,6 +62,33 @@ impl Repo {
             return Err(output.failed(args));
         }
         self.head(worktree).await.map(Some)
+    }
+
+    /// A commit of everything that is not ignored, on top of a worktree's `HEAD`, as [`Repo::commit_all`] would make it but
+    /// for the hooks; `None` when there is nothing to commit. No ref names it, and the worktree stays as it is.
+    pub async fn snapshot(
+        &self,
+        worktree: &Path,
+        message: &str,
+        author: Option<(&str, &str)>,
+    ) -> Result<Option<String>, GitError> {
+        let head = self.head(worktree).await?;
+        let index = match PrivateIndex::copy_of(self, worktree).await? {
+            Some(copy) => copy,
+            None => PrivateIndex::empty(self.common_dir()),
+        };
+        index.with(self.at(worktree, Kind::User)).args(["add", "-A"]).ok().await?;
+        let tree = index.with(self.at(worktree, Kind::Write)).arg("write-tree").text().await?;
+        if tree == self.tree_of(&head).await? {
+            return Ok(None);
+        }
+        self.write()
+            .args(["commit-tree", "--no-gpg-sign", "-p", &head, &tree])
+            .envs(self.identity(worktree, author).await?)
+            .input(message.as_bytes())
+            .text()
+            .await
+            .map(Some)
     }
 
     /// Of the given paths, those with a complete set of conflict markers left in them, in order.

@@ -410,7 +410,7 @@ impl Engine {
         }
         self.require_unneeded(&context, &row).await?;
         let _hold = self.hold(id).await;
-        self.remove_races(&context, id).await?;
+        self.remove_races(&context, &row).await?;
         if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
             && let Err(reason) = self.remove_workspace(&context, &row, workspace, Goes::Away).await?
         {

@@ -98,7 +98,10 @@ impl Engine {
             let message = format!("its runs have cost the {} that this task may cost", dollars(limit));
             return Ok(End::Block(Trouble::new(AnnotationType::ExecutorFailed, message)));
         }
-        let previous = executions::last_of(tx, &s.task.id, role).await?;
+        let previous = match role {
+            ExecutionRole::Coder => self.last_work(tx, &s.task.id).await?,
+            _ => executions::last_of(tx, &s.task.id, role).await?,
+        };
         let session = self.session_for(tx, s, &agent, role, previous.as_ref(), &carry).await?;
         let turn = if carry.subtask_turn {
             let Some(part) = self.begin_turn(tx, s).await? else {

@@ -1,7 +1,8 @@
 //! The race of a task, from its start to the winner's work on the task's branch.
 //!
 //! The step never stays: it does what can be done now, writes it down, and waits; the end of an entry, an entry's
-//! time limit, and a person's word run it again. So it may be killed at any moment, and finds where it was.
+//! time limit, and a person's word run it again. So it may be killed at any moment, and finds where it was. What is
+//! left of a race once it is over is `race_left.rs`.
 
 use forge_git::Landing;
 use forge_model::actor::{Actor, Cause};
@@ -9,20 +10,18 @@ use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::inner_loop::Competitive;
 use forge_model::notification::NotificationKind;
-use forge_model::race::{Race, RaceEntryStatus, RaceStatus, kept_branch};
+use forge_model::race::{Race, RaceEntryStatus, RaceStatus};
 use forge_model::task::{AnnotationType, HolderKind, RoleHolder, WaitReason};
 use forge_model::time::Timestamp;
 use forge_model::transition::StepStatus;
 use forge_model::workflow::Audience;
-use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
-use forge_store::table::{races, roles, steps, tasks, workspaces};
+use forge_store::table::{races, roles, steps, tasks};
 use serde_json::json;
 
-use super::{Effect, End, Stepping, cleanup::Goes, leaving::Leave};
+use super::{Effect, End, Stepping, leaving::Leave};
 use crate::{
-    ConflictCode, Engine, EngineError,
-    command::attachments::remove_folder,
+    Engine,
     context::{ProjectContext, task_branch},
     error::Result,
     races::{is_entry, is_entry_over, tell_apart},
@@ -34,8 +33,6 @@ pub(crate) const THEN_ACCEPT: &str = "accept";
 
 /// A second in milliseconds.
 const SECOND_MS: i64 = 1000;
-/// A day in milliseconds.
-const DAY_MS: i64 = 24 * 60 * 60 * SECOND_MS;
 
 impl Engine {
     /// Goes on with the task's race, or begins one.
@@ -155,13 +152,19 @@ impl Engine {
             if late {
                 self.stop_run(&entry.task_id).await;
             }
-            let mut tx = self.store().write().await?;
-            let Some(task) = tasks::get(&mut tx, &entry.task_id).await? else { continue };
+            let Some(task) = tasks::get(&mut *self.store().read().await?, &entry.task_id).await? else {
+                continue;
+            };
             let done = is_entry_over(context, &task);
             if !done && !late {
                 continue;
             }
+            let unsaved = self.save_entry(context, &task, &base).await;
+            let mut tx = self.store().write().await?;
             self.look_at_entry(&mut tx, context, &base, entry).await?;
+            if let Some(saved) = unsaved {
+                saved.into_entry(entry);
+            }
             entry.status = match (done, &task.error_annotation) {
                 (false, _) => RaceEntryStatus::TimedOut,
                 (true, None) => RaceEntryStatus::Finished,
@@ -194,7 +197,7 @@ impl Engine {
     }
 
     /// Moves an entry where nothing more is done about it.
-    async fn put_out(&self, tx: &mut Tx, context: &ProjectContext, entry: &TaskId) -> Result<()> {
+    pub(super) async fn put_out(&self, tx: &mut Tx, context: &ProjectContext, entry: &TaskId) -> Result<()> {
         let Some(mut task) = tasks::get(tx, entry).await? else { return Ok(()) };
         if context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal) {
             return Ok(());
@@ -358,91 +361,6 @@ impl Engine {
         Ok(End::Ok((!kept.is_empty()).then(|| format!("kept for now: {}", kept.join(", ")))))
     }
 
-    /// Clears one race; says what could not go yet.
-    async fn clear_race(&self, project: &ProjectContext, mut race: Race) -> Result<Vec<String>> {
-        let context = project.for_entries()?;
-        let repo = self.repo(project).await?;
-        let mut kept = Vec::new();
-        for index in 0..race.entries.len() {
-            let Some(entry) = race.entries.get_mut(index) else { continue };
-            let _hold = self.hold(&entry.task_id).await;
-            self.stop_run(&entry.task_id).await;
-            let mut tx = self.store().write().await?;
-            if !entry.status.is_over() {
-                self.look_at_entry(&mut tx, &context, &race.base_commit, entry).await?;
-                entry.status = RaceEntryStatus::Cancelled;
-                entry.finished_at = Some(self.now());
-                races::put_entry(&mut tx, &race.id, entry).await?;
-            }
-            self.put_out(&mut tx, &context, &entry.task_id).await?;
-            let workspace = workspaces::last(&mut tx, &entry.task_id).await?;
-            let task = tasks::get(&mut tx, &entry.task_id).await?;
-            tx.commit().await?;
-            let Some(task) = task else { continue };
-            if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
-                && let Err(reason) = self.remove_workspace(&context, &task, workspace, Goes::ForReuse).await?
-            {
-                kept.push(format!("{}: {reason}", entry.strategy.name));
-                continue;
-            }
-            self.point("race.entry_cleared");
-            let own = task_branch(&task);
-            let tip = repo.resolve(&format!("refs/heads/{own}")).await?;
-            let wins = race.winner.as_deref() == Some(entry.strategy.name.as_str())
-                && race.status == RaceStatus::Promoted;
-            let name = kept_branch(&race.task_id, race.number, &entry.strategy.name);
-            if let Some(tip) = tip {
-                if !wins {
-                    self.keep_branch(&repo, &name, &tip).await?;
-                }
-                repo.delete_branch(&own, &tip).await?;
-            }
-            entry.branch =
-                (!wins && repo.resolve(&format!("refs/heads/{name}")).await?.is_some()).then_some(name);
-        }
-        let days = i64::from(race.keep_losers_days);
-        race.losers_until = Some(race.finished_at.unwrap_or_else(|| self.now()).plus_ms(days * DAY_MS));
-        let mut tx = self.store().write().await?;
-        races::put(&mut tx, &race).await?;
-        if kept.is_empty() {
-            races::set_cleared(&mut tx, &race.id).await?;
-        }
-        tx.commit().await?;
-        self.point("race.cleared");
-        if let Some(at) = race.losers_until {
-            self.forget_losers_at(at);
-        }
-        Ok(kept)
-    }
-
-    /// Removes everything of a task's races before the task itself goes; branches that keep work stay.
-    pub(crate) async fn remove_races(&self, context: &ProjectContext, task: &TaskId) -> Result<()> {
-        let all = races::list(&mut *self.store().read().await?, task).await?;
-        for race in all {
-            let kept = self.clear_race(context, race.clone()).await?;
-            if let Some(reason) = kept.first() {
-                let message = format!("a worktree of its race cannot go: {reason}");
-                return Err(EngineError::conflict(ConflictCode::InUse, message));
-            }
-            for entry in &race.entries {
-                let mut tx = self.store().write().await?;
-                tasks::delete(&mut tx, &entry.task_id).await?;
-                tx.commit().await?;
-                remove_folder(&self.log_dir(&context.project.id, &entry.task_id)).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn keep_branch(&self, repo: &forge_git::Repo, name: &str, tip: &str) -> Result<()> {
-        let full = format!("refs/heads/{name}");
-        match repo.resolve(&full).await? {
-            Some(there) if there == tip => Ok(()),
-            Some(there) => Ok(repo.update_ref(&full, tip, &there, "forge: an entry of a race").await?),
-            None => Ok(repo.update_ref(&full, tip, "", "forge: an entry of a race").await?),
-        }
-    }
-
     /// The task's work is done, by whoever won: on to what judges it.
     async fn accept_winner(&self, s: &Stepping) -> Result<End> {
         let race = races::last(&mut *self.store().read().await?, &s.task.id).await?;
@@ -463,47 +381,6 @@ impl Engine {
         let mut mv = Move::by_engine(&accept.to, "accept", actor);
         mv.reason = Some(format!("{} won the race", winner.strategy.name));
         Ok(End::go(aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv))))
-    }
-
-    /// Has the losers' branches go when their time has come.
-    pub(crate) fn forget_losers_at(&self, at: Timestamp) {
-        let engine = self.clone();
-        self.inner.tracker.spawn(async move {
-            if engine.sleep_until(at).await
-                && let Err(error) = engine.forget_losers().await
-            {
-                tracing::error!(%error, "failed to remove the branches of lost races; the next start tries again");
-            }
-        });
-    }
-
-    /// Removes the branches and logs of losers whose time has come, and plans the next time.
-    pub(crate) async fn forget_losers(&self) -> Result<()> {
-        let all = races::kept(&mut *self.store().read().await?).await?;
-        for mut race in all {
-            let Some(until) = race.losers_until else { continue };
-            if until > self.now() {
-                self.forget_losers_at(until);
-                break;
-            }
-            let (task, context) = self.load(&mut *self.store().read().await?, &race.task_id, None).await?;
-            let repo = self.repo(&context).await?;
-            for entry in &mut race.entries {
-                if let (Some(branch), Some(commit)) = (&entry.branch, &entry.commit)
-                    && repo.resolve(&format!("refs/heads/{branch}")).await?.as_ref() == Some(commit)
-                {
-                    repo.delete_branch(branch, commit).await?;
-                }
-                entry.branch = None;
-                let logs = self.log_dir(&task.project_id, &entry.task_id);
-                remove_folder(&logs).await?;
-            }
-            race.losers_until = None;
-            let mut tx = self.store().write().await?;
-            races::put(&mut tx, &race).await?;
-            tx.commit().await?;
-        }
-        Ok(())
     }
 
     /// A race looks again once an entry of its is over.

@@ -177,7 +177,9 @@ fn folder(messages: &[Message]) -> String {
     let mut found = of_program.filter_map(|message| {
         MARKS.iter().find_map(|(mark, ends)| {
             let (_, rest) = message.text.rsplit_once(mark)?;
-            rest.split(*ends).next().map(|path| path.trim().to_owned())
+            // Of a conversation that goes on elsewhere, one of them tells where it was, too.
+            let path = rest.split(*ends).next()?.split(" (was ").next();
+            path.map(|path| path.trim().to_owned())
         })
     });
     found.next().unwrap_or_default()
@@ -195,6 +197,7 @@ mod tests {
         assert_eq!(said(&["<cwd>/a b</cwd>\n", "<cwd>/c</cwd>", "else"]), "/c");
         assert_eq!(said(&["# Environment\n - Primary working directory: /a/b\n - Is"]), "/a/b");
         assert_eq!(said(&["<env>\n  Working directory: /a/b\n"]), "/a/b");
+        assert_eq!(said(&["Primary working directory: /a/b (was /a/c)\n"]), "/a/b");
         assert_eq!(said(&["none"]), "");
     }
 

@@ -1,0 +1,279 @@
+//! What is left of a race: work that no run committed, worktrees, branches, logs, and when each of them goes.
+//!
+//! Nothing that an entry wrote is lost before its time: what it had not committed when it was stopped becomes a commit
+//! on top of what it had, and a branch keeps that as long as the project keeps losers. Every part is done again after a
+//! kill and finds what is done.
+
+use std::path::Path;
+
+use forge_git::Repo;
+use forge_model::execution::ExecutionRole;
+use forge_model::ids::{RaceId, TaskId};
+use forge_model::race::{Race, RaceEntry, RaceEntryStatus, RaceStatus, kept_branch};
+use forge_model::task::DiffStat;
+use forge_model::time::Timestamp;
+use forge_model::workspace::WorkspaceStatus;
+use forge_store::table::{executions, races, tasks, tasks::TaskRow, workspaces};
+
+use super::cleanup::Goes;
+use crate::{
+    ConflictCode, Engine, EngineError,
+    command::attachments::remove_folder,
+    context::{ProjectContext, backup_prefix, task_branch},
+    error::Result,
+};
+
+/// A day in milliseconds.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// What an entry had not committed, as a commit.
+pub(super) struct Saved {
+    commit: String,
+    stat: DiffStat,
+}
+
+impl Saved {
+    /// It is the entry's work from now on.
+    pub(super) fn into_entry(self, entry: &mut RaceEntry) {
+        entry.commit = Some(self.commit);
+        entry.diff_stat = Some(self.stat);
+    }
+}
+
+impl Engine {
+    /// Commits what an entry left that was stopped or failed before its work was committed; nothing when there is none.
+    /// The caller has ended its run.
+    pub(super) async fn save_entry(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        base: &str,
+    ) -> Option<Saved> {
+        // The race goes on without it; the worktree's content is backed up before it goes in any case.
+        self.try_save_entry(context, task, base).await.unwrap_or_else(|error| {
+            tracing::warn!(entry = %task.id, %error, "failed to commit what an entry of a race left");
+            None
+        })
+    }
+
+    async fn try_save_entry(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        base: &str,
+    ) -> Result<Option<Saved>> {
+        let (run, workspace) = {
+            let mut conn = self.store().read().await?;
+            let run = executions::last_of(&mut conn, &task.id, ExecutionRole::Coder).await?;
+            (run, workspaces::last(&mut conn, &task.id).await?)
+        };
+        let is_unsaved = run.is_some_and(|row| row.execution.after_commit.is_none());
+        let present = workspace.filter(|it| it.status != WorkspaceStatus::Cleaned);
+        let Some(workspace) = present.filter(|it| is_unsaved && Path::new(&it.path).join(".git").exists())
+        else {
+            return Ok(None);
+        };
+        let (repo, worktree) = (self.repo(context).await?, Path::new(&workspace.path));
+        let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
+        let message = format!("{}\n\nTask #{}, as it was when it was stopped", task.title, task.number);
+        let commit = match repo.snapshot(worktree, &message, author).await? {
+            Some(commit) => commit,
+            None => repo.head(worktree).await?,
+        };
+        let counts = repo.diff_counts(base, &commit).await?;
+        let stat = DiffStat { files: counts.files, added: counts.added, removed: counts.removed };
+        Ok(Some(Saved { commit, stat }))
+    }
+
+    /// Clears one race that is over: runs, worktrees, branches that only the race needed. Says what could not go yet.
+    pub(super) async fn clear_race(&self, project: &ProjectContext, mut race: Race) -> Result<Vec<String>> {
+        let context = project.for_entries()?;
+        let repo = self.repo(project).await?;
+        let mut kept = Vec::new();
+        for index in 0..race.entries.len() {
+            kept.extend(self.clear_entry(&context, &repo, &mut race, index).await?);
+        }
+        let days = i64::from(race.keep_losers_days);
+        race.losers_until = Some(race.finished_at.unwrap_or_else(|| self.now()).plus_ms(days * DAY_MS));
+        let mut tx = self.store().write().await?;
+        races::put(&mut tx, &race).await?;
+        if kept.is_empty() {
+            races::set_cleared(&mut tx, &race.id).await?;
+        }
+        tx.commit().await?;
+        self.point("race.cleared");
+        if let Some(at) = race.losers_until {
+            self.forget_losers_at(race.id, at);
+        }
+        Ok(kept)
+    }
+
+    /// Clears one of its entries; says why its worktree cannot go yet.
+    async fn clear_entry(
+        &self,
+        context: &ProjectContext,
+        repo: &Repo,
+        race: &mut Race,
+        index: usize,
+    ) -> Result<Option<String>> {
+        let (base, race_id, number) = (race.base_commit.clone(), race.id.clone(), race.number);
+        let promoted = race.winner.clone().filter(|_| race.status == RaceStatus::Promoted);
+        let raced = race.task_id.clone();
+        let Some(entry) = race.entries.get_mut(index) else { return Ok(None) };
+        let _hold = self.hold(&entry.task_id).await;
+        self.stop_run(&entry.task_id).await;
+        let Some(task) = tasks::get(&mut *self.store().read().await?, &entry.task_id).await? else {
+            return Ok(None);
+        };
+        let cut_short = !entry.status.is_over();
+        let unsaved = if cut_short { self.save_entry(context, &task, &base).await } else { None };
+        let mut tx = self.store().write().await?;
+        if cut_short {
+            self.look_at_entry(&mut tx, context, &base, entry).await?;
+            if let Some(saved) = unsaved {
+                saved.into_entry(entry);
+            }
+            entry.status = RaceEntryStatus::Cancelled;
+            entry.finished_at = Some(self.now());
+            races::put_entry(&mut tx, &race_id, entry).await?;
+        }
+        self.put_out(&mut tx, context, &entry.task_id).await?;
+        let workspace = workspaces::last(&mut tx, &entry.task_id).await?;
+        tx.commit().await?;
+        if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
+            && let Err(reason) = self.remove_workspace(context, &task, workspace, Goes::ForReuse).await?
+        {
+            return Ok(Some(format!("{}: {reason}", entry.strategy.name)));
+        }
+        self.point("race.entry_cleared");
+        let own = task_branch(&task);
+        let wins = promoted.as_ref() == Some(&entry.strategy.name);
+        let name = kept_branch(&raced, number, &entry.strategy.name);
+        if let Some(tip) = repo.resolve(&format!("refs/heads/{own}")).await? {
+            if !wins {
+                let work = with_what_was_saved(repo, &tip, entry.commit.as_ref()).await?;
+                // Of an entry that did nothing there is nothing to keep.
+                if work != base {
+                    keep_branch(repo, &name, &work).await?;
+                }
+                entry.commit = Some(work);
+            }
+            repo.delete_branch(&own, &tip).await?;
+        }
+        let is_kept = !wins && repo.resolve(&format!("refs/heads/{name}")).await?.is_some();
+        entry.branch = is_kept.then_some(name);
+        Ok(None)
+    }
+
+    /// Removes everything of a task's races before the task itself goes. What its losers did goes to the backups of
+    /// the task, as nobody else knows of it any more.
+    pub(crate) async fn remove_races(&self, context: &ProjectContext, task: &TaskRow) -> Result<()> {
+        let ids = |races: Vec<Race>| races.into_iter().map(|race| race.id).collect::<Vec<_>>();
+        for id in ids(races::list(&mut *self.store().read().await?, &task.id).await?) {
+            let Some(race) = self.race_by_id(&task.id, &id).await? else { continue };
+            if let Some(reason) = self.clear_race(context, race).await?.first() {
+                let message = format!("a worktree of its race cannot go: {reason}");
+                return Err(EngineError::conflict(ConflictCode::InUse, message));
+            }
+            let Some(race) = self.race_by_id(&task.id, &id).await? else { continue };
+            let repo = self.repo(context).await?;
+            for entry in &race.entries {
+                if let Some(branch) = &entry.branch
+                    && let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await?
+                    && !repo.is_checked_out(branch).await?
+                {
+                    repo.next_number(&backup_prefix(task), &tip).await?;
+                    repo.delete_branch(branch, &tip).await?;
+                }
+                let mut tx = self.store().write().await?;
+                tasks::delete(&mut tx, &entry.task_id).await?;
+                tx.commit().await?;
+                remove_folder(&self.log_dir(&context.project.id, &entry.task_id)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn race_by_id(&self, task: &TaskId, id: &RaceId) -> Result<Option<Race>> {
+        let all = races::list(&mut *self.store().read().await?, task).await?;
+        Ok(all.into_iter().find(|race| race.id == *id))
+    }
+
+    /// Plans when the losers of every race go that are kept still. Called once at start.
+    pub(crate) async fn plan_forgetting(&self) -> Result<()> {
+        for race in races::kept(&mut *self.store().read().await?).await? {
+            if let Some(at) = race.losers_until {
+                self.forget_losers_at(race.id, at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the losers of a race go when their time has come.
+    fn forget_losers_at(&self, id: RaceId, at: Timestamp) {
+        let engine = self.clone();
+        self.inner.tracker.spawn(async move {
+            if engine.sleep_until(at).await
+                && let Err(error) = engine.forget_losers(&id).await
+            {
+                tracing::error!(%error, "failed to remove what is kept of a lost race; the next start tries again");
+            }
+        });
+    }
+
+    /// Removes branches and logs of a race's losers. What is known of them stays, and so does what the winner did.
+    async fn forget_losers(&self, id: &RaceId) -> Result<()> {
+        let found =
+            races::kept(&mut *self.store().read().await?).await?.into_iter().find(|race| race.id == *id);
+        let Some(found) = found.filter(|race| race.losers_until.is_some_and(|at| at <= self.now())) else {
+            return Ok(());
+        };
+        let (context, is_cleared) = {
+            let mut conn = self.store().read().await?;
+            let left = races::uncleared(&mut conn, &found.task_id).await?;
+            let (_, context) = self.load(&mut conn, &found.task_id, None).await?;
+            (context, !left.iter().any(|race| race.id == *id))
+        };
+        if !is_cleared && !self.clear_race(&context, found.clone()).await?.is_empty() {
+            self.forget_losers_at(id.clone(), self.now().plus_ms(DAY_MS));
+            return Ok(());
+        }
+        let Some(mut race) = self.race_by_id(&found.task_id, id).await? else { return Ok(()) };
+        let repo = self.repo(&context).await?;
+        let promoted = race.winner.clone().filter(|_| race.status == RaceStatus::Promoted);
+        for entry in race.entries.iter_mut().filter(|entry| promoted.as_ref() != Some(&entry.strategy.name)) {
+            // A branch that somebody went on with is theirs.
+            if let Some((branch, commit)) = entry.branch.take().zip(entry.commit.take())
+                && repo.resolve(&format!("refs/heads/{branch}")).await?.as_ref() == Some(&commit)
+                && !repo.is_checked_out(&branch).await?
+            {
+                repo.delete_branch(&branch, &commit).await?;
+            }
+            remove_folder(&self.log_dir(&context.project.id, &entry.task_id)).await?;
+        }
+        race.losers_until = None;
+        let mut tx = self.store().write().await?;
+        races::put(&mut tx, &race).await?;
+        tx.commit().await?;
+        self.point("race.forgotten");
+        self.made_progress();
+        Ok(())
+    }
+}
+
+/// The work of an entry: its branch, or what was saved on top of it.
+async fn with_what_was_saved(repo: &Repo, tip: &str, saved: Option<&String>) -> Result<String> {
+    match saved {
+        Some(saved) if repo.is_ancestor(tip, saved).await? => Ok(saved.clone()),
+        _ => Ok(tip.to_owned()),
+    }
+}
+
+async fn keep_branch(repo: &Repo, name: &str, tip: &str) -> Result<()> {
+    let full = format!("refs/heads/{name}");
+    let before = match repo.resolve(&full).await? {
+        Some(there) if there == tip => return Ok(()),
+        there => there.unwrap_or_default(),
+    };
+    Ok(repo.update_ref(&full, tip, &before, "forge: an entry of a race").await?)
+}
