@@ -1,5 +1,7 @@
 //! Races over HTTP: who runs, who is elected and why, whose work becomes the task's, and that nothing is left.
 
+mod ends;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -203,8 +205,8 @@ async fn without_a_winner_a_person_crowns_races_again_or_goes_on_with_one() -> R
         (first["status"].as_str(), first["election"]["decided_by"].as_str()),
         (Some("no_winner"), Some("none"))
     );
-    until("the end of both worktrees", async || Ok(nothing_is_left(&board, &first, &["a", "b"]).ok()))
-        .await?;
+    // Of an entry that did nothing there is nothing to keep.
+    until("the end of both worktrees", async || Ok(nothing_is_left(&board, &first, &["a"]).ok())).await?;
     let (status, body) = board.refused(&crowned, "actions/crown", json!({ "entry": "c" })).await?;
     assert_eq!((status, body["details"]["findings"][0]["path"].as_str()), (400, Some("entry")), "{body:#}");
     let (status, body) = board.refused(&crowned, "actions/crown", json!({ "entry": "b" })).await?;
@@ -246,6 +248,8 @@ async fn an_entry_is_stopped_whole_when_its_time_is_up() -> Result<()> {
             &[
                 "edit good <<< \"slow\\n\"",
                 "run git add -A && git commit -qm slow",
+                "edit good <<< \"slow, but more\\n\"",
+                "edit left/new <<< \"not committed\\n\"",
                 "fork",
                 "ignore-sigterm",
                 "hang",
@@ -267,9 +271,18 @@ async fn an_entry_is_stopped_whole_when_its_time_is_up() -> Result<()> {
         (race["winner"].as_str(), race["election"]["decided_by"].as_str()),
         (Some("good"), Some("gate"))
     );
-    // What it had done when it was stopped was never told by a run, and is read all the same.
+    // What it had done when it was stopped was never told by a run, and not all of it was committed: nothing is lost.
     let diff = board.server.get(&format!("/tasks/{}/diff", text(&slow, "task_id"))).await?;
-    assert_eq!(diff["files"][0]["path"], "good", "{diff:#}");
+    let files: Vec<&Value> =
+        diff["files"].as_array().into_iter().flatten().map(|file| &file["path"]).collect();
+    assert_eq!(files, ["good", "left/new"], "{diff:#}");
+    assert_eq!(slow["diff_stat"], json!({ "files": 2, "added": 2, "removed": 0 }));
+    let kept = text(&slow, "branch");
+    assert_eq!(git(&board, &["rev-parse", &kept])?, text(&slow, "commit"));
+    assert_eq!(git(&board, &["show", &format!("{kept}:good")])?, "slow, but more");
+    assert_eq!(git(&board, &["show", &format!("{kept}:left/new")])?, "not committed");
+    let parents = git(&board, &["log", "--format=%s", &format!("main..{kept}")])?;
+    assert_eq!(parents.lines().collect::<Vec<_>>(), ["Race", "slow"]);
     let left = processes_of(&slow)?;
     assert!(left.is_empty(), "{left:?}");
     nothing_is_left(&board, &race, &["slow"])?;

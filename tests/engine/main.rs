@@ -4,4 +4,5 @@ mod actions;
 mod checkout;
 mod paths;
 mod properties;
+mod races;
 mod refusals;

@@ -252,8 +252,10 @@ export type Approval = {
 	id: ApprovalId,
 	/**  The project. */
 	project_id: ProjectId,
-	/**  The task. */
+	/**  The task; of a race's entry the one that it is worked on as. */
 	task_id: TaskId,
+	/**  The race's entry that asks, if one does. */
+	raced: AskingEntry | null,
 	/**  The run that asks. */
 	execution_id: ExecutionId,
 	/**  Its agent. */
@@ -331,6 +333,14 @@ export type ApprovalStatus =
 "answered" | 
 /**  Its run ended, or the program no longer wants to know. */
 "expired";
+
+/**  Which entry of a race asks. */
+export type AskingEntry = {
+	/**  The task that is raced. */
+	task_id: TaskId,
+	/**  The strategy's name. */
+	name: string,
+};
 
 /**  A role to give. */
 export type AssignRole = {

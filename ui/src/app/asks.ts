@@ -1,8 +1,19 @@
 /** Questions of agents that wait for a person, read once for the whole window. */
 import { useQuery } from "@tanstack/react-query";
 import { opQuery } from "#ui/api/client.ts";
-import type { Approval, ApprovalChoice, ApprovalOption } from "#ui/api/generated.ts";
+import type { Approval, ApprovalChoice, ApprovalOption, Task } from "#ui/api/generated.ts";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
+
+/** The task that people know a question's asker by: of a race's entry, the raced one. */
+export const askedFor = ({ task_id, raced }: Approval): string => raced?.task_id ?? task_id;
+
+/** Whether agents may ask something now: the task's own, or those of its race's entries. */
+export const mayAsk = ({ live, raced }: Pick<Task, "live" | "raced">): boolean =>
+  live !== null || raced?.status === "running";
+
+/** A question in one line, with the entry of a race that asks. */
+export const askLine = ({ title, raced }: Approval): string =>
+  raced === null ? title : `${raced.name}: ${title}`;
 
 /** What a task's agent asks, in one line; null when it asks nothing. Draws only when that changes. */
 export function useAsk(task: string, enabled: boolean): string | null {
@@ -10,7 +21,11 @@ export function useAsk(task: string, enabled: boolean): string | null {
   const asked = useQuery({
     ...opQuery(platform, "approval_list", {}),
     enabled,
-    select: ({ items }) => items.find(({ task_id: id }) => id === task)?.title ?? null,
+    select: ({ items }) => {
+      const own = items.find(({ task_id: id }) => id === task);
+      const ofEntry = items.find((asked) => askedFor(asked) === task);
+      return own?.title ?? (ofEntry === undefined ? null : askLine(ofEntry));
+    },
   });
   return enabled ? (asked.data ?? null) : null;
 }

@@ -161,7 +161,9 @@ export function createSampleAgents({
     approval_list: ({ task_id, all }: ListApprovals) =>
       page(
         approvals.filter(
-          (each) => (!task_id || each.task_id === task_id) && (all || each.status === "pending"),
+          (each) =>
+            (!task_id || each.task_id === task_id || each.raced?.task_id === task_id) &&
+            (all || each.status === "pending"),
         ),
       ),
     approval_answer: ({ approval_id, option, note }: AnswerApproval) => {

@@ -26,6 +26,7 @@ export function sampleApproval(change: Partial<Approval> = {}): Approval {
     id: "q1",
     project_id: "p1",
     task_id: "t1",
+    raced: null,
     execution_id: "e1",
     agent_id: "a1",
     ask: "ask-1",

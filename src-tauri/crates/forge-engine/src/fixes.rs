@@ -57,33 +57,38 @@ impl Engine {
         workspace: &Workspace,
         check: &ReviewStep,
     ) -> Option<FixDraft> {
+        // An entry's is drafted when nobody won its race.
+        if is_entry(&s.task) {
+            return None;
+        }
         // A check that fails must go on to fail, whatever becomes of a proposal.
-        self.look_for_draft(s, review, workspace, check).await.unwrap_or_else(|error| {
+        self.look_for_draft((&s.context, &s.task), review, workspace, check).await.unwrap_or_else(|error| {
             tracing::warn!(task = %s.task.id, %error, "failed to see whether a fix can be drafted");
             None
         })
     }
 
-    async fn look_for_draft(
+    /// What is to be drafted for the work of a task, which may be an entry of a race.
+    pub(crate) async fn look_for_draft(
         &self,
-        s: &Stepping,
+        (context, task): (&ProjectContext, &TaskRow),
         review: &Review,
         workspace: &Workspace,
         check: &ReviewStep,
     ) -> Result<Option<FixDraft>> {
-        let config = &s.context.settings.inner_loop.auto_fix;
+        let config = &context.settings.inner_loop.auto_fix;
         let failed = check.finished && !check.timed_out && check.exit_code.is_some_and(|code| code != 0);
-        if !config.enabled || !failed || is_entry(&s.task) {
+        if !config.enabled || !failed {
             return Ok(None);
         }
         let Some(base) = review.reviewed_commit.clone() else { return Ok(None) };
-        let Some(agent) = self.drafter(&s.context, &s.task).await? else { return Ok(None) };
-        let output = self.output_of(&s.task.project_id, &s.task.id, &check.log_id).await?;
+        let Some(agent) = self.drafter(context, task).await? else { return Ok(None) };
+        let output = self.output_of(&task.project_id, &task.id, &check.log_id).await?;
         let root = tokio::fs::canonicalize(&workspace.path).await;
         let root = root.map_or_else(|_| workspace.path.clone(), |root| root.to_string_lossy().into_owned());
         let found = diagnostics(&output, &root);
-        let repo = self.repo(&s.context).await?;
-        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+        let repo = self.repo(context).await?;
+        let target = format!("refs/heads/{}", context.target_branch(task));
         let changed = changed_since_target(&repo, &target, &base, &workspace.base_commit).await?;
         let named: BTreeSet<&str> =
             found.iter().map(|it| changed_file(&it.path, &changed).unwrap_or(&it.path)).collect();
@@ -97,7 +102,7 @@ impl Engine {
         failure_ids.truncate(MAX_FAILURE_IDS);
         Ok(Some(FixDraft {
             review_id: review.id.clone(),
-            task_id: s.task.id.clone(),
+            task_id: task.id.clone(),
             execution_id: None,
             agent_id: agent.id,
             file: file.to_owned(),
@@ -219,13 +224,16 @@ impl Engine {
     }
 
     async fn try_draft(&self, draft: &mut FixDraft, cancel: &CancellationToken) -> Result<Drafted> {
-        let (task, context, agent, title) = {
+        let (task, context, agent, title, judged) = {
             let mut conn = self.store().read().await?;
             let (task, context) = self.load(&mut conn, &draft.task_id, None).await?;
+            // In a race that is the entry, which has the check's log.
+            let judged = reviews::task_of(&mut conn, &draft.review_id).await?;
+            let judged = judged.unwrap_or_else(|| task.id.clone());
             let agent = agents::get(&mut conn, &draft.agent_id).await?;
             let agent = agent.ok_or_else(|| EngineError::not_found("agent", &draft.agent_id))?;
             let title = task.title.clone();
-            (task, context, agent, title)
+            (task, context, agent, title, judged)
         };
         let repo = self.repo(&context).await?;
         let limit = u64::try_from(SHOWN_BYTES).unwrap_or(u64::MAX);
@@ -239,7 +247,7 @@ impl Engine {
             return Ok(Err(format!("{} is no text that can be shown to an agent", draft.file)));
         };
         let log_id = format!("check-{}-{}", draft.review_id, draft.gate.step);
-        let output = self.output_of(&task.project_id, &task.id, &log_id).await?;
+        let output = self.output_of(&task.project_id, &judged, &log_id).await?;
         let max_lines = context.settings.inner_loop.auto_fix.max_changed_lines;
         let asked = forge_model::fix_prompt::FixPrompt {
             title: &title,

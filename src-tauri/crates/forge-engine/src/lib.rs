@@ -40,6 +40,7 @@ mod pool;
 mod preview;
 mod prices;
 mod pull_requests;
+mod race_fixes;
 mod races;
 mod read;
 mod recovery;

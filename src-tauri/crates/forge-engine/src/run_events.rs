@@ -167,6 +167,8 @@ impl Engine {
             id: self.new_id(),
             project_id: task.project_id.clone(),
             task_id: task_id.clone(),
+            // Who asks is told by the row that is stored.
+            raced: None,
             execution_id: execution.clone(),
             agent_id: row.execution.agent_id.clone(),
             kind: ask.kind,

@@ -212,6 +212,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_snapshot_has_everything_and_changes_nothing() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        assert_eq!(repo.snapshot(repo.root(), "nothing", None).await.unwrap(), None);
+        sandbox.commit("base", &[(".gitignore", "ignored\n"), ("gone", "x"), ("staged", "x")]);
+        sandbox.hook("pre-commit", "exit 1");
+        sandbox.write("staged", "two");
+        sandbox.git(&["add", "staged"]);
+        sandbox.write("staged", "three");
+        sandbox.write("new/file", "n");
+        sandbox.write("ignored", "x");
+        sandbox.remove("gone");
+        let (head, status) = (sandbox.head(), sandbox.git_out(&["status", "--porcelain"]));
+        let author = Some(("Ada", "ada@example.com"));
+        let made = repo.snapshot(repo.root(), "as it was\n", author).await.unwrap().unwrap();
+        assert_eq!(sandbox.git_out(&["rev-parse", &format!("{made}^@")]), head, "its only parent");
+        let changed = sandbox.git_out(&["diff", "--name-status", &head, &made]);
+        assert_eq!(changed, "D\tgone\nA\tnew/file\nM\tstaged");
+        assert_eq!(sandbox.git_out(&["show", &format!("{made}:staged")]), "three");
+        assert_eq!(sandbox.git_out(&["log", "-1", "--format=%an", &made]), "Ada");
+        assert_eq!((sandbox.head(), sandbox.git_out(&["status", "--porcelain"])), (head, status));
+    }
+
+    #[tokio::test]
     async fn a_refusing_hook_is_heard_and_its_work_kept() {
         let sandbox = Sandbox::new().await;
         let repo = sandbox.repo().await;

@@ -70,14 +70,25 @@ contract! {
         pub choice: ApprovalChoice,
     }
 
+    /// Which entry of a race asks.
+    #[derive(Eq)]
+    pub struct AskingEntry {
+        /// The task that is raced.
+        pub task_id: TaskId,
+        /// The strategy's name.
+        pub name: String,
+    }
+
     /// A question of an agent.
     pub struct Approval {
         /// Identity.
         pub id: ApprovalId,
         /// The project.
         pub project_id: ProjectId,
-        /// The task.
+        /// The task; of a race's entry the one that it is worked on as.
         pub task_id: TaskId,
+        /// The race's entry that asks, if one does.
+        pub raced: Option<AskingEntry>,
         /// The run that asks.
         pub execution_id: ExecutionId,
         /// Its agent.

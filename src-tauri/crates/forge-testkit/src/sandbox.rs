@@ -190,8 +190,16 @@ impl Sandbox {
     /// # Errors
     /// When it does not start.
     pub async fn restart(&mut self) -> Result<()> {
+        self.restart_with(|_| {}).await
+    }
+
+    /// The same, with changes to the engine's configuration.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub async fn restart_with(&mut self, change: impl FnOnce(&mut EngineConfig)) -> Result<()> {
         self.api.engine().stop().await;
-        self.api = start(self.dir.path(), |_| {}).await?;
+        self.api = start(self.dir.path(), change).await?;
         Ok(())
     }
 

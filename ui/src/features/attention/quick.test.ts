@@ -62,6 +62,12 @@ it("shows the command, its exit code and the end of what it said", () => {
   expect(evidenceHead(sampleTask({ waiting }))).toBe("a.rs\nb.rs");
 });
 
+it("lets the question of a race's entry stand for the raced task", () => {
+  const raced = sampleTask({ id: "t1" });
+  const asked = sampleApproval({ task_id: "t1-cheap", raced: { task_id: "t1", name: "cheap" } });
+  expect(inboxOf([raced], [asked]).map(({ kind }) => kind)).toEqual(["ask"]);
+});
+
 it("lets questions stand for a task that waits for nothing else", () => {
   // A message that waits for the end of the run needs nobody.
   const asks = sampleTask({

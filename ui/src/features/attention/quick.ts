@@ -1,4 +1,5 @@
 /** What can be done about a task from a list, without typing anything. Pure. */
+import { askedFor } from "#ui/app/asks.ts";
 import type { Approval, Offer, State, Task, WaitReason } from "#ui/api/generated.ts";
 
 export type Quick =
@@ -60,7 +61,7 @@ export function inboxOf(
   tasks: readonly Task[],
   approvals: readonly Approval[],
 ): readonly InboxEntry[] {
-  const asking = new Set(approvals.map(({ task_id }) => task_id));
+  const asking = new Set(approvals.map(askedFor));
   const rows = tasks.filter((task) => needsMore(task) || !asking.has(task.id));
   const entries: InboxEntry[] = [
     ...rows.map((task) => ({ kind: "task" as const, since: task.status_since, task })),

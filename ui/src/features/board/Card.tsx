@@ -32,7 +32,7 @@ import type {
   Task,
   WaitReason,
 } from "#ui/api/generated.ts";
-import { useAsk } from "#ui/app/asks.ts";
+import { mayAsk, useAsk } from "#ui/app/asks.ts";
 import { raceWords } from "#ui/app/race/words.ts";
 import { priorityLevel, priorityNumber } from "#ui/app/priority.ts";
 import type { KnownState } from "#ui/app/useStates.ts";
@@ -292,7 +292,7 @@ export const CardFace = memo(function CardFace({
 }: CardFaceProps) {
   const { t } = useTranslation();
   const level = priorityLevel(task.priority);
-  const ask = useAsk(task.id, task.live !== null);
+  const ask = useAsk(task.id, mayAsk(task));
   const line = lineOf(task, state, ask);
   const live = task.live !== null;
   return (

@@ -1,12 +1,5 @@
 /** Who waits for whom. Pure. */
-import type {
-  Approval,
-  ErrorAnnotation,
-  State,
-  Task,
-  Waiting,
-  Workflow,
-} from "#ui/api/generated.ts";
+import type { ErrorAnnotation, State, Task, Waiting, Workflow } from "#ui/api/generated.ts";
 
 export function stateOf(workflow: Workflow | undefined, name: string): State | undefined {
   return workflow?.states.find((state) => state.name === name);
@@ -43,12 +36,12 @@ export type Need =
 export function needOf(
   task: Task,
   workflow: Workflow | undefined,
-  asked: readonly Pick<Approval, "title">[] = [],
+  asked: readonly string[] = [],
 ): Need {
   if (isClosed(task, workflow)) return null;
   if (task.error_annotation) return { kind: "trouble", annotation: task.error_annotation };
   const [first] = asked;
-  if (first) return { kind: "asks", title: first.title, more: asked.length - 1 };
+  if (first !== undefined) return { kind: "asks", title: first, more: asked.length - 1 };
   if (task.review?.status === "awaiting_human") return { kind: "review" };
   if (task.waiting && isSaid(task.waiting)) {
     return { kind: "waiting", waiting: task.waiting };

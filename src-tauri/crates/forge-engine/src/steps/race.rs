@@ -16,7 +16,7 @@ use forge_model::time::Timestamp;
 use forge_model::transition::StepStatus;
 use forge_model::workflow::Audience;
 use forge_store::Tx;
-use forge_store::table::{races, roles, steps, tasks};
+use forge_store::table::{fixes, races, roles, steps, tasks};
 use serde_json::json;
 
 use super::{Effect, End, Stepping, leaving::Leave};
@@ -248,8 +248,18 @@ impl Engine {
             (None, _) => (EventType::RaceFailed, "No entry of the race passed.".to_owned()),
         };
         race.finished_at = race.winner.is_none().then(|| self.now());
+        let planned = match race.winner {
+            None => self.plan_drafts_of_race(&s.context, &race).await,
+            Some(_) => Vec::new(),
+        };
         let mut tx = self.store().write().await?;
         races::put(&mut tx, &race).await?;
+        let mut drafts = Vec::new();
+        for draft in planned {
+            if fixes::begin_draft(&mut tx, &draft).await? {
+                drafts.push(draft);
+            }
+        }
         let facts =
             json!({ "winner": race.winner, "decided_by": race.election.as_ref().map(|e| e.decided_by) });
         self.emit(&mut tx, kind, &s.task, race.id.as_str(), &facts).await?;
@@ -259,6 +269,7 @@ impl Engine {
         }
         tx.commit().await?;
         self.point("race.elected");
+        drafts.into_iter().for_each(|draft| self.start_draft(draft));
         Ok(match race.status {
             RaceStatus::AwaitingCrown => waits_for_crown(&race),
             RaceStatus::NoWinner => {

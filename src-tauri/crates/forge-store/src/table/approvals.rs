@@ -1,6 +1,6 @@
 //! `approvals`: questions of agents, and what people answered.
 
-use forge_model::approval::{Approval, ApprovalStatus};
+use forge_model::approval::{Approval, ApprovalStatus, AskingEntry};
 use forge_model::ids::{ApprovalId, ExecutionId, TaskId};
 use forge_model::time::Timestamp;
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
@@ -11,8 +11,10 @@ use crate::{
 };
 
 /// What every list starts with.
-const SELECT: &str = "SELECT a.*, t.project_id, x.agent_id FROM approvals a
-     JOIN tasks t ON t.id = a.task_id JOIN executions x ON x.id = a.execution_id";
+const SELECT: &str =
+    "SELECT a.*, t.project_id, x.agent_id, r.task_id AS raced, e.name AS entry FROM approvals a
+     JOIN tasks t ON t.id = a.task_id JOIN executions x ON x.id = a.execution_id
+     LEFT JOIN race_entries e ON e.task_id = a.task_id LEFT JOIN races r ON r.id = e.race_id";
 
 /// Inserts a question; one that its run has asked already stays as it is. Whether it is new.
 ///
@@ -91,7 +93,8 @@ pub async fn get(conn: &mut SqliteConnection, id: &ApprovalId) -> Result<Option<
     row.as_ref().map(read).transpose()
 }
 
-/// A task's questions, or everybody's, oldest first; only those that wait for an answer, or all.
+/// A task's questions with those of its races' entries, or everybody's, oldest first; only those that wait for an
+/// answer, or all.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -101,7 +104,7 @@ pub async fn list(
     pending_only: bool,
 ) -> Result<Vec<Approval>, StoreError> {
     let rows = sqlx::query(sqlx::AssertSqlSafe(format!(
-        "{SELECT} WHERE (?1 IS NULL OR a.task_id = ?1) AND (NOT ?2 OR a.status = 'pending') ORDER BY a.asked_at, a.id"
+        "{SELECT} WHERE (?1 IS NULL OR a.task_id = ?1 OR r.task_id = ?1) AND (NOT ?2 OR a.status = 'pending') ORDER BY a.asked_at, a.id"
     )))
     .bind(task.map(TaskId::as_str))
     .bind(pending_only)
@@ -125,7 +128,12 @@ pub async fn pending(conn: &mut SqliteConnection, execution: &ExecutionId) -> Re
 
 fn read(row: &SqliteRow) -> Result<Approval, StoreError> {
     let c = Columns(row);
+    let raced = match (c.text_opt("raced")?, c.text_opt("entry")?) {
+        (Some(task), Some(name)) => Some(AskingEntry { task_id: TaskId(task), name }),
+        _ => None,
+    };
     Ok(Approval {
+        raced,
         id: c.text("id")?,
         project_id: c.text("project_id")?,
         task_id: c.text("task_id")?,

@@ -132,6 +132,18 @@ pub async fn clear_steps(conn: &mut SqliteConnection, review: &ReviewId) -> Resu
     Ok(())
 }
 
+/// The task whose work a review judges; none when there is no such review.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn task_of(conn: &mut SqliteConnection, review: &ReviewId) -> Result<Option<TaskId>, StoreError> {
+    let row = sqlx::query("SELECT task_id FROM reviews WHERE id = ?1")
+        .bind(review.as_str())
+        .fetch_optional(conn)
+        .await?;
+    row.map(|row| Columns(&row).text("task_id")).transpose()
+}
+
 /// The latest review of a task.
 ///
 /// # Errors

@@ -480,7 +480,8 @@ fn stored_number(t: &TaskRow) -> i64 {
     (i64::from(place) << NUMBER_BITS) | i64::from(t.number)
 }
 
-fn shown_number(stored: i64) -> u32 {
+/// The number that people see, of a stored one.
+pub(crate) fn shown_number(stored: i64) -> u32 {
     u32::try_from(stored & i64::from(u32::MAX)).unwrap_or(u32::MAX)
 }
 

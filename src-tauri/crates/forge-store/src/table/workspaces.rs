@@ -170,14 +170,16 @@ pub async fn latest_of(
     }
 }
 
-/// Present worktrees with the task each belongs to, newest first.
+/// Present worktrees with the task each belongs to, newest first. Those of a race's entries are told with the raced
+/// task's number and state.
 ///
 /// # Errors
 /// When they cannot be read.
 pub async fn views(conn: &mut SqliteConnection) -> Result<Vec<WorkspaceView>, StoreError> {
     let rows = sqlx::query(
-        "SELECT w.*, t.project_id AS of_project, t.number AS of_number, t.title AS of_title, t.status AS of_status
-         FROM workspaces w JOIN tasks t ON t.id = w.task_id WHERE w.status <> 'cleaned' ORDER BY w.created_at DESC, w.rowid DESC",
+        "SELECT w.*, t.project_id AS of_project, t.number AS of_number, t.title AS of_title, coalesce(raced.status, t.status) AS of_status
+         FROM workspaces w JOIN tasks t ON t.id = w.task_id
+         LEFT JOIN tasks raced ON t.execution_mode = 'race_entry' AND raced.id = t.parent_id WHERE w.status <> 'cleaned' ORDER BY w.created_at DESC, w.rowid DESC",
     )
     .fetch_all(conn)
     .await?;
@@ -186,7 +188,7 @@ pub async fn views(conn: &mut SqliteConnection) -> Result<Vec<WorkspaceView>, St
         Ok(WorkspaceView {
             workspace: read(row)?,
             project_id: c.text("of_project")?,
-            task_number: c.int("of_number")?,
+            task_number: super::tasks::shown_number(c.int("of_number")?),
             task_title: c.text("of_title")?,
             task_status: c.text("of_status")?,
         })

@@ -119,6 +119,7 @@ export function Ask({ approval, agent, onStale }: AskProps) {
         <Icon aria-hidden />
         <h3 className={styles.kind}>
           {t(`approvals.kind.${approval.kind}`, { agent: agent ?? t("approvals.agent") })}
+          {approval.raced && <span className={styles.entry}> {approval.raced.name}</span>}
         </h3>
         <span className={styles.since}>
           <RelativeTime at={approval.asked_at} />

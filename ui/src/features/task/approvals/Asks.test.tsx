@@ -1,6 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { Approval } from "#ui/api/generated.ts";
+import { badgeOf, sampleRace } from "#ui/test/sampleRaces.ts";
 import { sampleApproval } from "#ui/test/sampleRuns.ts";
 import { someEntry, someExecution, someTask, someWorkspace } from "../testing/fixtures.ts";
 import { layOut, refuse, show, violations, type Answers } from "../testing/show.tsx";
@@ -142,4 +143,35 @@ it("folds an answered one to a line: what, who, and the note", async () => {
   expect(row?.textContent).toMatch(/^The agent asked: npm install left-padDeclineNot needed/);
   expect(row?.textContent).toContain("You, on the board · ");
   expect(screen.queryByRole("region", { name: "Questions of the agent" })).toBeNull();
+});
+
+describe("a question of a race's entry", () => {
+  it("stands in the raced task's banner and in its race, and is answered there", async () => {
+    const race = sampleRace({ status: "running", winner: null, election: null });
+    const asked = sampleApproval({
+      task_id: "t1-cheap",
+      raced: { task_id: "t1", name: "cheap" },
+      asked_at: at,
+    });
+    const { user, sent } = show(
+      { task: someTask({ workspace: null, live: null, raced: badgeOf(race) }) },
+      {
+        approval_list: () => ({ items: [asked], next_cursor: null }),
+        approval_answer: () => asked,
+        task_races: () => ({ items: [race], next_cursor: null }),
+      },
+    );
+    const banner = await screen.findByRole("alert", { name: "The agent asks" });
+    expect(banner.textContent).toContain("cheap: npm install left-pad");
+    await user.click(within(banner).getByRole("button", { name: /^Answer/ }));
+    const question = await card();
+    expect(question.textContent).toContain("Claude wants to run a command cheap");
+    await waitFor(() => expect(document.activeElement).toBe(question));
+    await user.click(within(question).getByRole("button", { name: /^Allow Y|^AllowY/ }));
+    await waitFor(() =>
+      expect(sent("approval_answer")).toEqual([
+        { execution_id: "e1", approval_id: "q1", option: "accept" },
+      ]),
+    );
+  });
 });

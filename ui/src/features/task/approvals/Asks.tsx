@@ -20,19 +20,21 @@ export function useApprovals(task: string, enabled = true) {
   return { all, pending, refetch: read.refetch };
 }
 
-/** Puts the focus on the first question, where its keys work. */
-export function focusAsk(): void {
-  showTab("conversation");
+/** Puts the focus on the first question, where its keys work: in the conversation, or in the race whose entry asks. */
+export function focusAsk(tab: "conversation" | "race"): void {
+  showTab(tab);
   requestAnimationFrame(() => document.querySelector<HTMLElement>("[data-ask]")?.focus());
 }
 
 export interface AsksProps {
   readonly pending: readonly Approval[];
   readonly names: ReadonlyMap<string, string>;
+  /** Where they are shown. */
+  readonly tab?: "conversation" | "race";
   readonly onStale: () => void;
 }
 
-export function Asks({ pending, names, onStale }: AsksProps) {
+export function Asks({ pending, names, tab = "conversation", onStale }: AsksProps) {
   const { t } = useTranslation();
   const commands = useMemo(
     (): Command[] => [
@@ -43,10 +45,10 @@ export function Asks({ pending, names, onStale }: AsksProps) {
         keys: ["q"],
         icon: <MessageCircleQuestion />,
         enabled: pending.length > 0,
-        run: focusAsk,
+        run: () => focusAsk(tab),
       },
     ],
-    [t, pending.length],
+    [t, tab, pending.length],
   );
   useCommands(commands);
   if (pending.length === 0) return null;

@@ -25,6 +25,7 @@ import type {
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Said } from "#ui/components/Said.tsx";
+import { askLine, mayAsk } from "#ui/app/asks.ts";
 import { focusAsk, useApprovals } from "../approvals/Asks.tsx";
 import { Decide } from "../review/Decide.tsx";
 import { showTab } from "../go.ts";
@@ -102,8 +103,9 @@ export function NeedBanner({ task, workflow, compact = false, inRace = false }: 
   const [unfolded, setUnfolded] = useState(false);
   const action = useAction();
   // Without an agent at work nothing is asked.
-  const { pending } = useApprovals(task.id, task.live !== null);
-  const need = needOf(task, workflow, task.live === null ? [] : pending);
+  const asks = mayAsk(task);
+  const { pending } = useApprovals(task.id, asks);
+  const need = needOf(task, workflow, asks ? pending.map(askLine) : []);
   if (!need) return null;
   const offers = asOffers(task.offers);
   const folds = (evidence: ReactNode) =>
@@ -165,7 +167,11 @@ export function NeedBanner({ task, workflow, compact = false, inRace = false }: 
           title={t("approvals.banner", { count: need.more + 1 })}
           icon={<MessageCircleQuestion />}
           actions={
-            <Button size="sm" onClick={focusAsk} keys="q">
+            <Button
+              size="sm"
+              onClick={() => focusAsk(task.live === null ? "race" : "conversation")}
+              keys="q"
+            >
               {t("approvals.answer")}
             </Button>
           }

@@ -11,6 +11,8 @@ import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { Skeleton } from "#ui/components/Skeleton.tsx";
+import { mayAsk } from "#ui/app/asks.ts";
+import { Asks, useApprovals } from "../approvals/Asks.tsx";
 import { useAgentNames } from "../useAgentNames.ts";
 import { EntryView, type Shown } from "./EntryView.tsx";
 import { Estimate } from "./Estimate.tsx";
@@ -139,6 +141,7 @@ export function RaceTab({ task, start }: RaceTabProps) {
   const { t } = useTranslation();
   const read = useRaces(task.id);
   const agents = useAgentNames();
+  const asked = useApprovals(task.id, mayAsk(task));
   const [chosen, setChosen] = useState<number | null>(null);
   const [shown, setShown] = useState<Shown | null>(null);
   // Where the focus goes back to.
@@ -171,6 +174,12 @@ export function RaceTab({ task, start }: RaceTabProps) {
   return (
     <div className={styles.race} data-selectable>
       <Head race={race} races={races} onRace={setChosen} />
+      <Asks
+        pending={asked.pending}
+        names={agents}
+        tab="race"
+        onStale={() => void asked.refetch()}
+      />
       <ul className={styles.lanes} aria-label={t("race.entries")}>
         {race.entries.map((each) => (
           <Lane

@@ -1,0 +1,232 @@
+//! How races end that do not simply have a winner, and what a winner's agent does afterwards.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use forge_tests::{
+    drafter,
+    patience::{until, until_there},
+};
+use serde_json::{Value, json};
+
+use super::{PASSES, block, entry, git, nothing_is_left, processes_of, race, raced, task, trees};
+use crate::{
+    board::{is, with},
+    forge::{refused, text},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_winner_that_is_sent_back_works_on_as_it_did_in_the_race() -> Result<()> {
+    let board = raced(&["plain"], json!({})).await?;
+    let other = board.sandbox.dir.path().join("other");
+    let told = "env | grep ^FORGE_STRATEGY >>told; cat \"$FORGE_PROMPT_FILE\" >>told; echo more >>good";
+    let config = json!({ "command": "sh", "args": ["-c", format!("{told}; touch '{}'", other.display())] });
+    let sober = json!({ "name": "Sober", "adapter": "shell", "config": config });
+    let sober = board.server.post("/agents", sober).await?;
+    let strategies = json!([
+        { "name": "sober", "agent_id": sober["id"], "prompt_suffix": "Weigh every word." },
+        { "name": "plain", "agent_id": board.agent },
+    ]);
+    let on = json!({ "auto_approve": false, "innerLoop": { "competitive": { "strategies": strategies } } });
+    board.patch(&format!("/projects/{}/settings", board.project), on).await?;
+    let task = task(
+        &board,
+        &["```forge-script\nfail 1\n```\n".to_owned()],
+        json!({ "review_config": { "ci_steps": [PASSES] } }),
+    )
+    .await?;
+    board.claim(&task).await?;
+    let waits = |task: &Value| task["review"]["status"] == "awaiting_human";
+    let judged = board.server.until(&task, waits).await?;
+    assert_eq!(judged["roles"]["coder"]["id"], sober["id"], "the winner's agent goes on with it");
+    board.act(&task, "review/reject?wait=none", json!({ "reason": "once more" })).await?;
+    board.server.until(&task, |task| waits(task) && task["review"]["attempt_number"] == 2).await?;
+    let worktree = board.get(&task).await?["workspace"]["path"].as_str().context("no worktree")?.to_owned();
+    let told = std::fs::read_to_string(Path::new(&worktree).join("told"))?;
+    let (in_race, again) = told.rsplit_once("FORGE_STRATEGY=sober").context("no second run")?;
+    assert!(in_race.contains("FORGE_STRATEGY=sober") && in_race.contains("Weigh every word."), "{told}");
+    assert!(again.contains("once more") && again.contains("Weigh every word."), "{told}");
+    let runs = board.items(&format!("/tasks/{}/executions", text(&task, "id"))).await?;
+    let of_entry = text(&entry(&race(&board, &task).await?, "sober")?, "task_id");
+    let of_entry = board.items(&format!("/tasks/{of_entry}/executions")).await?;
+    assert_eq!((runs.len(), &runs[0]["parent_execution_id"]), (1, &of_entry[0]["id"]));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_is_deleted_in_mid_race_leaves_nothing() -> Result<()> {
+    let board = raced(&["a", "b"], json!({})).await?;
+    let lines = ["edit work <<< \"mine\\n\"", "run git add -A && git commit -qm mine", "hang"];
+    let blocks = [block("a", &lines), block("b", &["hang"])];
+    let task = task(&board, &blocks, json!({})).await?;
+    board.claim(&task).await?;
+    let running = until("work of an entry", async || {
+        let Ok(race) = race(&board, &task).await else { return Ok(None) };
+        let entries = [entry(&race, "a")?, entry(&race, "b")?];
+        let branch = format!("forge/{}", text(&entries[0], "task_id"));
+        let worked = git(&board, &["log", "-1", "--format=%s", &branch]).is_ok_and(|said| said == "mine");
+        Ok((worked && !processes_of(&entries[1])?.is_empty()).then_some(entries))
+    })
+    .await?;
+    // Each has ports of its own, and is listed as the raced task's.
+    let now = board.get(&task).await?;
+    let worktrees = board.items("/workspaces").await?;
+    let [one, other] = worktrees.as_slice() else { anyhow::bail!("{worktrees:#?}") };
+    assert_ne!(one["port_base"], other["port_base"]);
+    assert_eq!((&one["task_number"], &one["task_status"]), (&now["number"], &now["status"]), "{one:#}");
+    let path = format!("/tasks/{}?version={}", text(&task, "id"), now["version"]);
+    let answer = board.server.request(reqwest::Method::DELETE, &path).send().await?;
+    ensure!(answer.status().is_success(), "{}", answer.text().await?);
+    for entry in &running {
+        assert_eq!(processes_of(entry)?, Vec::<String>::new());
+        let (status, _) = refused(
+            board.server.request(reqwest::Method::GET, &format!("/tasks/{}", text(entry, "task_id"))),
+        )
+        .await?;
+        assert_eq!(status, 404);
+    }
+    assert_eq!(trees(&board), Vec::<PathBuf>::new());
+    assert_eq!(git(&board, &["for-each-ref", "--format=%(refname:short)", "refs/heads"])?, "main");
+    assert_eq!(board.items("/workspaces").await?, Vec::<Value>::new());
+    // What was committed is in the backups, as whatever Forge removes.
+    let backup = format!("refs/forge/backup/{}/1", text(&task, "id"));
+    assert_eq!(git(&board, &["show", &format!("{backup}:work")])?, "mine");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_entry_that_a_person_stops_is_out_and_the_race_goes_on() -> Result<()> {
+    let board = raced(&["a", "b"], json!({})).await?;
+    let begun = board.sandbox.dir.path().join("begun");
+    let touch = format!("run touch '{}'", begun.display());
+    let blocks =
+        [block("a", &["edit good <<< \"a\\n\"", &touch, "hang"]), block("b", &["edit good <<< \"b\\n\""])];
+    let task = task(&board, &blocks, json!({})).await?;
+    board.claim(&task).await?;
+    until_there(&begun).await?;
+    let run = until("the run of an entry", async || {
+        let Ok(race) = race(&board, &task).await else { return Ok(None) };
+        let path = format!("/tasks/{}/executions", text(&entry(&race, "a")?, "task_id"));
+        Ok(board.items(&path).await?.into_iter().find(|run| run["status"] == "running"))
+    })
+    .await?;
+    board.server.post(&format!("/executions/{}/stop", text(&run, "id")), json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    let race = race(&board, &task).await?;
+    let stopped = entry(&race, "a")?;
+    assert_eq!(
+        (
+            text(&stopped, "status").as_str(),
+            text(&stopped, "reason").as_str(),
+            text(&race, "winner").as_str()
+        ),
+        ("failed", "You stopped the agent.", "b"),
+        "{race:#}"
+    );
+    assert_eq!(git(&board, &["show", &format!("{}:good", text(&stopped, "branch"))])?, "a");
+    nothing_is_left(&board, &race, &["a"])
+}
+
+/// Complains about the file as compilers do.
+const COMPLAINS: &str =
+    "grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
+const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_race_without_a_winner_drafts_once_for_each_failed_entry() -> Result<()> {
+    let board = raced(&["a", "b", "idle"], json!({})).await?;
+    let folder = board.sandbox.dir.path().join("drafter");
+    let program = drafter::install(&folder, FIX)?;
+    let drafter = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
+    let drafter = board.server.post("/agents", drafter).await?;
+    let on = json!({ "innerLoop": { "autoFix": { "enabled": true, "agentId": drafter["id"] } } });
+    board.patch(&format!("/projects/{}/settings", board.project), on).await?;
+    let blocks = [
+        block("a", &["edit total.txt <<< \"one\\nbad\\nthree\\n\""]),
+        block("b", &["edit total.txt <<< \"one\\nbad\\nthree\\nfour\\n\""]),
+        block("idle", &["say nothing to do"]),
+    ];
+    let more = json!({
+        "review_config": { "ci_steps": [COMPLAINS] }, "task_state_config": { "retry_budgets": { "review": 0 } },
+    });
+    let task = task(&board, &blocks, more).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, |task| task["error_annotation"]["type"] == "race_no_winner").await?;
+    let path = format!("/tasks/{}/fixes", text(&task, "id"));
+    let drafted = async || {
+        let all = board.server.get(&path).await?;
+        let settled = |draft: &Value| draft["status"] != "drafting";
+        let drafts = all["drafts"].as_array().context("no drafts")?;
+        Ok((drafts.len() == 2 && drafts.iter().all(settled)).then_some(all))
+    };
+    let all = until("two drafts", drafted).await?;
+    let ended = race(&board, &task).await?;
+    let proposals = all["proposals"].as_array().context("no proposals")?;
+    let mut of: Vec<String> = proposals.iter().map(|fix| text(fix, "baseCommit")).collect();
+    let mut commits = [text(&entry(&ended, "a")?, "commit"), text(&entry(&ended, "b")?, "commit")];
+    of.sort();
+    commits.sort();
+    assert_eq!(of, commits, "{all:#}");
+    assert!(proposals.iter().all(|fix| fix["taskId"] == task["id"] && fix["status"] == "drafted"), "{all:#}");
+    let asked = std::fs::read_to_string(folder.join("asked"))?;
+    assert_eq!(asked.lines().count(), 2, "{asked}");
+
+    // Whoever is crowned can be mended by the fix of its own work.
+    board.act(&task, "actions/crown?wait=none", json!({ "entry": "a" })).await?;
+    board.server.until(&task, |task| task["error_annotation"]["type"] == "review_budget_exhausted").await?;
+    let commit = &entry(&ended, "a")?["commit"];
+    let fix = proposals.iter().find(|fix| fix["baseCommit"] == *commit).context("no fix of it")?;
+    board.server.post(&format!("{path}/{}/apply", text(fix, "fixId")), json!({})).await?;
+    until("a verified fix", async || {
+        let all = board.server.get(&path).await?;
+        let one = all["proposals"].as_array().into_iter().flatten().find(|it| it["fixId"] == fix["fixId"]);
+        Ok(one.is_some_and(|it| it["status"] == "verified").then_some(()))
+    })
+    .await?;
+    assert_eq!(
+        git(&board, &["show", &format!("forge/{}:total.txt", text(&task, "id"))])?,
+        "one\ngood\nthree"
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crown_is_given_only_when_the_race_waits_for_one() -> Result<()> {
+    let board = raced(&["a", "b"], json!({ "humanCrown": true })).await?;
+    let gate = board.sandbox.dir.path().join("go");
+    let wait = format!("run {}", crate::forge::until_exists(&gate));
+    let blocks = [block("a", &["edit good <<< \"a\\n\""]), block("b", &["edit good <<< \"b\\n\"", &wait])];
+    let task = task(&board, &blocks, json!({})).await?;
+    board.claim(&task).await?;
+    let first = async || {
+        let Ok(race) = race(&board, &task).await else { return Ok(None) };
+        Ok((entry(&race, "a")?["status"] == "finished").then_some(()))
+    };
+    until("the end of one entry", first).await?;
+    let (status, body) = board.refused(&task, "actions/crown", json!({ "entry": "a" })).await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "not_offered"), "{body:#}");
+    std::fs::write(&gate, "")?;
+    board.server.until(&task, |task| task["waiting"]["reason"] == "race_crown").await?;
+    // Two people at once: one of them gives it.
+    let crown = |name: &'static str| {
+        let board = &board;
+        let task = &task;
+        async move {
+            let now = board.get(task).await?;
+            let body = with(json!({ "entry": name }), &json!({ "version": now["version"] }));
+            let path = format!("/tasks/{}/actions/crown?wait=none", text(task, "id"));
+            let answer = board.server.request(reqwest::Method::POST, &path).json(&body).send().await?;
+            anyhow::Ok((name, answer.status().is_success()))
+        }
+    };
+    let (one, other) = tokio::try_join!(crown("a"), crown("b"))?;
+    let given: Vec<_> = [one, other].into_iter().filter(|(_, given)| *given).collect();
+    let [(name, _)] = given[..] else { anyhow::bail!("{} crowns were given", given.len()) };
+    board.server.until(&task, is("done")).await?;
+    let crowned = race(&board, &task).await?;
+    assert_eq!(
+        (text(&crowned, "winner").as_str(), git(&board, &["show", "main:good"])?.as_str()),
+        (name, name)
+    );
+    Ok(())
+}
