@@ -10,11 +10,10 @@ use forge_agents::{
 use forge_git::REPOSITORY_VARIABLES;
 use forge_model::agent::{Agent, PermissionMode};
 use forge_model::event::EventType;
-use forge_model::execution::{CostSource, Execution, ExecutionRole, ExecutionStatus, Usage};
+use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::fix::FixDraft;
 use forge_model::ids::ExecutionId;
 use forge_model::time::Timestamp;
-use forge_model::workflow::SessionMode;
 use forge_store::table::processes::ProcessRow;
 use forge_store::table::{
     approvals, executions, executions::ExecutionRow, fixes, limits, processes, tasks::TaskRow, transitions,
@@ -26,7 +25,7 @@ use crate::{
     Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    executions::{close_log, describe, limits_of},
+    executions::{close_log, limits_of, write_end},
     meter::Metered,
     prices::{Cost, Ledger},
 };
@@ -94,34 +93,15 @@ impl Engine {
         let mut tx = self.store().write().await?;
         let role = ExecutionRole::Drafter;
         let coder = executions::last_of(&mut tx, &task.id, ExecutionRole::Coder).await?;
+        let attempt = executions::count(&mut tx, &task.id, role.as_str()).await? + 1;
+        let begun = Execution::begun(id, task.id.clone(), agent.id.clone(), role, self.now());
         let execution = Execution {
-            log_id: id.0.clone(),
-            id,
-            task_id: task.id.clone(),
-            subtask_id: None,
-            role,
-            agent_id: agent.id.clone(),
-            attempt: executions::count(&mut tx, &task.id, role.as_str()).await? + 1,
+            attempt,
             status: ExecutionStatus::Running,
-            session_id: None,
-            session_mode: SessionMode::New,
-            from_session: None,
             parent_execution_id: coder.map(|row| row.execution.id),
             cause: format!("a check failed in {}", draft.file),
-            messages: Vec::new(),
-            activity: String::new(),
             before_commit: Some(draft.base_commit.clone()),
-            after_commit: None,
-            usage: Usage::default(),
-            cost_micro_usd: None,
-            cost_source: CostSource::Unknown,
-            price_version: None,
-            models: Vec::new(),
-            conflict: None,
-            error: None,
-            summary: None,
-            started_at: self.now(),
-            finished_at: None,
+            ..begun
         };
         let row = ExecutionRow {
             carry: None,
@@ -235,17 +215,7 @@ impl Engine {
             *execution = row.execution;
         }
         let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
-        execution.status = match &outcome.result {
-            Ok(()) => ExecutionStatus::Finished,
-            Err(_) if stopped => ExecutionStatus::Cancelled,
-            Err(_) => ExecutionStatus::Failed,
-        };
-        execution.error = outcome.result.as_ref().err().filter(|_| !stopped).map(describe);
-        cost.write_into(execution);
-        execution.activity = outcome.activity;
-        execution.session_id = outcome.session_id.or_else(|| execution.session_id.take());
-        execution.summary = outcome.summary;
-        execution.finished_at = Some(self.now());
+        write_end(execution, &outcome, cost, stopped, self.now());
         executions::update(&mut tx, execution).await?;
         approvals::expire(&mut tx, &execution.id, None, self.now()).await?;
         if let Err(AgentError::RateLimited { until_ms }) = &outcome.result {

@@ -329,19 +329,7 @@ impl Engine {
         let Some(row) = executions::get(&mut tx, &execution.id).await? else { return Ok(()) };
         let mut execution = row.execution;
         let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
-        execution.status = match &outcome.result {
-            Ok(()) => ExecutionStatus::Finished,
-            Err(_) if stopped => ExecutionStatus::Cancelled,
-            Err(_) => ExecutionStatus::Failed,
-        };
-        execution.error = outcome.result.as_ref().err().filter(|_| !stopped).map(describe);
-        cost.write_into(&mut execution);
-        execution.activity = outcome.activity;
-        if outcome.session_id.is_some() {
-            execution.session_id = outcome.session_id;
-        }
-        execution.summary = outcome.summary;
-        execution.finished_at = Some(self.now());
+        write_end(&mut execution, &outcome, cost, stopped, self.now());
         executions::update(&mut tx, &execution).await?;
         if outcome.carry.is_some() {
             executions::set_carry(&mut tx, &execution.id, outcome.carry.as_ref()).await?;
@@ -592,7 +580,30 @@ pub(crate) fn limits_of(agent: &Agent) -> Limits {
     }
 }
 
-pub(crate) fn describe(error: &AgentError) -> ExecutionError {
+/// Writes how a run ended into its record; one that was stopped failed in nothing.
+pub(crate) fn write_end(
+    execution: &mut Execution,
+    outcome: &RunOutcome,
+    cost: Cost,
+    stopped: bool,
+    at: Timestamp,
+) {
+    execution.status = match &outcome.result {
+        Ok(()) => ExecutionStatus::Finished,
+        Err(_) if stopped => ExecutionStatus::Cancelled,
+        Err(_) => ExecutionStatus::Failed,
+    };
+    execution.error = outcome.result.as_ref().err().filter(|_| !stopped).map(describe);
+    cost.write_into(execution);
+    execution.activity.clone_from(&outcome.activity);
+    if outcome.session_id.is_some() {
+        execution.session_id.clone_from(&outcome.session_id);
+    }
+    execution.summary.clone_from(&outcome.summary);
+    execution.finished_at = Some(at);
+}
+
+fn describe(error: &AgentError) -> ExecutionError {
     ExecutionError {
         code: error.code().to_owned(),
         message: error.to_string(),

@@ -161,6 +161,48 @@ contract! {
     }
 }
 
+impl Execution {
+    /// A first run that is about to start, with nothing to tell yet; its log has its name.
+    #[must_use]
+    pub fn begun(
+        id: ExecutionId,
+        task_id: TaskId,
+        agent_id: AgentId,
+        role: ExecutionRole,
+        at: Timestamp,
+    ) -> Self {
+        Self {
+            log_id: id.0.clone(),
+            id,
+            task_id,
+            subtask_id: None,
+            role,
+            agent_id,
+            attempt: 1,
+            status: ExecutionStatus::Starting,
+            parent_execution_id: None,
+            session_id: None,
+            session_mode: SessionMode::New,
+            from_session: None,
+            cause: String::new(),
+            messages: Vec::new(),
+            activity: String::new(),
+            before_commit: None,
+            after_commit: None,
+            usage: Usage::default(),
+            cost_micro_usd: None,
+            cost_source: CostSource::Unknown,
+            price_version: None,
+            models: Vec::new(),
+            conflict: None,
+            error: None,
+            summary: None,
+            started_at: at,
+            finished_at: None,
+        }
+    }
+}
+
 impl Usage {
     /// The sum over one run's samples; a run without a reported cost counts as one of unknown cost.
     #[must_use]

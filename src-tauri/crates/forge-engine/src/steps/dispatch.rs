@@ -4,7 +4,7 @@ use forge_model::actor::Cause;
 use forge_model::agent::Agent;
 use forge_model::budget::BudgetKind;
 use forge_model::event::EventType;
-use forge_model::execution::{CostSource, Execution, ExecutionRole, ExecutionStatus, Usage};
+use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::ExecutionId;
 use forge_model::log::EntryKind;
 use forge_model::prompt::Correction;
@@ -144,6 +144,7 @@ impl Engine {
             corrections.insert(0, Correction::Lessons { lessons: carry.lessons });
         }
         let id: ExecutionId = self.new_id();
+        let begun = Execution::begun(id.clone(), s.task.id.clone(), agent.id.clone(), role, self.now());
         let row = ExecutionRow {
             carry: session.carry,
             corrections,
@@ -151,15 +152,8 @@ impl Engine {
             goes_on: carry.goes_on,
             after_transition: transitions::max_seq(tx).await?,
             execution: Execution {
-                log_id: id.0.clone(),
-                id: id.clone(),
-                task_id: s.task.id.clone(),
                 subtask_id: turn.map(|part| part.id),
-                role,
-                agent_id: agent.id.clone(),
                 attempt: executions::count(tx, &s.task.id, role.as_str()).await? + 1,
-                status: ExecutionStatus::Starting,
-                session_id: None,
                 session_mode: session.mode.0,
                 from_session: session.from,
                 parent_execution_id: if audits(role) {
@@ -171,19 +165,7 @@ impl Engine {
                 },
                 cause: carry.cause.unwrap_or_else(|| "started".to_owned()),
                 messages,
-                activity: String::new(),
-                before_commit: None,
-                after_commit: None,
-                usage: Usage::default(),
-                cost_micro_usd: None,
-                cost_source: CostSource::Unknown,
-                price_version: None,
-                models: Vec::new(),
-                conflict: None,
-                error: None,
-                summary: None,
-                started_at: self.now(),
-                finished_at: None,
+                ..begun
             },
         };
         executions::insert(tx, &row).await?;
