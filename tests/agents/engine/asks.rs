@@ -19,7 +19,7 @@ async fn question(floor: &Floor, but: &[&str]) -> Result<Value> {
     floor.until("a question", "/approvals", pick).await
 }
 
-async fn answer(floor: &Floor, asked: &Value, choice: &str, note: Option<&str>) -> Result<Value> {
+pub async fn answer(floor: &Floor, asked: &Value, choice: &str, note: Option<&str>) -> Result<Value> {
     let options = asked["options"].as_array().context("no options")?;
     let option =
         options.iter().find(|it| it["choice"] == choice).with_context(|| format!("{choice}: {asked:#}"))?;

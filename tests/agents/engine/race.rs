@@ -4,11 +4,16 @@ use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Tokens, Turn};
 use serde_json::{Value, json};
 
-use super::floor::{Floor, is, text};
+use super::{
+    asks::answer,
+    floor::{Floor, is, text},
+};
 
 super::both!(
     the_cheaper_model_wins_and_its_work_is_the_tasks,
     a_winner_that_is_sent_back_goes_on_in_its_conversation,
+    an_auditor_scores_entries_without_knowing_whose_they_are,
+    what_an_entry_asks_is_answered_at_the_raced_task,
 );
 
 const EACH: Tokens =
@@ -136,5 +141,68 @@ async fn a_winner_that_is_sent_back_goes_on_in_its_conversation(program: AgentPr
         ensure!(request.model == cheap && request.was_told("Be quick about it."), "{}", request.model);
         ensure!(request.remembers("Done."), "it forgot what it did in the race: {:?}", request.messages);
     }
+    Ok(floor)
+}
+
+async fn an_auditor_scores_entries_without_knowing_whose_they_are(program: AgentProgram) -> Result<Floor> {
+    let judges = Scenario::new("work")
+        .when("===REVIEW: PASS===")
+        .turn(Turn::new().say("Fine.\n\n===SCORE: 70===\n===REVIEW: PASS==="));
+    let (floor, tag) = raced(program, json!({}), Some(judges)).await?;
+    floor.set(json!({ "innerLoop": { "reviewer": { "enabled": true } } })).await?;
+    let roles = json!({ "coder": floor.agent, "reviewer": floor.agent });
+    let task = floor.started(&tag, json!({ "race": { "enabled": true }, "roles": roles })).await?;
+    floor.task_is(&task, is("done")).await?;
+    let races = floor.get(&format!("/tasks/{}/races", text(&task, "id"))).await?;
+    let race = &races["items"][0];
+    assert_eq!(race["winner"], "cheap", "both score the same, and it costs less: {race:#}");
+    let rules: Vec<_> =
+        race["election"]["trail"].as_array().into_iter().flatten().map(|it| text(it, "rule")).collect();
+    assert_eq!(rules.last().map(String::as_str), Some("cost"));
+    let (dear, cheap) = models(program);
+    for entry in race["entries"].as_array().context("no entries")? {
+        assert_eq!(entry["reviewer_score"], 70.0, "{entry:#}");
+        let runs = floor.runs(&json!({ "id": entry["task_id"] })).await?;
+        let [_, audit] = runs.as_slice() else { anyhow::bail!("{} runs: {runs:#?}", runs.len()) };
+        assert_eq!((text(audit, "role").as_str(), text(audit, "session_mode").as_str()), ("reviewer", "new"));
+        assert_eq!(audit["from_session"], Value::Null);
+    }
+    // The two that score entries see no words of theirs, no names and no models; the task's own goes on from the winner.
+    let asked = floor.server.requests().of("work");
+    let audits: Vec<_> = asked.iter().filter(|it| it.was_told("===REVIEW: PASS===")).collect();
+    let blind = audits.iter().filter(|it| !it.was_told("Be quick about it.") && !it.remembers("Done."));
+    ensure!(blind.clone().count() >= 2, "{} of {}", blind.count(), audits.len());
+    for request in blind {
+        for secret in ["Be thorough about it.", "\"cheap\"", "\"dear\"", "race-1-", dear] {
+            ensure!(!request.was_told(secret), "it was told of {secret}");
+        }
+        ensure!(request.model != dear && request.model != cheap, "its own model, not {}", request.model);
+    }
+    Ok(floor)
+}
+
+async fn what_an_entry_asks_is_answered_at_the_raced_task(program: AgentProgram) -> Result<Floor> {
+    let asks = Scenario::new("work")
+        .when("Be quick about it.")
+        .turn(Turn::new().run("echo yes >allowed.txt").tokens(EACH))
+        .turn(Turn::new().say("Done.").tokens(EACH));
+    let (floor, tag) = raced(program, json!({}), Some(asks)).await?;
+    let config = floor.config(&json!({ "permissions": "ask" }));
+    floor.change_agent(json!({ "config": config })).await?;
+    let only = json!({ "name": "cheap", "agent_id": floor.agent, "prompt_suffix": "Be quick about it." });
+    let task = floor.started(&tag, json!({ "race": { "enabled": true, "strategies": [only] } })).await?;
+    let path = format!("/approvals?task_id={}", text(&task, "id"));
+    let asked = floor.until("a question", &path, |now| now["items"].get(0).cloned()).await?;
+    assert_eq!(asked["raced"], json!({ "task_id": task["id"], "name": "cheap" }), "{asked:#}");
+    assert_ne!(asked["task_id"], task["id"]);
+    let told = floor.items("/notifications").await?;
+    ensure!(told.iter().any(|it| it["kind"] == "agent_asks" && it["task_id"] == task["id"]), "{told:#?}");
+    let needed: Vec<_> = floor.items("/attention").await?.iter().map(|it| text(it, "id")).collect();
+    assert_eq!(needed, [text(&task, "id")], "the raced task needs the person, and nothing that nobody knows");
+    answer(&floor, &asked, "allow_once", None).await?;
+    floor.task_is(&task, is("done")).await?;
+    assert_eq!(floor.repo.show("main", "allowed.txt").as_deref(), Some("yes"));
+    let all = floor.items(&format!("{path}&all=true")).await?;
+    assert_eq!((all.len(), text(&all[0], "status").as_str()), (1, "answered"), "{all:#?}");
     Ok(floor)
 }

@@ -1,0 +1,44 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it } from "vitest";
+import { inputsOf, openApp } from "#ui/test/renderApp.tsx";
+import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
+
+async function named(host: SampleHost, title: string): Promise<HTMLElement> {
+  openApp(host, "#/attention");
+  await screen.findByRole("heading", { level: 1, name: "Attention" });
+  await userEvent.keyboard("c");
+  const dialog = await screen.findByRole("dialog", { name: "New task" });
+  await userEvent.type(within(dialog).getByRole("textbox", { name: "Title" }), title);
+  return dialog;
+}
+
+const mark = (dialog: HTMLElement) =>
+  userEvent.click(within(dialog).getByRole("checkbox", { name: /Race agents for this task/ }));
+
+it("marks a new task for a race, with limits of its own where they are given", async () => {
+  const host = createSampleHost("races");
+  const dialog = await named(host, "Say hello");
+  await mark(dialog);
+  await userEvent.type(await within(dialog).findByRole("textbox", { name: "Time limit" }), "600");
+  await userEvent.click(within(dialog).getByRole("button", { name: /^Create(?! and)/ }));
+  await waitFor(() =>
+    expect(inputsOf(host, "task_create")).toEqual([
+      { project_id: "p1", title: "Say hello", race: { enabled: true, timeoutSec: 600 } },
+    ]),
+  );
+});
+
+it("says where races are switched on when they are off", async () => {
+  const host = createSampleHost("races");
+  await host.call("project_settings_update", {
+    project_id: "p1",
+    innerLoop: { competitive: { enabled: false } },
+  });
+  const dialog = await named(host, "Say hello");
+  await mark(dialog);
+  const status = await within(dialog).findByRole("status");
+  expect(status.textContent).toContain("Races are off");
+  expect(within(status).getByRole("link")).toBeTruthy();
+  expect(within(dialog).queryByRole("textbox", { name: "Time limit" })).toBeNull();
+});
