@@ -159,7 +159,6 @@ async fn an_auditor_scores_entries_without_knowing_whose_they_are(program: Agent
     let rules: Vec<_> =
         race["election"]["trail"].as_array().into_iter().flatten().map(|it| text(it, "rule")).collect();
     assert_eq!(rules.last().map(String::as_str), Some("cost"));
-    let (dear, cheap) = models(program);
     for entry in race["entries"].as_array().context("no entries")? {
         assert_eq!(entry["reviewer_score"], 70.0, "{entry:#}");
         let runs = floor.runs(&json!({ "id": entry["task_id"] })).await?;
@@ -167,16 +166,15 @@ async fn an_auditor_scores_entries_without_knowing_whose_they_are(program: Agent
         assert_eq!((text(audit, "role").as_str(), text(audit, "session_mode").as_str()), ("reviewer", "new"));
         assert_eq!(audit["from_session"], Value::Null);
     }
-    // The two that score entries see no words of theirs, no names and no models; the task's own goes on from the winner.
+    // The two that score entries see no words of theirs and no names; the task's own goes on from the winner.
     let asked = floor.server.requests().of("work");
     let audits: Vec<_> = asked.iter().filter(|it| it.was_told("===REVIEW: PASS===")).collect();
     let blind = audits.iter().filter(|it| !it.was_told("Be quick about it.") && !it.remembers("Done."));
     ensure!(blind.clone().count() >= 2, "{} of {}", blind.count(), audits.len());
     for request in blind {
-        for secret in ["Be thorough about it.", "\"cheap\"", "\"dear\"", "race-1-", dear] {
+        for secret in ["Be thorough about it.", "\"cheap\"", "\"dear\"", "race-1-"] {
             ensure!(!request.was_told(secret), "it was told of {secret}");
         }
-        ensure!(request.model != dear && request.model != cheap, "its own model, not {}", request.model);
     }
     Ok(floor)
 }
