@@ -176,7 +176,9 @@ async fn a_race_without_a_winner_drafts_once_for_each_failed_entry() -> Result<(
     board.server.until(&task, |task| task["error_annotation"]["type"] == "review_budget_exhausted").await?;
     let commit = &entry(&ended, "a")?["commit"];
     let fix = proposals.iter().find(|fix| fix["baseCommit"] == *commit).context("no fix of it")?;
-    board.server.post(&format!("{path}/{}/apply", text(fix, "fixId")), json!({})).await?;
+    // What is left of the race is cleared first.
+    let apply = format!("{path}/{}/apply", text(fix, "fixId"));
+    until("an applied fix", async || Ok(board.server.post(&apply, json!({})).await.ok())).await?;
     until("a verified fix", async || {
         let all = board.server.get(&path).await?;
         let one = all["proposals"].as_array().into_iter().flatten().find(|it| it["fixId"] == fix["fixId"]);
