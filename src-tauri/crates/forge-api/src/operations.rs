@@ -7,7 +7,7 @@ use crate::{
     Operation,
     ops::{
         agents, attachments, comments, costs, executions, fixes, hooks, knowledge, merges, notifications,
-        projects, races, reviews, system, tasks, workflows, workspaces,
+        projects, races, reviews, system, tasks, teaching, workflows, workspaces,
     },
 };
 
@@ -44,10 +44,14 @@ fn table() -> Vec<Operation> {
         Operation::new("hook_test", Post, "/projects/{project_id}/hooks/test", "Runs a lifecycle hook apart from any task run.", hooks::test),
         Operation::new("hook_test_log", Get, "/projects/{project_id}/hooks/logs/{log_id}", "A stretch of the log of a hook that is tested in the repository itself.", hooks::test_log).provides(&["log:{log_id}"]),
         Operation::new("project_imports", Get, "/projects/{project_id}/imports", "Settings that other tools' files in the repository ask for.", workspaces::imports).provides(&["projects"]),
+        Operation::new("project_check_offers", Get, "/projects/{project_id}/checks/offers", "Checks that a project's files imply, where it has none and wants to be asked.", teaching::checks).provides(&["projects"]),
+        Operation::new("project_checks_take", Post, "/projects/{project_id}/checks/take", "Makes offered checks the project's own.", teaching::take_checks),
+        Operation::new("check_offers", Get, "/checks/offers", "Checks that the files of a repository imply which is no project yet.", teaching::checks_of_folder),
         Operation::new("project_backups", Get, "/projects/{project_id}/backups", "What was kept before worktrees went, of all tasks.", workspaces::project_backups).provides(&["workspaces"]),
         Operation::new("project_board", Get, "/projects/{project_id}/board", "How many tasks are in each column.", projects::board).provides(&["board:{project_id}"]),
 
         Operation::new("knowledge_list", Get, "/projects/{project_id}/knowledge", "What a project has learned: lessons that wait for a person, then those that the branch keeps.", knowledge::list).provides(&["knowledge:{project_id}"]),
+        Operation::new("knowledge_search", Get, "/projects/{project_id}/knowledge/search", "The lessons that a text finds, the best first.", knowledge::search).provides(&["knowledge:{project_id}"]),
         Operation::new("knowledge_propose", Post, "/projects/{project_id}/knowledge", "Proposes a lesson.", knowledge::propose).created(),
         Operation::new("knowledge_accept", Post, "/projects/{project_id}/knowledge/{lesson_id}/accept", "Adds a lesson to the repository.", knowledge::accept),
         Operation::new("knowledge_dismiss", Post, "/projects/{project_id}/knowledge/{lesson_id}/dismiss", "Leaves a proposed lesson out.", knowledge::dismiss),
@@ -97,6 +101,7 @@ fn table() -> Vec<Operation> {
         Operation::new("comment_update", Patch, "/comments/{comment_id}", "Rewrites a draft, or settles a comment.", comments::update),
         Operation::new("comment_delete", Delete, "/comments/{comment_id}", "Removes a draft.", comments::delete),
 
+        Operation::new("task_debrief", Get, "/tasks/{task_id}/debrief", "What a task left behind: the note of how it went, and its postmortems.", teaching::debrief).provides(&["task:{task_id}"]),
         Operation::new("task_races", Get, "/tasks/{task_id}/races", "Every race of a task, with what is known of each entry.", races::list).provides(&["task:{task_id}"]),
         Operation::new("race_estimate", Get, "/tasks/{task_id}/race-estimate", "What a race of a task is likely to cost.", costs::race_estimate).provides(&["task:{task_id}", "costs"]),
 

@@ -15,6 +15,7 @@ pub mod races;
 pub mod reviews;
 pub mod system;
 pub mod tasks;
+pub mod teaching;
 pub mod workflows;
 pub mod workspaces;
 

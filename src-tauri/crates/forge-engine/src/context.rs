@@ -12,7 +12,7 @@ use forge_model::inner_loop;
 use forge_model::project::Project;
 use forge_model::review::ReviewConfig;
 use forge_model::settings::{MergeConfig, ProjectSettings, parse_settings};
-use forge_model::workflow::{Action, Finding, Workflow, parse};
+use forge_model::workflow::{Action, Audience, Finding, Hook, State, StateKind, Workflow, parse};
 use forge_store::table::{projects, projects::ProjectRow, tasks::TaskRow};
 use sqlx::SqliteConnection;
 
@@ -91,13 +91,35 @@ impl ProjectContext {
 
     /// Whether what agents propose to remember is kept.
     pub(crate) fn captures_knowledge(&self) -> bool {
-        let by_workflow = self.workflow.states.iter().flat_map(|state| &state.hooks.on_enter);
-        let by_hook = self.settings.lifecycle_hooks.on_task_done.iter();
-        by_workflow.into_iter().any(|hook| hook.action == Action::KnowledgeCapture)
-            || by_hook.into_iter().any(|hook| {
-                matches!(hook, LifecycleHook::Plugin(plugin)
-                    if plugin.enabled && plugin.name == Action::KnowledgeCapture)
+        self.settings.inner_loop.knowledge.enabled || self.asks_by_hooks(Action::KnowledgeCapture)
+    }
+
+    /// Whether the workflow, or a hook of the project, asks for one of the two actions about knowledge.
+    fn asks_by_hooks(&self, action: Action) -> bool {
+        let hooks = &self.settings.lifecycle_hooks;
+        let by_workflow = self.workflow.states.iter().map(|state| &state.hooks);
+        let by_workflow = by_workflow.flat_map(|hooks| hooks.before_enter.iter().chain(&hooks.on_enter));
+        let mut by_hook = hooks.before_work.iter().chain(&hooks.on_task_done);
+        by_workflow.map(|hook| hook.action).any(|it| it == action)
+            || by_hook.any(|hook| {
+                matches!(hook, LifecycleHook::Plugin(plugin) if plugin.enabled && plugin.name == action)
             })
+    }
+
+    /// What a state does first because the project learns, unless its hooks ask for that themselves: lessons are told
+    /// where agents are started, and kept where tasks are finished.
+    pub(crate) fn hooks_of_teaching(&self, state: &State) -> Vec<Hook> {
+        let is_finished = state.is_terminal() && state.name != self.workflow.cancellation_state;
+        let works = state.kind == StateKind::Active || state.plans();
+        let action = match (is_finished, works && state.has_action(Action::DispatchRoleAgent)) {
+            (true, _) => Action::KnowledgeCapture,
+            (false, true) => Action::KnowledgeInject,
+            (false, false) => return Vec::new(),
+        };
+        if !self.settings.inner_loop.knowledge.enabled || self.asks_by_hooks(action) {
+            return Vec::new();
+        }
+        vec![Hook { action, applies_to: Audience::All, on_failure: None, params: None }]
     }
 
     /// The role whose holder does the work: that of the work state.

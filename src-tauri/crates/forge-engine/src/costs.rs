@@ -154,29 +154,12 @@ impl Engine {
         let cause = format!("anomaly:{}", record.execution_id);
         self.notify(tx, context, task, NotificationKind::CostAnomaly, &body, &cause).await?;
         // Whoever is told waits for this transaction's end by wanting one, too.
-        self.inner.anomalies.notify_one();
+        self.inner.unexported.notify_one();
         Ok(())
     }
 
-    /// Exports what was found and not exported yet, now and whenever there is more.
-    pub(crate) fn export_anomalies(&self) {
-        let engine = self.clone();
-        self.inner.tracker.spawn(async move {
-            loop {
-                if let Err(error) = engine.export_new_anomalies().await {
-                    tracing::warn!(%error, "anomalies of cost are exported with the next one or at the next start");
-                }
-                tokio::select! {
-                    () = engine.inner.shutdown.cancelled() => return,
-                    () = engine.inner.anomalies.notified() => {}
-                }
-            }
-        });
-    }
-
-    async fn export_new_anomalies(&self) -> Result<()> {
-        // Writers take turns: what made this necessary is committed once a turn is had.
-        drop(self.store().write().await?);
+    /// Exports the anomalies that are not exported yet.
+    pub(crate) async fn export_new_anomalies(&self) -> Result<()> {
         let projects = costs::unexported(&mut *self.store().read().await?).await?;
         for project in projects {
             if let Err(error) = self.export_anomalies_of(&project).await {

@@ -81,7 +81,7 @@ pub(crate) struct Inner {
     /// Whose turn it is to measure.
     pub(crate) meter: tokio::sync::Mutex<()>,
     /// Told when an anomaly of cost is about to be committed.
-    pub(crate) anomalies: tokio::sync::Notify,
+    pub(crate) unexported: tokio::sync::Notify,
     pub(crate) login_path: LoginPath,
     /// Log growth: the execution and its newest entry; not worth a row each.
     pub(crate) log_growth: tokio::sync::broadcast::Sender<LogGrowth>,
@@ -135,7 +135,7 @@ impl Engine {
                 locks: Locks::default(),
                 merge_queues: MergeQueues::default(),
                 meter: tokio::sync::Mutex::default(),
-                anomalies: tokio::sync::Notify::new(),
+                unexported: tokio::sync::Notify::new(),
                 login_path: LoginPath::new(shell, LOGIN_SHELL_PATIENCE),
                 log_growth: tokio::sync::broadcast::Sender::new(GROWTHS_AHEAD),
                 progress: watch::Sender::new(0),

@@ -283,6 +283,7 @@ impl Engine {
         execution.before_commit = Some(before.to_owned());
         let mut tx = self.store().write().await?;
         executions::update(&mut tx, &execution).await?;
+        self.record_told(&mut tx, &p.context, &p.task, &p.row).await?;
         if untracked.is_some() {
             executions::set_traces(&mut tx, &execution.id, untracked.as_deref()).await?;
         }

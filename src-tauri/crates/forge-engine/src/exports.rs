@@ -23,6 +23,29 @@ const EXCLUDED: [&str; 2] = ["/.forge/*", "!/.forge/workflow.json"];
 pub(crate) type ExportTurns = Mutex<HashMap<(ProjectId, &'static str), Arc<tokio::sync::Mutex<()>>>>;
 
 impl Engine {
+    /// Exports what was recorded and not exported yet, now and whenever there is more.
+    pub(crate) fn keep_exporting(&self) {
+        let engine = self.clone();
+        self.inner.tracker.spawn(async move {
+            loop {
+                if let Err(error) = engine.export_what_is_new().await {
+                    tracing::warn!(%error, "what could not be exported is exported with the next record or at the next start");
+                }
+                tokio::select! {
+                    () = engine.inner.shutdown.cancelled() => return,
+                    () = engine.inner.unexported.notified() => {}
+                }
+            }
+        });
+    }
+
+    async fn export_what_is_new(&self) -> Result<()> {
+        // Writers take turns: what made this necessary is committed once a turn is had.
+        drop(self.store().write().await?);
+        self.export_new_anomalies().await?;
+        self.export_new_debriefs().await
+    }
+
     /// Writes a file of the exports, in place of what was there. `path` is relative to `.forge/`, its parts divided
     /// by `/`.
     ///

@@ -19,6 +19,7 @@ use forge_model::fix::{
 use forge_model::fix_prompt::SHOWN_BYTES;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::log::EntryKind;
+use forge_model::postmortem::PostmortemCause;
 use forge_model::review::{Review, ReviewStatus, ReviewStep};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::Tx;
@@ -213,6 +214,10 @@ impl Engine {
             }
         }
         fixes::update_draft(&mut tx, &draft).await?;
+        if draft.status == DraftStatus::Dropped {
+            let (cause, review) = (PostmortemCause::GateFailed, Some(&draft.review_id));
+            self.record_postmortem(&mut tx, &task, cause, review).await?;
+        }
         let facts = json!({ "review_id": draft.review_id, "status": draft.status, "fix_id": draft.fix_id });
         self.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
         tx.commit().await?;

@@ -13,6 +13,7 @@
 
 mod backups;
 mod boundary;
+mod check_offers;
 mod command;
 mod config;
 mod context;
@@ -31,12 +32,14 @@ mod hook_script;
 mod hooks;
 mod hosts;
 mod instance;
+mod lesson_search;
 mod lock;
 mod loop_status;
 mod meter;
 mod notices;
 mod plan;
 mod pool;
+mod postmortems;
 mod preview;
 mod prices;
 mod pull_requests;
@@ -51,6 +54,7 @@ mod scheduler;
 mod sessions;
 mod steps;
 mod subtasks;
+mod teaching;
 mod transition;
 #[cfg(test)]
 mod transition_tests;

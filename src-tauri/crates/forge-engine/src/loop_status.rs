@@ -1,12 +1,16 @@
-//! What the inner loop of a project did last, part by part; nothing of it is kept for this, all of it is read from
-//! the tables of what was done.
+//! What the inner loop of a project did last, part by part, read from the tables of what was done; what no table of
+//! its own tells is in `loop_effects`.
 
+use forge_model::fix::FixStatus;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::ValueSource;
 use forge_model::lesson::LessonStatus;
 use forge_model::loop_status::{LoopEffect, LoopTask, Subsystem, SubsystemStatus};
 use forge_model::race::{Race, RaceEntry, RaceStatus};
-use forge_store::table::{costs, ledger::CostFilter, lessons, races, tasks};
+use forge_model::words::counted;
+use forge_store::table::{
+    costs, fixes, ledger::CostFilter, lessons, loop_effects, postmortems, races, tasks, trajectories,
+};
 use sqlx::SqliteConnection;
 
 use crate::{Engine, error::Result};
@@ -35,6 +39,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn inner_loop_status(&self, id: &ProjectId) -> Result<Vec<SubsystemStatus>> {
         let state = self.inner_loop(id).await?;
+        let offers = u32::try_from(self.check_offers(id).await?.len()).unwrap_or(u32::MAX);
         let mut conn = self.store().read().await?;
         let latest = races::of_project(&mut conn, id, LATEST_RACES).await?;
         let mut all = Vec::with_capacity(Subsystem::ALL.len());
@@ -50,12 +55,12 @@ impl Engine {
                 }
                 Subsystem::Knowledge => taught(&mut conn, id).await?,
                 Subsystem::CostAnomaly => above(&mut conn, id).await?,
-                Subsystem::AutoFix
-                | Subsystem::Validate
-                | Subsystem::Reflexion
-                | Subsystem::Trajectory
-                | Subsystem::Postmortem
-                | Subsystem::GateSuggestions => Known::default(),
+                Subsystem::AutoFix => drafted(&mut conn, id).await?,
+                Subsystem::Reflexion => Known::of(kept_effect(&mut conn, id, name).await?, 0),
+                Subsystem::Trajectory => noted(&mut conn, id).await?,
+                Subsystem::Postmortem => analysed(&mut conn, id).await?,
+                Subsystem::GateSuggestions => Known::of(kept_effect(&mut conn, id, name).await?, offers),
+                Subsystem::Validate => Known::default(),
             };
             all.push(SubsystemStatus {
                 name,
@@ -84,7 +89,55 @@ async fn effect_of(
     }))
 }
 
-/// The latest word on a lesson: that it was proposed, or what a person decided.
+/// What a part did last, where no table of its own tells.
+async fn kept_effect(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    part: Subsystem,
+) -> Result<Option<LoopEffect>> {
+    let Some(row) = loop_effects::last(conn, project, part).await? else { return Ok(None) };
+    let task = task_of(conn, row.task_id.as_ref()).await?;
+    Ok(Some(LoopEffect { at: row.at, task, effect: row.effect }))
+}
+
+/// The latest drafted fix; those that nobody decided about are open.
+async fn drafted(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Known> {
+    let all = fixes::of_project(conn, project).await?;
+    let open = all.iter().filter(|fix| fix.status == FixStatus::Drafted).count();
+    let latest = all.into_iter().max_by_key(|fix| fix.updated_at);
+    let last = match latest {
+        Some(fix) => Some(LoopEffect {
+            at: fix.updated_at,
+            task: task_of(conn, Some(&fix.task_id)).await?,
+            effect: format!("{}: a patch of {}", fix.status, fix.files.join(", ")),
+        }),
+        None => None,
+    };
+    Ok(Known::of(last, u32::try_from(open).unwrap_or(u32::MAX)))
+}
+
+/// The latest note of a finished task.
+async fn noted(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Known> {
+    let Some((task, note)) = trajectories::last(conn, project).await? else { return Ok(Known::of(None, 0)) };
+    let words = note.text.split_whitespace().count() as u64;
+    let effect = format!("a note of {}", counted(words, "word", "words"));
+    Ok(Known::of(Some(LoopEffect { at: note.at, task: task_of(conn, Some(&task)).await?, effect }), 0))
+}
+
+/// The latest postmortem.
+async fn analysed(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Known> {
+    let Some(record) = postmortems::last(conn, project).await? else { return Ok(Known::of(None, 0)) };
+    let first = record.first_failure.map(|failure| format!(", first failed: {}", failure.gate));
+    let effect = format!(
+        "{}{}",
+        counted(record.attempts.len() as u64, "attempt", "attempts"),
+        first.unwrap_or_default()
+    );
+    let task = task_of(conn, Some(&record.task_id)).await?;
+    Ok(Known::of(Some(LoopEffect { at: record.at, task, effect }), 0))
+}
+
+/// The latest word on a lesson: that it was proposed, what a person decided, or that it was told.
 async fn taught(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Known> {
     let mut latest = Vec::new();
     for (status, said) in [
@@ -97,11 +150,15 @@ async fn taught(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Know
         }
     }
     let open = lessons::count(conn, project, LessonStatus::Proposed).await?;
-    let Some((at, said, row)) = latest.into_iter().max_by_key(|(at, ..)| *at) else {
-        return Ok(Known::of(None, open));
+    let told = kept_effect(conn, project, Subsystem::Knowledge).await?;
+    let decided = match latest.into_iter().max_by_key(|(at, ..)| *at) {
+        Some((at, said, row)) => {
+            let task = task_of(conn, row.task_id.as_ref()).await?;
+            Some(LoopEffect { at, task, effect: format!("{said}: {}", row.draft.title) })
+        }
+        None => None,
     };
-    let task = task_of(conn, row.task_id.as_ref()).await?;
-    Ok(Known::of(Some(LoopEffect { at, task, effect: format!("{said}: {}", row.draft.title) }), open))
+    Ok(Known::of(told.into_iter().chain(decided).max_by_key(|effect| effect.at), open))
 }
 
 /// The latest run that cost more than is usual. It halts nothing, so nothing of it is open.

@@ -10,6 +10,7 @@ use forge_model::ids::TaskId;
 use forge_model::prompt::{
     CoderPrompt, Correction, Layer, LayerKind, PlannerPrompt, coder_layers, planner_layers, profile_layer,
 };
+use forge_model::reflexion::reflexion;
 use forge_model::time::Timestamp;
 use forge_model::workspace::Workspace;
 use forge_store::table::{tasks::TaskRow, workspaces};
@@ -156,8 +157,10 @@ impl Engine {
                 }
             }
         }
+        let reflects = context.settings.inner_loop.reflexion.enabled && role == ExecutionRole::Coder;
+        let first = if reflects { reflexion(&mut corrections).map(|it| it.layer) } else { None };
         let of_role = self.layers_of_role(context, task, role, &corrections).await?;
-        Ok(prefix.into_iter().chain(of_role).collect())
+        Ok(first.into_iter().chain(prefix).chain(of_role).collect())
     }
 
     async fn layers_of_role(
@@ -202,6 +205,7 @@ impl Engine {
             checks: &checks,
             plan,
             proposes_lessons: context.captures_knowledge(),
+            leaves_note: context.settings.inner_loop.trajectory.enabled,
             corrections,
         }))
     }

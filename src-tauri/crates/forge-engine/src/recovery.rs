@@ -69,7 +69,7 @@ impl Engine {
         self.keep_backups_tidy();
         self.log_orphans();
         self.settle_lessons();
-        self.export_anomalies();
+        self.keep_exporting();
         Ok(())
     }
 

@@ -8,6 +8,7 @@
 pub(crate) mod audit;
 mod checks;
 pub(crate) mod cleanup;
+mod debrief;
 pub(crate) mod decide;
 mod dispatch;
 mod finish;
@@ -329,6 +330,7 @@ impl Engine {
             (StepKind::Promote, _) => self.promote(s).await,
             (StepKind::EndRace, _) => self.end_race(s).await,
             (StepKind::VerifyFix, _) => self.verify_fix(s, cancel).await,
+            (StepKind::Debrief, _) => Ok(self.debrief_task(s).await.unwrap_or_else(|error| not_kept(&error))),
             (StepKind::Cleanup, _) | (_, Some(Action::CleanupWorkspaceNow)) => self.clean_up_now(s).await,
             (_, Some(Action::ScheduleWorkspaceCleanup)) => self.schedule_cleanup(s).await,
             (_, Some(Action::RunCiSteps)) => self.run_checks(s, cancel).await,
@@ -336,8 +338,13 @@ impl Engine {
                 self.run_pull_request(s, cancel).await
             }
             (_, Some(Action::RunMerge)) => self.run_merge(s, cancel).await,
-            (_, Some(Action::KnowledgeInject)) => self.inject_knowledge(s).await,
-            (_, Some(Action::KnowledgeCapture)) => self.capture_knowledge(s).await,
+            // What is to be learned holds nobody up, unless its hook says so.
+            (_, Some(Action::KnowledgeInject)) => {
+                Ok(self.inject_knowledge(s).await.unwrap_or_else(|error| not_kept(&error)))
+            }
+            (_, Some(Action::KnowledgeCapture)) => {
+                Ok(self.capture_knowledge(s).await.unwrap_or_else(|error| not_kept(&error)))
+            }
             (kind, action) => Ok(End::skipped(format!("nothing to run for {kind} {action:?}"))),
         }
     }
@@ -589,6 +596,11 @@ impl Engine {
     }
 }
 
+/// The end of a step about what is to be learned that could not be tried.
+fn not_kept(error: &EngineError) -> End {
+    End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string()))
+}
+
 pub(crate) fn waits_for_place(task: &TaskRow) -> bool {
     task.waiting.as_ref().is_some_and(|waiting| {
         matches!(
@@ -621,6 +633,7 @@ fn is_instant(step: &StepRow) -> bool {
         | StepKind::Promote
         | StepKind::EndRace
         | StepKind::VerifyFix
+        | StepKind::Debrief
         | StepKind::Cleanup => false,
         StepKind::Action => !matches!(
             step.action,
@@ -653,6 +666,7 @@ pub(crate) fn name_of(step: &StepRow) -> Cow<'static, str> {
         | StepKind::Promote
         | StepKind::EndRace
         | StepKind::VerifyFix
+        | StepKind::Debrief
         | StepKind::FollowUp
         | StepKind::Cleanup => Cow::Borrowed(step.action.map_or(step.kind.as_str(), Action::as_str)),
     }

@@ -468,6 +468,11 @@ pub(crate) fn entry_steps(
     if state.audits() {
         list.push(own(StepKind::Admit, Phase::OnEnter.as_str(), None));
     }
+    let taught = context.hooks_of_teaching(state);
+    hooks(&mut list, Phase::OnEnter, &taught);
+    if debriefs(context, task, state) {
+        list.push(own(StepKind::Debrief, Phase::OnEnter.as_str(), None));
+    }
     hooks(&mut list, Phase::OnEnter, &state.hooks.on_enter);
     hooks(&mut list, Phase::AfterEnter, &state.hooks.after_enter);
     let is_merge_failed = context.workflow.merge_failed().is_some_and(|failed| failed.name == state.name);
@@ -480,6 +485,12 @@ pub(crate) fn entry_steps(
         list.push(own(StepKind::Cleanup, Phase::OnEnter.as_str(), None));
     }
     Ok(list)
+}
+
+/// Whether a task that enters a state is over and leaves something behind.
+fn debriefs(context: &ProjectContext, task: &TaskRow, state: &State) -> bool {
+    let config = &context.settings.inner_loop;
+    state.is_terminal() && !is_entry(task) && (config.trajectory.enabled || config.postmortem.enabled)
 }
 
 /// What a failing action does when its hook does not say.

@@ -144,6 +144,17 @@ impl Repo {
         found.ok_or_else(|| GitError::UnknownRevision { rev: rev.to_owned() })
     }
 
+    /// The files of a commit's root with the names of their content; folders, submodules and links are none.
+    pub async fn root_files(&self, commit: &str) -> Result<Vec<(String, String)>, GitError> {
+        let listed = self.read().args(["ls-tree", "-z", "--full-tree", commit]).text().await?;
+        let files = listed.split('\0').filter_map(|line| {
+            let (facts, name) = line.split_once('\t')?;
+            let oid = facts.rsplit(' ').next()?;
+            facts.starts_with("100").then(|| (name.to_owned(), oid.to_owned()))
+        });
+        Ok(files.collect())
+    }
+
     /// The files below a folder as a commit has them, by path; submodules and links are none.
     pub async fn files_under(&self, commit: &str, folder: &str) -> Result<Vec<String>, GitError> {
         let folder = format!("{}/", folder.trim_end_matches('/'));

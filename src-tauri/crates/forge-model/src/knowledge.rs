@@ -12,12 +12,15 @@ pub const FOLDER: &str = "docs/knowledge";
 /// How much of all lessons an agent is told, in bytes.
 pub const MAX_BYTES: usize = 8 * 1024;
 /// How short a word says nothing about what a text is about.
-const MIN_WORD: usize = 4;
+const MIN_WORD: usize = 3;
+/// How many words are searched for.
+const MAX_WORDS: usize = 64;
 /// Words that are in every text.
-const COMMON: [&str; 30] = [
-    "about", "after", "also", "because", "been", "before", "change", "does", "each", "from", "have", "into",
-    "just", "more", "must", "only", "should", "some", "such", "task", "than", "that", "them", "then",
-    "there", "this", "were", "when", "will", "with",
+const COMMON: [&str; 45] = [
+    "about", "after", "all", "also", "and", "any", "are", "because", "been", "before", "but", "can",
+    "change", "does", "each", "for", "from", "has", "have", "into", "its", "just", "more", "must", "not",
+    "now", "only", "should", "some", "such", "task", "than", "that", "the", "them", "then", "there", "this",
+    "was", "were", "when", "will", "with", "you", "your",
 ];
 
 contract! {
@@ -29,6 +32,12 @@ contract! {
         pub title: String,
         /// Its first paragraph.
         pub summary: String,
+        /// Files and folders that it is about.
+        #[serde(default)]
+        pub paths: Vec<String>,
+        /// The number of the task that taught it.
+        #[serde(default)]
+        pub task: Option<u32>,
     }
 }
 
@@ -62,7 +71,7 @@ impl Document {
     #[must_use]
     pub fn read(path: &str, text: &str) -> Self {
         let text = text.replace("\r\n", "\n");
-        let title = Lesson::of(path, &text).title;
+        let (title, _) = heading_and_summary(path, &text);
         let body = without_front_matter(&text);
         let field = |name: &str| {
             let matter = text.strip_suffix(body).unwrap_or_default();
@@ -97,19 +106,27 @@ impl Lesson {
     /// Reads a lesson's file.
     #[must_use]
     pub fn of(path: &str, text: &str) -> Self {
-        let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md").replace(['-', '_'], " ");
-        let body = without_front_matter(text);
-        let heading = body.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim);
-        let paragraph = body
-            .split("\n\n")
-            .map(str::trim)
-            .map(|block| block.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
-            .find(|block| !block.trim().is_empty());
-        Self {
-            path: path.to_owned(),
-            title: heading.filter(|heading| !heading.is_empty()).map_or(name, str::to_owned),
-            summary: paragraph.unwrap_or_default().trim().to_owned(),
+        let Document { lesson, task } = Document::read(path, text);
+        let (title, summary) = heading_and_summary(path, text);
+        Self { path: path.to_owned(), title, summary, paths: lesson.paths, task }
+    }
+
+    /// As an agent is told it, with where it comes from.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let mut text = format!("## {}\n", self.title);
+        if !self.summary.is_empty() {
+            let _ = write!(text, "\n{}\n", self.summary);
         }
+        let _ = write!(text, "\nSource: `{}`", self.path);
+        if let Some(task) = self.task {
+            let _ = write!(text, ", learned in task #{task}");
+        }
+        if !self.paths.is_empty() {
+            let _ = write!(text, ", about `{}`", self.paths.join("`, `"));
+        }
+        text.push('\n');
+        text
     }
 
     fn bytes(&self) -> usize {
@@ -117,30 +134,40 @@ impl Lesson {
     }
 }
 
-/// The lessons that share words with a task, those that share most first, as many as fit.
+/// A lesson's heading, else the name of its file, and its first paragraph.
+fn heading_and_summary(path: &str, text: &str) -> (String, String) {
+    let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md").replace(['-', '_'], " ");
+    let body = without_front_matter(text);
+    let heading = body.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim);
+    let paragraph = body
+        .split("\n\n")
+        .map(str::trim)
+        .map(|block| block.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
+        .find(|block| !block.trim().is_empty());
+    let title = heading.filter(|heading| !heading.is_empty()).map_or(name, str::to_owned);
+    (title, paragraph.unwrap_or_default().trim().to_owned())
+}
+
+/// What lessons are searched for: the words of a text that say what it is about, each of them enough. In the language
+/// of SQLite's full-text search; nothing when the text has no such word.
 #[must_use]
-pub fn fitting(lessons: Vec<Lesson>, title: &str, description: &str) -> Vec<Lesson> {
-    let of_task: BTreeSet<String> = words(title).chain(words(description)).collect();
-    let mut scored: Vec<(usize, Lesson)> = lessons
-        .into_iter()
-        .map(|lesson| {
-            let of_lesson: BTreeSet<String> =
-                words(&lesson.path).chain(words(&lesson.title)).chain(words(&lesson.summary)).collect();
-            (of_lesson.intersection(&of_task).count(), lesson)
-        })
-        .filter(|(shared, _)| *shared > 0)
-        .collect();
-    scored.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.path.cmp(&y.path)));
+pub fn query(text: &str) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let words = words(text).filter(|word| seen.insert(word.clone())).take(MAX_WORDS);
+    let query = words.map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ");
+    (!query.is_empty()).then_some(query)
+}
+
+/// As many of the lessons as an agent is told, the first ones first.
+#[must_use]
+pub fn bounded(lessons: Vec<Lesson>) -> Vec<Lesson> {
     let mut left = MAX_BYTES;
-    scored
-        .into_iter()
-        .map(|(_, lesson)| lesson)
-        .filter(|lesson| {
-            let fits = lesson.bytes() <= left;
-            left -= if fits { lesson.bytes() } else { 0 };
-            fits
-        })
-        .collect()
+    let fits = |lesson: &Lesson| {
+        let fits = lesson.bytes() <= left;
+        left -= if fits { lesson.bytes() } else { 0 };
+        fits
+    };
+    lessons.into_iter().filter(fits).collect()
 }
 
 fn without_front_matter(text: &str) -> &str {
@@ -167,7 +194,9 @@ mod tests {
             Lesson {
                 path: "docs/knowledge/dates.md".into(),
                 title: "Dates are UTC".into(),
-                summary: "Store them\nas UTC.".into()
+                summary: "Store them\nas UTC.".into(),
+                paths: vec![],
+                task: None,
             }
         );
         let bare = Lesson::of("docs/knowledge/retry-with_care.md", "\n");
@@ -201,25 +230,27 @@ mod tests {
     }
 
     #[test]
-    fn those_that_share_most_words_come_first_and_strangers_stay_away() {
-        let lesson = |path: &str, summary: &str| Lesson::of(path, summary);
-        let all = vec![
-            lesson("a.md", "The login form needs a token."),
-            lesson("b.md", "Login and logout share a session token."),
-            lesson("c.md", "Icons are drawn twice."),
-        ];
-        let paths: Vec<String> = fitting(all, "Fix the logout", "The session of a login is kept.")
-            .into_iter()
-            .map(|lesson| lesson.path)
-            .collect();
-        assert_eq!(paths, ["b.md", "a.md"]);
+    fn a_search_asks_for_the_words_that_say_something_once_each() {
+        assert_eq!(
+            query("Fix the LOGIN, and the login of src/log_in.rs").as_deref(),
+            Some("\"fix\" OR \"login\" OR \"src\" OR \"log\"")
+        );
+        assert_eq!(query("\"*\" is to be"), None);
+        let many = (0..100).map(|n| format!("word{n} ")).collect::<String>();
+        assert_eq!(query(&many).unwrap().split(" OR ").count(), MAX_WORDS);
     }
 
     #[test]
-    fn what_is_told_is_bounded() {
+    fn what_is_told_is_bounded_and_names_its_source() {
         let long = |index: usize| Lesson::of(&format!("{index}.md"), &"login ".repeat(500));
-        let told = fitting((0..20).map(long).collect(), "login", "");
+        let told = bounded((0..20).map(long).collect());
         assert_eq!(told.len(), 2);
         assert!(told.iter().map(Lesson::bytes).sum::<usize>() <= MAX_BYTES);
+        let text = "---\npaths: [\"src/a.rs\", \"docs\"]\ntask: 3\n---\n# Dates\n\nThey are UTC.\n";
+        assert_eq!(
+            Lesson::of("docs/knowledge/dates.md", text).told(),
+            "## Dates\n\nThey are UTC.\n\nSource: `docs/knowledge/dates.md`, learned in task #3, about `src/a.rs`, `docs`\n"
+        );
+        assert_eq!(Lesson::of("x.md", "# X\n").told(), "## X\n\nSource: `x.md`\n");
     }
 }

@@ -1,19 +1,17 @@
 //! Lessons that an agent proposes: the form it is told to use, and reading them from what it said.
 //!
-//! A proposal is a code block whose fence says [`FENCE`], at the top level of the text: one inside another
-//! fence or a block quote is only talked about. It begins with a small header and goes on with Markdown.
-//! What is not in the form is refused with a reason and never mended. Nothing here is longer in memory than
-//! one lesson may be, however long the text is.
+//! A proposal is a code block whose fence says [`FENCE`], at the top level of the text. It begins with a small
+//! header and goes on with Markdown. What is not in the form is refused with a reason and never mended.
 
 use std::fmt::Write as _;
 
 use crate::{
+    blocks::{Block, BlockReader},
     contract,
     ids::{ExecutionId, LessonId, TaskId},
     log::LogEntry,
     names,
     time::Timestamp,
-    verdict::{Speech, fence_mark},
     workflow::Finding,
 };
 
@@ -197,135 +195,62 @@ pub fn proposals(text: &str) -> Proposals {
     reader.finish()
 }
 
-/// A code fence: its character and its length.
-type Fence = (char, usize);
-
-#[derive(Debug, Default)]
-enum Inside {
-    #[default]
-    Nothing,
-    /// A code block that is none of ours.
-    Code(Fence),
-    Lesson(Block),
-}
-
-/// A proposal whose end has not come yet.
-#[derive(Debug)]
-struct Block {
-    fence: usize,
-    /// A code block in the lesson.
-    nested: Option<Fence>,
-    text: String,
-    is_cut: bool,
-}
-
 /// Finds the proposals of one run, piece by piece.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct LessonReader {
-    speech: Speech,
-    /// The line that has not ended yet, as far as it is kept.
-    line: String,
-    inside: Inside,
-    blocks: usize,
-    found: Proposals,
+    blocks: BlockReader,
+    found: Found,
+}
+
+impl Default for LessonReader {
+    fn default() -> Self {
+        Self { blocks: BlockReader::new(FENCE, MAX_BLOCK), found: Found::default() }
+    }
 }
 
 impl LessonReader {
     /// Takes an entry of the run's log.
     pub fn hear(&mut self, entry: &LogEntry) {
-        let mut speech = std::mem::take(&mut self.speech);
-        speech.hear(entry, |piece| self.read(piece));
-        self.speech = speech;
+        self.blocks.hear(entry, |block| self.found.take(&block));
     }
 
     /// Takes the next piece of text.
     pub fn read(&mut self, text: &str) {
-        for piece in text.split_inclusive('\n') {
-            let (content, ends) = piece.strip_suffix('\n').map_or((piece, false), |line| (line, true));
-            // One byte past what may be kept makes the whole too long, so the rest need not be.
-            let room = (MAX_BLOCK + 1).saturating_sub(self.line.len());
-            self.line.push_str(head(content, room));
-            if ends {
-                let line = std::mem::take(&mut self.line);
-                self.take_line(line.strip_suffix('\r').unwrap_or(&line));
-            }
-        }
+        self.blocks.read(text, |block| self.found.take(&block));
     }
 
     /// What was proposed, now that the text is over.
     #[must_use]
     pub fn finish(mut self) -> Proposals {
-        if !self.line.is_empty() {
-            let line = std::mem::take(&mut self.line);
-            self.take_line(&line);
-        }
-        if let Inside::Lesson(block) = std::mem::take(&mut self.inside) {
-            self.refuse(&block, "its fence is not closed");
-        }
-        self.found
+        self.blocks.finish(|block| self.found.take(&block));
+        self.found.proposals
     }
+}
 
-    fn take_line(&mut self, line: &str) {
-        let fence = fence_mark(line);
-        self.inside = match (std::mem::take(&mut self.inside), fence) {
-            (Inside::Nothing, None) => Inside::Nothing,
-            (Inside::Nothing, Some((mark, count, _))) => self.opened(line, (mark, count)),
-            (Inside::Code((mark, count)), Some((other, length, true)))
-                if other == mark && length >= count =>
-            {
-                Inside::Nothing
-            }
-            (Inside::Code(fence), _) => Inside::Code(fence),
-            (Inside::Lesson(block), fence) => self.in_lesson(block, line, fence),
-        };
-    }
+/// What was proposed so far.
+#[derive(Debug, Default)]
+struct Found {
+    blocks: usize,
+    proposals: Proposals,
+}
 
-    fn opened(&mut self, line: &str, fence: Fence) -> Inside {
-        if !is_lesson(line, fence) {
-            return Inside::Code(fence);
-        }
+impl Found {
+    fn take(&mut self, block: &Block) {
         self.blocks += 1;
-        Inside::Lesson(Block { fence: fence.1, nested: None, text: String::new(), is_cut: false })
-    }
-
-    fn in_lesson(&mut self, mut block: Block, line: &str, fence: Option<(char, usize, bool)>) -> Inside {
-        if let Some((mark, count, bare)) = fence {
-            let closes_ours = bare && mark == '`' && count >= block.fence;
-            match block.nested {
-                Some((_, inner)) if closes_ours && block.fence > inner => return self.ended(&block),
-                Some((own, inner)) if bare && own == mark && count >= inner => block.nested = None,
-                Some(_) => {}
-                None if closes_ours => return self.ended(&block),
-                None if is_lesson(line, (mark, count)) => {
-                    self.refuse(&block, "its fence is not closed");
-                    return self.opened(line, (mark, count));
-                }
-                None => block.nested = Some((mark, count)),
-            }
+        if !block.is_closed {
+            return self.refuse(block, "its fence is not closed");
         }
-        if block.text.len() + line.len() < MAX_BLOCK {
-            block.text.push_str(line);
-            block.text.push('\n');
-        } else {
-            block.is_cut = true;
-        }
-        Inside::Lesson(block)
-    }
-
-    fn ended(&mut self, block: &Block) -> Inside {
         if block.is_cut {
-            self.refuse(block, &format!("it is longer than {MAX_BODY} bytes"));
-            return Inside::Nothing;
+            return self.refuse(block, &format!("it is longer than {MAX_BODY} bytes"));
         }
         match draft(&block.text) {
             Err(why) => self.refuse(block, &why.to_string()),
-            Ok(draft) if self.found.lessons.contains(&draft) => {}
-            Ok(_) if self.found.lessons.len() == MAX_LESSONS => {
+            Ok(draft) if self.proposals.lessons.contains(&draft) => {}
+            Ok(_) if self.proposals.lessons.len() == MAX_LESSONS => {
                 self.refuse(block, &format!("at most {MAX_LESSONS} lessons are taken from one run"));
             }
-            Ok(draft) => self.found.lessons.push(draft),
+            Ok(draft) => self.proposals.lessons.push(draft),
         }
-        Inside::Nothing
     }
 
     fn refuse(&mut self, block: &Block, why: &str) {
@@ -334,13 +259,8 @@ impl LessonReader {
             Some(title) if !title.is_empty() => format!("\"{}\"", shown(title)),
             Some(_) | None => format!("lesson {}", self.blocks),
         };
-        self.found.refused.push(Refusal { name, why: why.to_owned() });
+        self.proposals.refused.push(Refusal { name, why: why.to_owned() });
     }
-}
-
-fn is_lesson(line: &str, (mark, count): Fence) -> bool {
-    let info = line.trim_start_matches(' ').get(count..).unwrap_or_default();
-    mark == '`' && info.trim() == FENCE
 }
 
 /// Why a block is no lesson; each completes "refused: ...".
@@ -380,12 +300,6 @@ fn draft(text: &str) -> Result<LessonDraft, FormError> {
     let draft = draft.tidied();
     let findings = draft.findings();
     if findings.is_empty() { Ok(draft) } else { Err(FormError::Wrong(findings)) }
-}
-
-/// The first `room` bytes, or a little less where a character would be cut.
-fn head(text: &str, room: usize) -> &str {
-    let cut = (0..=room.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    text.get(..cut).unwrap_or_default()
 }
 
 fn shown(text: &str) -> String {

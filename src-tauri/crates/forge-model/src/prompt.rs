@@ -172,6 +172,8 @@ pub struct CoderPrompt<'a> {
     pub plan: Option<&'a str>,
     /// Whether the project keeps what its agents propose to remember.
     pub proposes_lessons: bool,
+    /// Whether a finished task leaves a note of how it went.
+    pub leaves_note: bool,
     /// What led to this run, oldest first.
     pub corrections: &'a [Correction],
 }
@@ -196,6 +198,8 @@ pub struct PlannerPrompt<'a> {
 names! {
     /// What a layer of a prompt is.
     pub enum LayerKind {
+        /// What the attempt before failed at.
+        Reflexion = "reflexion",
         /// What the agent's profile puts before every prompt.
         Profile = "profile",
         /// What Forge does itself and the agent must not.
@@ -262,6 +266,9 @@ pub fn coder_layers(input: CoderPrompt<'_>) -> Vec<Layer> {
     let mut rules = String::from(RULES);
     if input.proposes_lessons {
         rules.push_str(LESSONS);
+    }
+    if input.leaves_note {
+        rules.push_str(NOTE);
     }
     let mut layers = Layers::default();
     layers.add(LayerKind::Rules, rules);
@@ -363,6 +370,20 @@ Tests that wait for time to pass hang. Move the clock by hand with `advance`.
 A lesson with code in it is fenced with more backticks than that code.
 ";
 
+/// The form of a note, fenced like that of a lesson.
+const NOTE: &str = "
+# How it went
+
+When you finish, leave a note of how the whole task went for whoever works on something like it later: what you
+tried, what did not work and why, what decided it. At most 500 words, in your last message, in a block like this:
+
+~~~~
+```forge-trajectory
+The parser was the obvious place, but it never sees comments; the lexer drops them. ...
+```
+~~~~
+";
+
 /// A message as an agent that is at work is told it.
 #[must_use]
 pub fn said(words: &str, notes: &[LineNote], files: &[AttachedFile]) -> String {
@@ -416,6 +437,13 @@ fn note_of(finding: &AuditFinding) -> LineNote {
         author: Some(finding.severity.to_string()),
         text: finding.text.clone(),
     }
+}
+
+/// What an agent is told of one thing that led to its run.
+pub(crate) fn evidence_of(correction: &Correction) -> String {
+    let mut text = String::new();
+    write_correction(&mut text, correction);
+    text
 }
 
 fn write_correction(text: &mut String, correction: &Correction) {
@@ -486,13 +514,7 @@ fn write_correction(text: &mut String, correction: &Correction) {
             writeln!(text, "An earlier run did not end well: {what}. Look at what is there and go on.")
         }
         Correction::Lessons { lessons } => {
-            for lesson in lessons {
-                let _ = write!(text, "\n## {} (`{}`)\n", lesson.title, lesson.path);
-                if !lesson.summary.is_empty() {
-                    let _ = write!(text, "\n{}\n", lesson.summary);
-                }
-            }
-            Ok(())
+            lessons.iter().try_for_each(|lesson| write!(text, "\n{}", lesson.told()))
         }
         Correction::Workflow { text: words } => writeln!(text, "{}", words.trim()),
         // Only auditors are told, see `audit_prompt`.
@@ -577,6 +599,7 @@ mod tests {
             corrections: &corrections,
             plan: None,
             proposes_lessons: false,
+            leaves_note: false,
         });
         insta::assert_snapshot!(prompt.split_once("# What happened so far").unwrap().1, @r"
 
@@ -606,6 +629,7 @@ mod tests {
             checks: &["sh test.sh".into()],
             plan: None,
             proposes_lessons: false,
+            leaves_note: false,
             corrections: &corrections,
         }));
     }

@@ -237,4 +237,25 @@ impl ReviewStep {
             log_id: log_id.to_owned(),
         }
     }
+
+    /// Whether it ended as it must.
+    #[must_use]
+    pub fn has_passed(&self) -> bool {
+        self.exit_code == Some(0) && !self.timed_out && self.changed_files.is_empty()
+    }
+
+    /// Why it failed, in words.
+    #[must_use]
+    pub fn failure(&self) -> String {
+        let command = &self.command;
+        match (self.timed_out, self.exit_code, self.signal) {
+            (true, ..) => format!("check `{command}` ran out of time"),
+            (_, Some(0), _) => {
+                format!("check `{command}` changed tracked files: {}", self.changed_files.join(", "))
+            }
+            (_, Some(code), _) => format!("check `{command}` exited with {code}"),
+            (_, None, Some(signal)) => format!("check `{command}` was ended by signal {signal}"),
+            (_, None, None) => format!("check `{command}` could not be run"),
+        }
+    }
 }

@@ -63,6 +63,8 @@ names! {
         EndRace = "end_race",
         /// Runs a failed check again with a drafted fix.
         VerifyFix = "verify_fix",
+        /// Keeps what a closed task teaches.
+        Debrief = "debrief",
     }
 }
 

@@ -3,6 +3,7 @@
 use forge_engine::LessonEdit;
 use forge_model::actor::Via;
 use forge_model::ids::{LessonId, ProjectId};
+use forge_model::knowledge::Lesson;
 use forge_model::lesson::{LessonDraft, LessonStatus, LessonView};
 
 use super::{Page, input, limit};
@@ -19,6 +20,17 @@ input! {
         /// Where the page begins: `next_cursor` of the one before.
         #[serde(default)]
         pub cursor: Option<String>,
+        /// At most this many, 1 to 200; 50 when absent.
+        #[serde(default)]
+        pub limit: Option<u32>,
+    }
+
+    /// What to look for among the lessons of a project.
+    pub struct SearchKnowledge {
+        /// The project.
+        pub project_id: ProjectId,
+        /// Words, each of them enough.
+        pub q: String,
         /// At most this many, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
@@ -67,6 +79,11 @@ pub(crate) async fn list(api: Api, _: Via, asked: ListKnowledge) -> Result<Page<
     let limit = limit(asked.limit)?;
     let page = api.engine().lessons(&asked.project_id, asked.status, asked.cursor.as_deref(), limit).await?;
     Ok(Page { items: page.items, next_cursor: page.next_cursor })
+}
+
+pub(crate) async fn search(api: Api, _: Via, asked: SearchKnowledge) -> Result<Page<Lesson>, ApiError> {
+    let limit = limit(asked.limit)?;
+    Ok(Page::whole(api.engine().search_lessons(&asked.project_id, &asked.q, limit).await?))
 }
 
 pub(crate) async fn propose(api: Api, _: Via, new: ProposeLesson) -> Result<LessonView, ApiError> {

@@ -154,7 +154,7 @@ impl Engine {
                 known.clear();
             }
             self.write_check(s, review, &check).await?;
-            if !passed(&check) {
+            if !check.has_passed() {
                 return Ok(Checked::Failed(Box::new(check)));
             }
         }
@@ -188,7 +188,7 @@ impl Engine {
         };
         reviews::set_tree(&mut tx, &review.id, tree.as_deref()).await?;
         tx.commit().await?;
-        Ok(known.into_iter().filter(|check| check.finished && passed(check)).collect())
+        Ok(known.into_iter().filter(|check| check.finished && check.has_passed()).collect())
     }
 
     /// Marks the review as running on the worktree's commit; an earlier, interrupted try is forgotten.
@@ -352,7 +352,7 @@ impl Engine {
         workspace: &Workspace,
         check: ReviewStep,
     ) -> Result<End> {
-        let (reason, evidence) = (reason_of(&check), evidence_of(&check));
+        let (reason, evidence) = (check.failure(), evidence_of(&check));
         let draft = self.plan_draft(s, &review, workspace, &check).await;
         let mut tx = self.store().write().await?;
         let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
@@ -417,24 +417,6 @@ pub(super) enum Checked {
 /// Whether nothing is to be run for a review.
 pub(super) fn has_no_checks(s: &Stepping) -> bool {
     s.context.review_config(&s.task).ci_steps.is_none_or(|steps| steps.is_empty())
-}
-
-pub(super) fn passed(check: &ReviewStep) -> bool {
-    check.exit_code == Some(0) && !check.timed_out && check.changed_files.is_empty()
-}
-
-/// Why a check failed, in words.
-pub(super) fn reason_of(check: &ReviewStep) -> String {
-    let command = &check.command;
-    match (check.timed_out, check.exit_code, check.signal) {
-        (true, ..) => format!("check `{command}` ran out of time"),
-        (_, Some(0), _) => {
-            format!("check `{command}` changed tracked files: {}", check.changed_files.join(", "))
-        }
-        (_, Some(code), _) => format!("check `{command}` exited with {code}"),
-        (_, None, Some(signal)) => format!("check `{command}` was ended by signal {signal}"),
-        (_, None, None) => format!("check `{command}` could not be run"),
-    }
 }
 
 /// What people need to see of a failed check to believe it.

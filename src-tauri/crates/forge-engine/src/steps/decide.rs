@@ -183,6 +183,7 @@ impl Engine {
         review.reason = Some(reason.to_owned());
         review.finished_at = Some(self.now());
         reviews::update(tx, review).await?;
+        self.record_gate_failure(tx, task, review).await?;
         let facts = json!({ "attempt_number": review.attempt_number });
         self.emit(tx, EventType::ReviewFailed, task, review.id.as_str(), &facts).await
     }

@@ -8,7 +8,7 @@ use forge_model::workspace::Workspace;
 use forge_store::table::{fixes, reviews, tasks, workspaces};
 use tokio_util::sync::CancellationToken;
 
-use super::{End, Stepping, checks::passed, checks::reason_of};
+use super::{End, Stepping};
 use crate::{ConflictCode, Engine, EngineError, command::fixes::Fixing, error::Result};
 
 impl Engine {
@@ -51,14 +51,14 @@ impl Engine {
         check: &ReviewStep,
     ) -> Result<FixProposal> {
         fix.verification = Some(FixVerification {
-            passed: passed(check),
+            passed: check.has_passed(),
             exit_code: check.exit_code,
             timed_out: check.timed_out,
             duration_ms: check.duration_ms,
             log_id: check.log_id.clone(),
             at: self.now(),
         });
-        if passed(check) {
+        if check.has_passed() {
             let mut tx = self.store().write().await?;
             self.write_fix(&mut tx, &s.task, &mut fix, FixStatus::Verified).await?;
             tx.commit().await?;
@@ -66,7 +66,7 @@ impl Engine {
             return Ok(fix);
         }
         let of = Fixing { context: &s.context, task: &s.task, workspace };
-        let reason = format!("it did not help: {}", reason_of(check));
+        let reason = format!("it did not help: {}", check.failure());
         match self.take_back_fix(&of, fix.clone(), None, &reason).await {
             Err(EngineError::Conflict { message, .. }) => {
                 // It stands as it is: a person sees why.

@@ -51,6 +51,7 @@ fn starts_something(step: &StepRow) -> bool {
         | StepKind::Race
         | StepKind::Promote
         | StepKind::EndRace
+        | StepKind::Debrief
         | StepKind::FollowUp
         | StepKind::Cleanup => false,
     }

@@ -1,16 +1,16 @@
 //! What a project has learned: Markdown files that its target branch keeps, told to the agent whose task
-//! they fit; and what the agents of a finished task propose to add to them.
+//! they fit by full-text search; and what the agents of a finished task propose to add to them.
 
 use forge_agents::{LogError, LogReader};
 use forge_git::Repo;
 use forge_model::event::EventType;
-use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
-use forge_model::knowledge::{Document, FOLDER, Lesson, fitting};
+use forge_model::execution::Execution;
+use forge_model::knowledge::{Document, FOLDER, bounded};
 use forge_model::lesson::{LessonDraft, LessonReader, LessonStatus, Proposals, told};
 use forge_model::transition::StepStatus;
 use forge_model::workflow::Action;
 use forge_store::Tx;
-use forge_store::table::{executions, lessons, lessons::LessonRow, steps};
+use forge_store::table::{lessons, lessons::LessonRow, steps};
 use serde_json::json;
 
 use super::{End, Stepping, dispatch::corrupt_step};
@@ -20,20 +20,17 @@ use crate::{Engine, EngineError, context::ProjectContext, error::Result, transit
 pub(crate) const MAX_FILE_BYTES: u64 = 64 * 1024;
 /// How many files are looked at.
 const MAX_FILES: usize = 500;
+/// How many lessons an agent is told, at most.
+const MOST_TOLD: u32 = 20;
 
 impl Engine {
     /// Gives the agent that is about to be started what fits its task.
     pub(super) async fn inject_knowledge(&self, s: &Stepping) -> Result<End> {
-        let repo = self.repo(&s.context).await?;
-        let all = kept_lessons(&repo, &s.context.target_branch(&s.task)).await?;
-        if all.is_empty() {
-            return Ok(End::skipped(format!("the target branch keeps no lessons under {FOLDER}")));
-        }
-        let known = all.len();
-        let all = all.into_iter().map(|(path, text)| Lesson::of(&path, &text)).collect();
-        let lessons = fitting(all, &s.task.title, &s.task.description);
+        let text = format!("{}\n{}", s.task.title, s.task.description);
+        let target = s.context.target_branch(&s.task);
+        let lessons = bounded(self.find_lessons(&s.context, &target, &text, MOST_TOLD).await?);
         if lessons.is_empty() {
-            return Ok(End::skipped(format!("none of the {known} lessons fits the task")));
+            return Ok(End::skipped(format!("no lesson under {FOLDER} of {target} fits the task")));
         }
         let told = lessons.iter().map(|lesson| lesson.path.as_str()).collect::<Vec<_>>().join(", ");
         let mut tx = self.store().write().await?;
@@ -57,15 +54,13 @@ impl Engine {
     pub(super) async fn capture_knowledge(&self, s: &Stepping) -> Result<End> {
         let runs = {
             let mut conn = self.store().read().await?;
-            executions::list(&mut conn, &s.task.id).await?
+            self.finished_work(&mut conn, &s.task.id).await?
         };
         let (mut said, mut refused) = (Vec::new(), Vec::new());
-        for run in runs.into_iter().map(|row| row.execution) {
-            if run.role == ExecutionRole::Coder && run.status == ExecutionStatus::Finished {
-                let found = self.proposals_of(s, &run).await?;
-                refused.extend(found.refused);
-                said.extend(found.lessons.into_iter().map(|draft| (draft, run.clone())));
-            }
+        for run in runs {
+            let found = self.proposals_of(s, &run).await?;
+            refused.extend(found.refused);
+            said.extend(found.lessons.into_iter().map(|draft| (draft, run.clone())));
         }
         refused.dedup();
         let refusals = told(&refused);
@@ -91,7 +86,10 @@ impl Engine {
             return Ok((0, Vec::new()));
         }
         let repo = self.repo(&s.context).await?;
-        let kept = kept_lessons(&repo, &s.context.target_branch(&s.task)).await?;
+        let kept = match repo.resolve(&format!("refs/heads/{}", s.context.target_branch(&s.task))).await? {
+            Some(commit) => kept_lessons(&repo, &commit).await?,
+            None => Vec::new(),
+        };
         let kept: Vec<LessonDraft> =
             kept.iter().map(|(path, text)| Document::read(path, text).lesson).collect();
         let same = |a: &LessonDraft, b: &LessonDraft| a.title == b.title && a.body == b.body;
@@ -122,7 +120,7 @@ impl Engine {
 
     /// Reads what a run proposes out of its log.
     async fn proposals_of(&self, s: &Stepping, run: &Execution) -> Result<Proposals> {
-        let dir = self.log_dir(&s.task.project_id, &s.task.id);
+        let dir = self.log_dir(&s.task.project_id, &run.task_id);
         let log = run.log_id.clone();
         let read = tokio::task::spawn_blocking(move || {
             let mut reader = LessonReader::default();
@@ -168,12 +166,11 @@ impl Engine {
     }
 }
 
-/// Every lesson's file as a branch has it now, with its text.
-async fn kept_lessons(repo: &Repo, target: &str) -> Result<Vec<(String, String)>> {
-    let Some(commit) = repo.resolve(&format!("refs/heads/{target}")).await? else { return Ok(Vec::new()) };
+/// Every lesson's file as a commit has it, with its text.
+pub(crate) async fn kept_lessons(repo: &Repo, commit: &str) -> Result<Vec<(String, String)>> {
     let mut lessons = Vec::new();
-    for path in lesson_files(repo, &commit).await?.into_iter().take(MAX_FILES) {
-        if let Some(text) = lesson_text(repo, &commit, &path).await? {
+    for path in lesson_files(repo, commit).await?.into_iter().take(MAX_FILES) {
+        if let Some(text) = lesson_text(repo, commit, &path).await? {
             lessons.push((path, text));
         }
     }

@@ -10,6 +10,7 @@ use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::inner_loop::Competitive;
 use forge_model::notification::NotificationKind;
+use forge_model::postmortem::PostmortemCause;
 use forge_model::race::{Race, RaceEntryStatus, RaceStatus};
 use forge_model::task::{AnnotationType, HolderKind, RoleHolder, WaitReason};
 use forge_model::time::Timestamp;
@@ -259,6 +260,9 @@ impl Engine {
             if fixes::begin_draft(&mut tx, &draft).await? {
                 drafts.push(draft);
             }
+        }
+        if race.winner.is_none() {
+            self.record_postmortem(&mut tx, &s.task, PostmortemCause::GateFailed, None).await?;
         }
         let facts =
             json!({ "winner": race.winner, "decided_by": race.election.as_ref().map(|e| e.decided_by) });

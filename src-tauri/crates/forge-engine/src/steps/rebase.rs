@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     End, Stepping,
-    checks::{Checked, NO_CHECKS, evidence_of, has_no_checks, reason_of},
+    checks::{Checked, NO_CHECKS, evidence_of, has_no_checks},
 };
 use crate::{
     Engine,
@@ -194,7 +194,7 @@ impl Engine {
                 Rebased::Passed(review.reviewed_commit.unwrap_or_default())
             }
             Checked::Failed(check) => {
-                let reason = reason_of(&check);
+                let reason = check.failure();
                 self.fail_review(&mut tx, &task, &mut review, decider, &reason).await?;
                 task.review_passed_at = None;
                 tasks::update(&mut tx, &mut task, self.now()).await?;

@@ -76,6 +76,7 @@ fn what_an_agent_is_told_is_no_proposal_of_its_own() {
         checks: &[],
         plan: None,
         proposes_lessons: true,
+        leaves_note: false,
         corrections: &[],
     }));
     assert!(prompt.contains("```forge-lesson"), "{prompt}");
