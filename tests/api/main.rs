@@ -33,5 +33,6 @@ mod review_table;
 mod routes;
 mod schedule;
 mod subtasks;
+mod teaching;
 mod workflows;
 mod workspaces;

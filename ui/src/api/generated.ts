@@ -503,6 +503,22 @@ export type ChangeBatch = {
 	changes: Change[],
 };
 
+/**  A repository that is no project yet. */
+export type CheckFolder = {
+	/**  The repository, or a folder in it. */
+	repo_path: string,
+	/**  The branch whose files are looked at; found out when absent. */
+	default_branch?: string | null,
+};
+
+/**  A check that a file implies. */
+export type CheckOffer = {
+	/**  The shell command. */
+	command: string,
+	/**  The file that implies it, from the repository's root. */
+	source: string,
+};
+
 /**  A definition to look over. */
 export type CheckWorkflow = {
 	/**  As JSON text. */
@@ -1076,6 +1092,14 @@ export type CsvPage = {
 	text: string,
 	/**  Where the next page begins; null when this is the last. */
 	next_cursor: string | null,
+};
+
+/**  The note and the postmortems of a task. */
+export type Debrief = {
+	/**  How it went, in its agent's words; null when it left none. */
+	note: Trajectory | null,
+	/**  What was recorded, oldest first. */
+	postmortems: Postmortem[],
 };
 
 /**  A decision at one gate. */
@@ -1815,6 +1839,22 @@ export type GateConfig = {
 	reject_label?: string | null,
 };
 
+/**  A gate that did not let the work through. */
+export type GateFailure = {
+	/**  The gate: the command of a check, `auditor`, or `person`. */
+	gate: string,
+	/**  In which attempt. */
+	attempt: number,
+	/**  Whose attempt, when it was an entry of a race. */
+	strategy: string | null,
+	/**  How it failed, in a sentence without its point. */
+	what: string,
+	/**  The first complaint in its output, else its last line. */
+	line: string | null,
+	/**  When. */
+	at: string,
+};
+
 /**  How an entry's checks ended. */
 export type GateResult = 
 /**  All passed. */
@@ -2088,6 +2128,8 @@ export type Layer = {
 
 /**  What a layer of a prompt is. */
 export type LayerKind = 
+/**  What the attempt before failed at. */
+"reflexion" | 
 /**  What the agent's profile puts before every prompt. */
 "profile" | 
 /**  What Forge does itself and the agent must not. */
@@ -2106,6 +2148,20 @@ export type LayerKind =
 "history" | 
 /**  What this one run is about. */
 "now";
+
+/**  Something that the project has learned. */
+export type Lesson = {
+	/**  Its file in the repository. */
+	path: string,
+	/**  Its heading, else the name of its file. */
+	title: string,
+	/**  Its first paragraph. */
+	summary: string,
+	/**  Files and folders that it is about. */
+	paths?: string[],
+	/**  The number of the task that taught it. */
+	task?: number | null,
+};
 
 /**  One lesson that was proposed. */
 export type LessonId = string;
@@ -2648,6 +2704,103 @@ export type PluginHook = {
 	enabled?: boolean,
 	/**  Its parameters. */
 	config?: unknown | null,
+};
+
+/**  How a task went. */
+export type Postmortem = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Its number. */
+	task_number: number,
+	/**  Its title. */
+	title: string,
+	/**  1, 2, ... per task. */
+	number: number,
+	/**  Why it was written. */
+	cause: PostmortemCause,
+	/**  The review that failed, when one did. */
+	review_id: ReviewId | null,
+	/**  The state that the task was in. */
+	state: string,
+	/**  When it was written. */
+	at: string,
+	/**  The attempts, oldest first. */
+	attempts: PostmortemAttempt[],
+	/**  The gates, by when they were first asked. */
+	gates: PostmortemGate[],
+	/**  What failed before anything else; null when nothing did. */
+	first_failure: GateFailure | null,
+	/**  The entries of its races. */
+	entries: PostmortemEntry[],
+	/**  Runs of agents, those of entries included. */
+	runs: number,
+	/**  What all of them used and cost. */
+	usage: Usage,
+	/**  How long agents worked altogether, in milliseconds. */
+	agent_ms: number | null,
+	/**  From the first run to now, in milliseconds; null when nothing ran. */
+	wall_ms: number | null,
+};
+
+/**  One attempt at passing a gate. */
+export type PostmortemAttempt = {
+	/**  1, 2, ... per task. */
+	number: number,
+	/**  The gate's state. */
+	state: string,
+	/**  Where it is. */
+	status: ReviewStatus,
+	/**  What failed; null when nothing did. */
+	failed: GateFailure | null,
+	/**  The commit that was judged. */
+	commit: string | null,
+	/**  How long judging took, in milliseconds. */
+	judged_ms: number | null,
+	/**  How long agents had worked on it since the attempt before, in milliseconds. */
+	agent_ms: number | null,
+	/**  In how many runs. */
+	runs: number,
+	/**  What those cost as far as is known, in micro-dollars; null when nothing is. */
+	cost_micro_usd: number | null,
+	/**  When it began. */
+	started_at: string,
+};
+
+/**  Why a postmortem was written. */
+export type PostmortemCause = 
+/**  A gate failed, and no small local fix was to be drafted. */
+"gate_failed" | 
+/**  The task is closed. */
+"task_closed";
+
+/**  An entry of one of the task's races. */
+export type PostmortemEntry = {
+	/**  Which race of the task. */
+	race: number,
+	/**  The strategy's name. */
+	strategy: string,
+	/**  Where it is. */
+	status: RaceEntryStatus,
+	/**  How its checks ended. */
+	gate: GateResult,
+	/**  What failed; null when nothing did. */
+	failed: GateFailure | null,
+	/**  How long it took, in milliseconds. */
+	duration_ms: number | null,
+	/**  What it cost, in micro-dollars; null when nobody knows. */
+	cost_micro_usd: number | null,
+};
+
+/**  What one gate said over all attempts. */
+export type PostmortemGate = {
+	/**  The gate: the command of a check, `auditor`, or `person`. */
+	gate: string,
+	/**  How often it passed. */
+	passed: number,
+	/**  How often it failed. */
+	failed: number,
+	/**  Whether it said different things of the same commit, or changed its mind more than once. */
+	flapping: boolean,
 };
 
 /**  A definition that comes with Forge. */
@@ -3328,6 +3481,16 @@ export type ScriptHook = {
 	success_exit_codes?: number[],
 };
 
+/**  What to look for among the lessons of a project. */
+export type SearchKnowledge = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  Words, each of them enough. */
+	q: string,
+	/**  At most this many, 1 to 200; 50 when absent. */
+	limit?: number | null,
+};
+
 /**  What of a pull request is sent to the agent. */
 export type SendNews = {
 	/**  The task. */
@@ -3500,6 +3663,14 @@ export type SubtaskCounts = {
 export type Switch = {
 	/**  Whether it is on. */
 	enabled?: boolean,
+};
+
+/**  Offered checks to put in force. */
+export type TakeChecks = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  The commands, in the order in which they are to run. */
+	commands: string[],
 };
 
 /**  An offer to take. */
@@ -3675,6 +3846,20 @@ export type TestHook = {
 	hook?: LifecycleHook | null,
 	/**  The name of its log, for a caller who wants to follow it while it runs. */
 	log_id?: string | null,
+};
+
+/**  How a task went, in the words of who worked on it. */
+export type Trajectory = {
+	/**  Markdown, at most 500 words. */
+	text: string,
+	/**  Whether there was more. */
+	is_cut: boolean,
+	/**  The run that said it. */
+	execution_id: ExecutionId,
+	/**  Who. */
+	agent_id: AgentId,
+	/**  When the task was finished. */
+	at: string,
 };
 
 /**  One move of a task. */
@@ -4172,12 +4357,20 @@ export interface Operations {
   hook_test_log: { input: ReadHookTestLog; output: LogPage };
   /** Settings that other tools' files in the repository ask for. */
   project_imports: { input: ProjectPath; output: Page<ImportOffer> };
+  /** Checks that a project's files imply, where it has none and wants to be asked. */
+  project_check_offers: { input: ProjectPath; output: Page<CheckOffer> };
+  /** Makes offered checks the project's own. */
+  project_checks_take: { input: TakeChecks; output: Done };
+  /** Checks that the files of a repository imply which is no project yet. */
+  check_offers: { input: CheckFolder; output: Page<CheckOffer> };
   /** What was kept before worktrees went, of all tasks. */
   project_backups: { input: ProjectPath; output: Page<WorkspaceBackup> };
   /** How many tasks are in each column. */
   project_board: { input: ProjectPath; output: Board };
   /** What a project has learned: lessons that wait for a person, then those that the branch keeps. */
   knowledge_list: { input: ListKnowledge; output: Page<LessonView> };
+  /** The lessons that a text finds, the best first. */
+  knowledge_search: { input: SearchKnowledge; output: Page<Lesson> };
   /** Proposes a lesson. */
   knowledge_propose: { input: ProposeLesson; output: LessonView };
   /** Adds a lesson to the repository. */
@@ -4268,6 +4461,8 @@ export interface Operations {
   comment_update: { input: UpdateComment; output: Comment };
   /** Removes a draft. */
   comment_delete: { input: CommentPath; output: Done };
+  /** What a task left behind: the note of how it went, and its postmortems. */
+  task_debrief: { input: TaskPath; output: Debrief };
   /** Every race of a task, with what is known of each entry. */
   task_races: { input: TaskPath; output: Page<Race> };
   /** What a race of a task is likely to cost. */
@@ -4389,9 +4584,11 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   workflow_presets: () => ["meta"],
   hook_test_log: (input) => [`log:${input.log_id}`],
   project_imports: () => ["projects"],
+  project_check_offers: () => ["projects"],
   project_backups: () => ["workspaces"],
   project_board: (input) => [`board:${input.project_id}`],
   knowledge_list: (input) => [`knowledge:${input.project_id}`],
+  knowledge_search: (input) => [`knowledge:${input.project_id}`],
   agent_list: () => ["agents"],
   agent_get: () => ["agents"],
   agent_known: () => ["agents"],
@@ -4405,6 +4602,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   attention: () => ["attention"],
   task_reviews: (input) => [`task:${input.task_id}`],
   task_comments: (input) => [`task:${input.task_id}`, `diff:${input.task_id}`],
+  task_debrief: (input) => [`task:${input.task_id}`],
   task_races: (input) => [`task:${input.task_id}`],
   race_estimate: (input) => [`task:${input.task_id}`, "costs"],
   cost_ledger: () => ["costs"],

@@ -35,6 +35,7 @@ import { createSampleProfiles } from "./sampleProfiles.ts";
 import { createSampleLoop, createSampleRaces, sampleRaceTasks } from "./sampleRaces.ts";
 import { createSampleReview, sampleReviewTasks } from "./sampleReviewHost.ts";
 import { createSampleSettings } from "./sampleSettings.ts";
+import { createSampleTeaching } from "./sampleTeaching.ts";
 import { at, tasksOf, titles } from "./sampleTasks.ts";
 
 function refuse(
@@ -214,6 +215,14 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       changed,
     }),
     ...settings.answers,
+    ...createSampleTeaching({
+      debriefed: new Set(sample === "races" ? ["t4"] : []),
+      unchecked: "p2",
+      takeChecks: (project_id, ci_steps) => {
+        const change = { project_id, review_config: { ci_steps } };
+        settings.answers.project_settings_update(change);
+      },
+    }),
     ...createSampleLoop({ ownOf: (id) => settings.ownOf(id)["innerLoop"] }),
     project_create: (input: CreateProject) => {
       if (!input.repo_path.startsWith("/")) {

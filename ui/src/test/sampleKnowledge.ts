@@ -1,5 +1,12 @@
 /** Lessons of the sample project: two that wait, two that the repository keeps. */
-import type { AcceptLesson, LessonPath, LessonView, ListKnowledge } from "#ui/api/generated.ts";
+import type {
+  AcceptLesson,
+  Lesson,
+  LessonPath,
+  LessonView,
+  ListKnowledge,
+  SearchKnowledge,
+} from "#ui/api/generated.ts";
 import { at } from "./sampleTasks.ts";
 
 const lesson = (change: Partial<LessonView>): LessonView => ({
@@ -80,6 +87,22 @@ export function createSampleKnowledge({ full, byPullRequest, refuse, changed }: 
       ),
       next_cursor: null,
     }),
+    knowledge_search: ({ q }: SearchKnowledge) => {
+      const words = q.toLocaleLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+      const kept = lessons.filter(({ status }) => status === "accepted");
+      const found = kept.filter(({ title, body, file }) => {
+        const text = `${title} ${body} ${file}`.toLocaleLowerCase();
+        return words.some((word) => text.includes(word));
+      });
+      const items: Lesson[] = found.map((each) => ({
+        path: each.file ?? "",
+        title: each.title,
+        summary: each.body,
+        paths: each.paths,
+        task: each.task_number,
+      }));
+      return { items, next_cursor: null };
+    },
     knowledge_accept: ({ lesson_id, title, body, paths }: AcceptLesson) => {
       if (title === "")
         refuse("invalid", "the input is not valid: title: is missing", {

@@ -550,11 +550,34 @@ export function createSampleLoop({ ownOf }: LoopHooks) {
         effect: "cheap won among 3",
       },
     }),
-    part("auto_fix", "autoFix.enabled"),
+    part("auto_fix", "autoFix.enabled", {
+      recorded: true,
+      open: 1,
+      last: {
+        at: at(66),
+        task: about(1, "Keep the limiter’s clock"),
+        effect: "drafted: a patch of src/limiter.rs",
+      },
+    }),
     part("cost_anomaly", "costAnomaly.enabled", { recorded: true }),
     part("validate", "stopOnStagnation"),
-    part("reflexion", "reflexion.enabled"),
-    part("trajectory", "trajectory.enabled"),
+    part("reflexion", "reflexion.enabled", {
+      recorded: true,
+      last: {
+        at: at(14),
+        task: about(4, "Cache the parsed configuration"),
+        effect:
+          "run 2 began with: Review attempt 1 of 3 failed: `cargo test --workspace` exited with 101",
+      },
+    }),
+    part("trajectory", "trajectory.enabled", {
+      recorded: true,
+      last: {
+        at: at(8),
+        task: about(4, "Cache the parsed configuration"),
+        effect: "a note of 41 words",
+      },
+    }),
     part("knowledge", "knowledge.enabled", {
       recorded: true,
       open: 3,
@@ -564,8 +587,15 @@ export function createSampleLoop({ ownOf }: LoopHooks) {
         effect: "proposed: The limiter counts per process",
       },
     }),
-    part("postmortem", "postmortem.enabled"),
-    part("gate_suggestions", "gateSuggestions.enabled"),
+    part("postmortem", "postmortem.enabled", {
+      recorded: true,
+      last: {
+        at: at(8),
+        task: about(4, "Cache the parsed configuration"),
+        effect: "2 attempts, first failed: cargo test --workspace",
+      },
+    }),
+    part("gate_suggestions", "gateSuggestions.enabled", { recorded: true }),
   ];
   return {
     project_inner_loop: ({ project_id }: { project_id: string }) => state(project_id),

@@ -96,9 +96,13 @@ impl Speech {
             tell("\n");
             self.is_open = false;
         }
-        if let Some(last) = piece.chars().next_back() {
-            tell(piece);
-            self.is_open = last != '\n';
+        match piece.chars().next_back() {
+            Some(last) => {
+                tell(piece);
+                self.is_open = last != '\n';
+            }
+            // A line of output without a word is an empty line; a message's empty piece is nothing.
+            None => self.is_open |= entry.kind == EntryKind::Stdout,
         }
         if !goes_on {
             self.last = Some((entry.turn, entry.id.clone(), entry.kind));
@@ -506,11 +510,13 @@ mod tests {
             entry(A, 1, "m2", "next"),
             entry(A, 2, "m2", "other turn"),
             entry(S, 2, "", "line one"),
+            entry(S, 2, "", ""),
             entry(S, 2, "", "line two\n"),
+            entry(A, 2, "m3", ""),
             entry(A, 2, "", "a"),
             entry(A, 2, "", "b"),
         ]);
-        assert_eq!(said, "===REVIEW: PASS===\nnext\nother turn\nline one\nline two\na\nb");
+        assert_eq!(said, "===REVIEW: PASS===\nnext\nother turn\nline one\n\nline two\na\nb");
     }
 
     #[test]

@@ -39,7 +39,13 @@ it("has a row for each part: on or off and who says so, its last effect, what is
     expect.stringMatching(/^cheap won among 3.+ ago#4 Cache the parsed configuration$/),
     "2 open",
   ]);
-  expect(all["Reflexion"]).toEqual(["OffBy default", "Not recorded", ""]);
+  expect(all["Reflexion"]).toEqual([
+    "OffBy default",
+    expect.stringMatching(/^run 2 began with: Review attempt 1 of 3 failed: .+#4 Cache/),
+    "Nothing",
+  ]);
+  expect(all["Validate"]).toEqual(["OffBy default", "Not recorded", ""]);
+  expect(all["Check suggestions"]).toEqual(["OffBy default", "Not yet", "Nothing"]);
   expect(all["Cost anomalies"]).toEqual(["OnBy default", "Not yet", "Nothing"]);
   expect(await violationsIn(container)).toEqual([]);
 });
@@ -48,7 +54,13 @@ it("leads to the race, to what is open, and to the settings", async () => {
   openApp(createSampleHost("races"), "#/inner-loop/p1");
   await rows();
   const href = (name: RegExp | string) => screen.getByRole("link", { name }).getAttribute("href");
-  expect(href("#4 Cache the parsed configuration")).toBe("#/task/p1/4?tab=race");
+  const about = screen.getAllByRole("link", { name: "#4 Cache the parsed configuration" });
+  expect(about.map((link) => link.getAttribute("href"))).toEqual([
+    "#/task/p1/4?tab=race",
+    "#/task/p1/4",
+    "#/task/p1/4?tab=debrief",
+    "#/task/p1/4?tab=debrief",
+  ]);
   expect(href("3 open")).toBe("#/settings/project/p1?tab=knowledge");
   expect(href("Settings of Races")).toBe("#/settings/project/p1?tab=innerLoop");
 });

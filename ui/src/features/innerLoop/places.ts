@@ -22,13 +22,19 @@ export function placeOf(name: Subsystem): Place {
         open: (project) => formatRoute("projectSettings", { project }, { tab: "knowledge" }),
       };
     case "validate":
-    case "auto_fix":
       return { tab: { tab: "review" }, open: nowhere };
-    case "cost_anomaly":
-    case "reflexion":
+    case "auto_fix":
+      return { tab: { tab: "fixes" }, open: nowhere };
     case "trajectory":
     case "postmortem":
+      return { tab: { tab: "debrief" }, open: nowhere };
     case "gate_suggestions":
+      return {
+        tab: {},
+        open: (project) => formatRoute("projectSettings", { project }, { tab: "checks" }),
+      };
+    case "cost_anomaly":
+    case "reflexion":
       return { tab: {}, open: nowhere };
   }
 }

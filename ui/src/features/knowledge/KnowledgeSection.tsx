@@ -14,6 +14,7 @@ import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Proposal } from "./Proposal.tsx";
+import { Search } from "./Search.tsx";
 import { asksForLessons } from "./asks.ts";
 import styles from "./knowledge.module.css";
 
@@ -120,7 +121,10 @@ function NothingProposed({ projectId }: { projectId: string }) {
         icon={<Lightbulb />}
         title={t("knowledge.offTitle")}
         actions={
-          <Button onClick={() => setQuery({ tab: "hooks" })}>{t("knowledge.toHooks")}</Button>
+          <>
+            <Button onClick={() => setQuery({ tab: "innerLoop" })}>{t("knowledge.toLoop")}</Button>
+            <Button onClick={() => setQuery({ tab: "hooks" })}>{t("knowledge.toHooks")}</Button>
+          </>
         }
       >
         {t("knowledge.offText")}
@@ -133,6 +137,7 @@ export default function KnowledgeSection({ projectId }: { projectId: string }) {
   const { t } = useTranslation();
   return (
     <div className={styles.column}>
+      <Search projectId={projectId} />
       <Part
         name="knowledge-proposed"
         title={t("knowledge.proposed")}

@@ -1,9 +1,9 @@
 import { FolderOpen } from "lucide-react";
-import { useState, type FormEvent } from "react";
+import { useDeferredValue, useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useStore } from "zustand";
 import { navigate } from "#ui/app/router.ts";
-import { useOpMutation } from "#ui/api/client.ts";
+import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
@@ -11,6 +11,7 @@ import { Dialog } from "#ui/components/Dialog.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { overlays } from "#ui/store/overlays.ts";
+import { FolderChecks } from "./FolderChecks.tsx";
 import styles from "./projects.module.css";
 
 const fields = ["repo_path", "name", "default_branch"];
@@ -29,6 +30,11 @@ export default function AddProjectDialog({ onClose }: { onClose: () => void }) {
   const [path, setPath] = useState(dropped ?? "");
   const [name, setName] = useState("");
   const [branch, setBranch] = useState("");
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const folder = useDeferredValue(path.trim());
+  // A path that is being typed leads nowhere yet; that is said when the project is added.
+  const asked = useOp("check_offers", { repo_path: folder }, { enabled: folder !== "" });
+  const offers = (folder !== "" && asked.data?.items) || [];
   const create = useOpMutation("project_create", {
     onSuccess: ({ id }) => {
       onClose();
@@ -41,10 +47,12 @@ export default function AddProjectDialog({ onClose }: { onClose: () => void }) {
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    const checks = offers.map(({ command }) => command).filter((command) => chosen.has(command));
     create.mutate({
       repo_path: path.trim(),
       ...(name.trim() ? { name: name.trim() } : {}),
       ...(branch.trim() ? { default_branch: branch.trim() } : {}),
+      ...(checks.length > 0 ? { settings: { review_config: { ci_steps: checks } } } : {}),
     });
   };
   const rest = restOf(create.error, fields);
@@ -104,6 +112,7 @@ export default function AddProjectDialog({ onClose }: { onClose: () => void }) {
           error={findingAt(create.error, "default_branch")}
           onChange={setBranch}
         />
+        <FolderChecks offers={offers} chosen={chosen} onChange={setChosen} />
       </form>
     </Dialog>
   );

@@ -207,7 +207,12 @@ function Teaches() {
       </Group>
       <Group title={t("innerLoop.group.teaches")}>
         {lessons.map((each) => (
-          <On key={each} path={`${each}.enabled`} name={t(`innerLoop.field.${each}`)} />
+          <On
+            key={each}
+            path={`${each}.enabled`}
+            name={t(`innerLoop.field.${each}`)}
+            hint={t(`innerLoop.field.${each}Hint`)}
+          />
         ))}
       </Group>
     </>

@@ -14,6 +14,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Tabs } from "#ui/components/Tabs.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { useIsDirty } from "#ui/draft/drafts.ts";
+import { CheckOffers } from "./CheckOffers.tsx";
 import { Costs } from "./Costs.tsx";
 import { General } from "./General.tsx";
 import { InnerLoop } from "./InnerLoop.tsx";
@@ -48,7 +49,16 @@ const tabs = [
 type TabId = (typeof tabs)[number];
 const strategies: readonly MergeStrategy[] = ["merge", "squash", "rebase"];
 
-function Checks() {
+function Checks({ projectId }: { projectId: string }) {
+  return (
+    <>
+      <CheckOffers projectId={projectId} />
+      <ChecksInForce />
+    </>
+  );
+}
+
+function ChecksInForce() {
   const { t } = useTranslation();
   return (
     <div className={styles.card}>
@@ -250,7 +260,7 @@ export default function ProjectSettingsScreen() {
       case "hooks":
         return <Lazily part={<HooksEditor projectId={found.id} />} />;
       case "checks":
-        return settled(found, <Checks />);
+        return settled(found, <Checks projectId={found.id} />);
       case "merge":
         return settled(found, <Merging project={found} />);
       case "pullRequests":

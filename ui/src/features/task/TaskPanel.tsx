@@ -17,6 +17,8 @@ import { Conversation } from "./conversation/Conversation.tsx";
 import { createUnfolded } from "./conversation/RowContext.ts";
 import { createLogStore } from "./conversation/logStore.ts";
 import { DeliveryPart } from "./delivery/DeliveryPart.tsx";
+import { DebriefTab } from "./debrief/DebriefTab.tsx";
+import { hasDebrief } from "./debrief/debrief.ts";
 import { Details } from "./details/Details.tsx";
 import { canHaveParts, Parts } from "./details/Parts.tsx";
 import { FixesTab } from "./fixes/FixesTab.tsx";
@@ -49,12 +51,14 @@ const tabIds = [
   "timeline",
   "workspace",
   "fixes",
+  "debrief",
 ] as const;
 type TabId = (typeof tabIds)[number];
 
-/** Those that a task has; a race is shown where there is one, or is to be, fixes where some were drafted. */
-const tabsOf = (raced: boolean, fixed: boolean): readonly TabId[] =>
-  tabIds.filter((id) => (id !== "race" || raced) && (id !== "fixes" || fixed));
+/** Some tabs are shown only where there is something: a race, drafted fixes, what the task left behind. */
+type Having = Readonly<Record<"race" | "fixes" | "debrief", boolean>>;
+const tabsOf = (has: Having): readonly TabId[] =>
+  tabIds.filter((id) => !(id in has) || has[id as keyof Having]);
 
 /** Work has left no trace yet: what the task says is what there is to see. */
 const isUntouched = ({ workspace, live, raced }: Task): boolean =>
@@ -128,7 +132,11 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const raced = isRaced(task);
   const fixes = useOp("fix_list", { task_id: task.id }).data;
   const fixed = hasFixes(fixes);
-  const shown = useMemo(() => tabsOf(raced, fixed), [raced, fixed]);
+  const debriefed = hasDebrief(useOp("task_debrief", { task_id: task.id }).data);
+  const shown = useMemo(
+    () => tabsOf({ race: raced, fixes: fixed, debrief: debriefed }),
+    [raced, fixed, debriefed],
+  );
   const [wanted, setTab] = useTab();
   // What the address asks for may be nothing that this task has.
   const tab = shown.includes(wanted) ? wanted : "conversation";
@@ -169,6 +177,7 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     timeline: <Timeline task={task} view={view} />,
     workspace: <WorkspaceTab task={task} view={view} />,
     fixes: <FixesTab task={task} />,
+    debrief: <DebriefTab task={task} />,
   };
   const open = openCount(fixes);
   const tabs: Tab<TabId>[] = shown.map((id) => ({

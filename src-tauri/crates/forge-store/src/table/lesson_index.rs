@@ -97,3 +97,57 @@ pub async fn search(
     .await?;
     rows.iter().map(|row| Columns(row).json("lesson")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::knowledge::query;
+
+    use super::*;
+    use crate::Store;
+
+    fn lesson(title: &str, description: &str, path: &str) -> IndexedLesson {
+        let paths = vec![path.to_owned()];
+        let path = format!("docs/knowledge/{}.md", title.to_lowercase());
+        let lesson = Lesson { path, title: title.into(), summary: description.into(), paths, task: None };
+        IndexedLesson { lesson, description: description.into() }
+    }
+
+    #[tokio::test]
+    async fn titles_count_most_then_paths_and_each_branch_has_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let mut tx = store.write().await.unwrap();
+        sqlx::query(
+            "INSERT INTO projects (id, name, repo_path, default_branch, work_mode, settings, workflow, version, created_at,
+             updated_at) VALUES ('p', 'p', '/r', 'main', 'direct_commit', '{}', '{}', 1, 0, 0)",
+        )
+        .execute(&mut *tx)
+        .await
+        .unwrap();
+        let (project, all) = (
+            ProjectId::from("p"),
+            [
+                lesson("Elsewhere", "The parser is asked once.", "src/cache.rs"),
+                lesson("Commas", "They end lists.", "src/parser/list.rs"),
+                lesson("Parser", "It reads Überschriften.", "src/read.rs"),
+            ],
+        );
+        replace(&mut tx, (&project, "main"), "v1", &all).await.unwrap();
+        replace(&mut tx, (&project, "other"), "v2", &all[..1]).await.unwrap();
+        assert_eq!(version(&mut tx, &project, "main").await.unwrap().as_deref(), Some("v1"));
+        let mut find = async |target: &str, text: &str| {
+            let query = query(text).unwrap();
+            let found = search(&mut tx, &project, target, &query, 10).await.unwrap();
+            found.into_iter().map(|lesson| lesson.title).collect::<Vec<_>>()
+        };
+        assert_eq!(find("main", "parsers").await, ["Parser", "Commas", "Elsewhere"]);
+        assert_eq!(find("main", "uberschrift NEAR(*").await, [] as [&str; 0]);
+        assert_eq!(find("main", "uberschriften NEAR(*").await, ["Parser"]);
+        assert_eq!(find("other", "parser").await, ["Elsewhere"]);
+        replace(&mut tx, (&project, "main"), "", &[]).await.unwrap();
+        sqlx::query("DELETE FROM projects").execute(&mut *tx).await.unwrap();
+        let left: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM lesson_index").fetch_one(&mut *tx).await.unwrap();
+        assert_eq!(left, 0, "a project takes its index along");
+    }
+}

@@ -242,6 +242,7 @@ export function answersFor({
       ),
     approval_list: () => page([]),
     fix_list: () => ({ proposals: [], drafts: [] }),
+    task_debrief: () => ({ note: null, postmortems: [] }),
     task_reviews: () => page(reviews),
     task_merges: () => page([]),
     task_pull_request: () => ({ pull_request: null }),

@@ -1,0 +1,60 @@
+/** Checks that the repository's files imply, where the project has none: each is put in force by one click. */
+import { ListChecks } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { useOp, useOpMutation } from "#ui/api/client.ts";
+import { errorText } from "#ui/api/error.ts";
+import { Banner } from "#ui/components/Banner.tsx";
+import { Button } from "#ui/components/Button.tsx";
+import styles from "./settings.module.css";
+
+export function CheckOffers({ projectId }: { projectId: string }) {
+  const { t } = useTranslation();
+  const offers = useOp("project_check_offers", { project_id: projectId }).data?.items ?? [];
+  const take = useOpMutation("project_checks_take");
+  if (offers.length === 0) return null;
+  const use = (commands: string[]) => take.mutate({ project_id: projectId, commands });
+  return (
+    <section className={styles.card} aria-labelledby="check-offers">
+      <div className={styles.offerHead}>
+        <ListChecks aria-hidden />
+        <div>
+          <h2 id="check-offers">{t("projectSettings.offers")}</h2>
+          <p className={styles.hint}>{t("projectSettings.offersHint")}</p>
+        </div>
+        {offers.length > 1 && (
+          <Button
+            size="sm"
+            variant="primary"
+            busy={take.isPending}
+            onClick={() => use(offers.map(({ command }) => command))}
+          >
+            {t("projectSettings.offerUseAll", { count: offers.length })}
+          </Button>
+        )}
+      </div>
+      {take.error && (
+        <Banner tone="danger" title={t("projectSettings.offersFailed")}>
+          {errorText(take.error)}
+        </Banner>
+      )}
+      <ul>
+        {offers.map(({ command, source }) => (
+          <li key={command} className={styles.offer}>
+            <div className={styles.offerText}>
+              <code>{command}</code>
+              <span className={styles.hint}>{t("projectSettings.offerBy", { source })}</span>
+            </div>
+            <Button
+              size="sm"
+              busy={take.isPending}
+              aria-label={t("projectSettings.offerUseOf", { command })}
+              onClick={() => use([command])}
+            >
+              {t("projectSettings.offerUse")}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
