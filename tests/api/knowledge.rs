@@ -215,7 +215,10 @@ async fn an_accepted_lesson_is_a_commit_and_the_next_agent_reads_it() -> Result<
     let next = stage.done("Renew the login token").await?;
     let prompt = stage.server.get(&format!("/tasks/{}/prompt-preview", text(&next, "id"))).await?;
     let prompt = text(&prompt, "text");
-    let told = format!("## The login token expires (`{file}`)\n\nRenew the login token after an hour.\n");
+    let told = format!(
+        "## The login token expires\n\nRenew the login token after an hour.\n\nSource: `{file}`, learned in task #{number}, \
+         about `src/login.rs`\n"
+    );
     assert!(prompt.contains(&told) && prompt.contains("```forge-lesson"), "{prompt}");
     Ok(())
 }

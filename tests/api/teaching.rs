@@ -115,7 +115,7 @@ async fn a_finished_task_leaves_a_note() -> Result<()> {
     let task = board.task(&[&keep, "edit a <<< \"x\\n\"", &note], json!({})).await?;
     board.claim(&task).await?;
     board.server.until(&task, is("done")).await?;
-    assert!(prompt(&board, "1")?.contains("```forge-trajectory"));
+    assert!(prompt(&board, "1")?.contains("\n# How it went\n"));
     let left = until("the note", async || {
         let left = debrief(&board, &task).await?["note"].clone();
         Ok((!left.is_null()).then_some(left))
@@ -171,7 +171,7 @@ async fn nothing_is_asked_and_nothing_kept_where_it_is_off() -> Result<()> {
         .until(&task, |task| task["status"] == "done" && task["workspace"]["status"] == "cleaned")
         .await?;
     let told = prompt(&board, "1")?;
-    assert!(!told.contains("forge-lesson") && !told.contains("forge-trajectory"), "{told}");
+    assert!(!told.contains("# What later tasks should know") && !told.contains("# How it went"), "{told}");
     assert_eq!(debrief(&board, &task).await?, json!({ "note": null, "postmortems": [] }));
     assert!(board.items(&format!("/projects/{}/knowledge", board.project)).await?.is_empty());
     for name in ["trajectory", "postmortem", "knowledge", "gate_suggestions"] {
@@ -195,7 +195,7 @@ async fn lessons_are_kept_and_found_again_without_a_hook() -> Result<()> {
     let task = board.task(&[&keep, "edit a <<< \"x\\n\"", &lesson], json!({})).await?;
     board.claim(&task).await?;
     board.server.until(&task, is("done")).await?;
-    assert!(prompt(&board, "1")?.contains("```forge-lesson"));
+    assert!(prompt(&board, "1")?.contains("\n# What later tasks should know\n"));
     let path = format!("/projects/{}/knowledge", board.project);
     let proposed = until("the proposal", async || Ok(board.items(&path).await?.into_iter().next())).await?;
     let (_, effect, _, open) = part(&board, "knowledge").await?;

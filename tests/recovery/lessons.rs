@@ -1,9 +1,10 @@
-//! A kill around finding lessons and around accepting one: each is there once, whatever was cut short.
+//! A kill around what a finished task teaches, and around accepting a lesson: each is there once, whatever was cut
+//! short.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::{Repository, fault};
 use forge_tests::{
-    patience::until,
+    patience::{until, until_there},
     serve::{Serve, Served},
 };
 use serde_json::{Value, json};
@@ -11,7 +12,17 @@ use tempfile::TempDir;
 
 const SAID: &str =
     "```forge-lesson\ntitle: Tokens\n\nThey expire.\n```\n```forge-lesson\ntitle: Dates\n\nIn UTC.\n```\n";
+const NOTE: &str = "```forge-trajectory\nIt went well.\n```\n";
 const FILE: &str = "docs/knowledge/tokens.md";
+
+/// Who asks for what a task teaches.
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    Action,
+    Plugin,
+    /// The parts of the inner loop, all of them.
+    Loop,
+}
 
 struct Given {
     dir: TempDir,
@@ -27,11 +38,11 @@ fn id(value: &Value) -> Result<String> {
 
 impl Given {
     /// A project that keeps lessons, and a task of a command that prints two.
-    async fn up(point: Option<&str>, by_plugin: bool) -> Result<Self> {
+    async fn up(point: Option<&str>, by: By) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         let words = dir.path().join("words.txt");
-        std::fs::write(&words, SAID)?;
+        std::fs::write(&words, format!("{SAID}{NOTE}"))?;
         let env = point.map(|point| (fault::FAULT_VARIABLE.to_owned(), format!("{point}#1")));
         let data = dir.path().join("data");
         let server = Serve { program: "forge-faulty", data, env: env.into_iter().collect() }.start()?;
@@ -40,11 +51,14 @@ impl Given {
         let agent = json!({ "name": "Plain", "adapter": "shell", "config": config });
         let agent = id(&server.post("/agents", agent).await?)?;
         let plugin = json!([{ "type": "plugin", "name": "knowledge-capture" }]);
+        let on = json!({ "enabled": by == By::Loop });
         let settings = json!({
-            "auto_approve": true, "lifecycle_hooks": { "on_task_done": if by_plugin { plugin } else { json!([]) } },
+            "auto_approve": true,
+            "lifecycle_hooks": { "on_task_done": if by == By::Plugin { plugin } else { json!([]) } },
+            "innerLoop": { "knowledge": on, "trajectory": on, "postmortem": on },
         });
         let mut workflow = forge_model_default()?;
-        if !by_plugin {
+        if by == By::Action {
             let states = workflow["states"].as_array_mut().context("no states")?;
             let done = states.iter_mut().find(|state| state["name"] == "done").context("no done")?;
             let actions = done["hooks"]["on_enter"].as_array_mut().context("no actions")?;
@@ -93,8 +107,8 @@ fn forge_model_default() -> Result<Value> {
     Ok(serde_json::to_value(default.workflow())?)
 }
 
-async fn proposes_once(point: &str, by_plugin: bool) -> Result<()> {
-    let mut given = Given::up(Some(point), by_plugin).await?;
+async fn proposes_once(point: &str, by: By) -> Result<()> {
+    let mut given = Given::up(Some(point), by).await?;
     given.killed_and_back().await?;
     given.to_the_end().await?;
     let mut titles: Vec<Value> =
@@ -117,7 +131,7 @@ async fn each_lesson_is_proposed_once_wherever_the_kill_was() -> Result<()> {
         }
     }
     crate::kills::all_survived(cases, |point, by_plugin| async move {
-        proposes_once(&point, by_plugin == 1).await
+        proposes_once(&point, if by_plugin == 1 { By::Plugin } else { By::Action }).await
     })
     .await
 }
@@ -125,7 +139,7 @@ async fn each_lesson_is_proposed_once_wherever_the_kill_was() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_accepted_lesson_lands_once_wherever_the_kill_was() -> Result<()> {
     for (point, landed) in [("lesson.intended", false), ("lesson.landed", true)] {
-        let mut given = Given::up(Some(point), true).await?;
+        let mut given = Given::up(Some(point), By::Plugin).await?;
         given.to_the_end().await?;
         ensure!(given.accept("Tokens").await.is_err(), "{point} was not passed");
         given.killed_and_back().await?;
@@ -148,4 +162,26 @@ async fn an_accepted_lesson_lands_once_wherever_the_kill_was() -> Result<()> {
         ensure!(given.repo.path().join(FILE).is_file(), "the checkout did not move along");
     }
     Ok(())
+}
+
+async fn debriefs_once(point: &str) -> Result<()> {
+    let mut given = Given::up(Some(point), By::Loop).await?;
+    given.killed_and_back().await?;
+    given.to_the_end().await?;
+    let left = given.server.get(&format!("/tasks/{}/debrief", given.task)).await?;
+    ensure!(left["note"]["text"] == "It went well.", "{left:#}");
+    let records = left["postmortems"].as_array().context("no list")?;
+    ensure!(records.len() == 1 && records[0]["cause"] == "task_closed", "{left:#}");
+    ensure!(given.lessons("proposed").await?.len() == 2, "the lessons beside it");
+    for file in [format!("trajectories/{}.md", given.task), format!("postmortems/{}-1.json", given.task)] {
+        until_there(&given.repo.path().join(".forge").join(file)).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_is_debriefed_once_wherever_the_kill_was() -> Result<()> {
+    let points = ["step.begin:debrief", "debrief.kept", "step.ran:debrief", "step.end:debrief"];
+    let cases = points.map(|point| (point.to_owned(), 1)).to_vec();
+    crate::kills::all_survived(cases, |point, _| async move { debriefs_once(&point).await }).await
 }

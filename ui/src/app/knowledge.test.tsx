@@ -35,6 +35,23 @@ describe("lessons", () => {
     expect(await violationsIn(container)).toEqual([]);
   });
 
+  it("are found again by their words", async () => {
+    const { host, container } = open();
+    const field = await screen.findByRole("textbox", { name: "Find a lesson" });
+    await userEvent.type(field, "in UTC");
+    const found = await screen.findByRole("list", { name: "Found lessons" });
+    expect(within(found).getByRole("listitem").textContent).toBe(
+      "Dates are stored as UTCThe window turns them into local time.docs/knowledge/dates-are-stored-as-utc.mdAbout tests/support, src/clock.ts",
+    );
+    // Nothing is asked for before there is a word.
+    const asked = inputsOf(host, "knowledge_search") as { q: string }[];
+    expect(asked.every(({ q }) => q.length > 4)).toBe(true);
+    expect(await violationsIn(container)).toEqual([]);
+    await userEvent.clear(field);
+    await userEvent.type(field, "nowhere");
+    await screen.findByText("No lesson has one of these words.");
+  });
+
   it("are accepted as they are", async () => {
     const { host } = open();
     await press("Accept: The clock of the tests stands still");

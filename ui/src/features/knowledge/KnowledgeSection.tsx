@@ -137,7 +137,6 @@ export default function KnowledgeSection({ projectId }: { projectId: string }) {
   const { t } = useTranslation();
   return (
     <div className={styles.column}>
-      <Search projectId={projectId} />
       <Part
         name="knowledge-proposed"
         title={t("knowledge.proposed")}
@@ -147,6 +146,7 @@ export default function KnowledgeSection({ projectId }: { projectId: string }) {
         empty={<NothingProposed projectId={projectId} />}
         Row={Proposal}
       />
+      <Search projectId={projectId} />
       <Part
         name="knowledge-kept"
         title={t("knowledge.kept")}

@@ -5,6 +5,8 @@ import { asksForLessons } from "./asks.ts";
 
 const settings = (hooks: unknown[]) =>
   ({ lifecycle_hooks: { on_task_done: hooks } }) as unknown as ProjectSettings;
+const inLoop = (enabled: boolean) =>
+  ({ innerLoop: { knowledge: { enabled } } }) as unknown as ProjectSettings;
 const plugin = { type: "plugin", name: "knowledge-capture" };
 const withAction = {
   ...sampleWorkflow,
@@ -19,6 +21,8 @@ it.each([
   ["a plugin that is off", settings([{ ...plugin, enabled: false }]), sampleWorkflow, false],
   ["a plugin", settings([plugin]), sampleWorkflow, true],
   ["an action", settings([]), withAction, true],
+  ["the inner loop", inLoop(true), sampleWorkflow, true],
+  ["an inner loop that is off", inLoop(false), sampleWorkflow, false],
 ])("asks by %s", (_, own, workflow, asks) => {
   expect(asksForLessons(own, workflow)).toBe(asks);
 });

@@ -22,14 +22,16 @@ export function CheckOffers({ projectId }: { projectId: string }) {
           <p className={styles.hint}>{t("projectSettings.offersHint")}</p>
         </div>
         {offers.length > 1 && (
-          <Button
-            size="sm"
-            variant="primary"
-            busy={take.isPending}
-            onClick={() => use(offers.map(({ command }) => command))}
-          >
-            {t("projectSettings.offerUseAll", { count: offers.length })}
-          </Button>
+          <div className={styles.offerAll}>
+            <Button
+              size="sm"
+              variant="primary"
+              busy={take.isPending}
+              onClick={() => use(offers.map(({ command }) => command))}
+            >
+              {t("projectSettings.offerUseAll", { count: offers.length })}
+            </Button>
+          </div>
         )}
       </div>
       {take.error && (

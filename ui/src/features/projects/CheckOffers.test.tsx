@@ -1,0 +1,68 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it } from "vitest";
+// Before the tests: as chunks they may take longer than a test has.
+import "./ProjectSettingsScreen.tsx";
+import "./AddProjectDialog.tsx";
+import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { createSampleHost } from "#ui/test/sampleHost.ts";
+
+const offers = () => screen.findByRole("region", { name: "Checks that the files imply" });
+
+describe("checks that files imply", () => {
+  it("are put in force by one click, and then are offered no more", async () => {
+    const host = createSampleHost(null, 20);
+    const { container } = openApp(host, "#/settings/project/p2?tab=checks");
+    const region = await offers();
+    const lines = within(region).getAllByRole("listitem");
+    expect(lines.map(({ firstElementChild: text }) => text?.textContent)).toEqual([
+      "cargo fmt --checkby Cargo.toml",
+      "cargo test --workspaceby Cargo.toml",
+      "npm run lintby package.json",
+    ]);
+    expect(await violationsIn(container)).toEqual([]);
+    const use = within(region).getByRole("button", { name: "Use cargo test --workspace" });
+    await userEvent.click(use);
+    await waitFor(() => expect(region.isConnected).toBe(false));
+    expect(inputsOf(host, "project_checks_take")).toEqual([
+      { project_id: "p2", commands: ["cargo test --workspace"] },
+    ]);
+    await screen.findByDisplayValue("cargo test --workspace");
+  });
+
+  it("are all taken at once, too", async () => {
+    const host = createSampleHost(null, 20);
+    openApp(host, "#/settings/project/p2?tab=checks");
+    await userEvent.click(within(await offers()).getByRole("button", { name: "Use all 3" }));
+    await waitFor(() => expect(inputsOf(host, "project_checks_take")).toHaveLength(1));
+    await screen.findByDisplayValue("npm run lint");
+  });
+
+  it("are not offered where there are checks", async () => {
+    openApp(createSampleHost(null, 20), "#/settings/project/p1?tab=checks");
+    await screen.findByDisplayValue("npm test");
+    expect(screen.queryByText("Checks that the files imply")).toBeNull();
+  });
+
+  it("are ticked by whoever adds a project, none by itself", async () => {
+    const host = createSampleHost("empty");
+    openApp(host, "#/agents");
+    await screen.findByRole("heading", { level: 1, name: "Agents" });
+    host.dropFiles(["/src/thing"]);
+    const group = await screen.findByRole("group", { name: "Checks that its files imply" });
+    const boxes = within(group).getAllByRole("checkbox");
+    expect(boxes.map((box) => box.getAttribute("aria-checked"))).toEqual([
+      "false",
+      "false",
+      "false",
+    ]);
+    await userEvent.click(within(group).getByRole("checkbox", { name: /npm run lint/ }));
+    const dialog = screen.getByRole("dialog");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Add project" }));
+    await waitFor(() =>
+      expect(inputsOf(host, "project_create")).toEqual([
+        { repo_path: "/src/thing", settings: { review_config: { ci_steps: ["npm run lint"] } } },
+      ]),
+    );
+  });
+});
