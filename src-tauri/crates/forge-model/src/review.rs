@@ -175,6 +175,48 @@ impl ReviewConfig {
     }
 }
 
+impl ReviewStep {
+    /// One that was only begun.
+    #[must_use]
+    pub fn begun(index: u32, command: &str, log_id: &str) -> Self {
+        Self {
+            index,
+            command: command.to_owned(),
+            exit_code: None,
+            signal: None,
+            timed_out: false,
+            finished: false,
+            duration_ms: 0,
+            stdout_tail: String::new(),
+            stderr_tail: String::new(),
+            cached: false,
+            changed_files: Vec::new(),
+            log_id: log_id.to_owned(),
+        }
+    }
+
+    /// Whether it ended as it must.
+    #[must_use]
+    pub fn has_passed(&self) -> bool {
+        self.exit_code == Some(0) && !self.timed_out && self.changed_files.is_empty()
+    }
+
+    /// Why it failed, in words.
+    #[must_use]
+    pub fn failure(&self) -> String {
+        let command = &self.command;
+        match (self.timed_out, self.exit_code, self.signal) {
+            (true, ..) => format!("check `{command}` ran out of time"),
+            (_, Some(0), _) => {
+                format!("check `{command}` changed tracked files: {}", self.changed_files.join(", "))
+            }
+            (_, Some(code), _) => format!("check `{command}` exited with {code}"),
+            (_, None, Some(signal)) => format!("check `{command}` was ended by signal {signal}"),
+            (_, None, None) => format!("check `{command}` could not be run"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,47 +257,5 @@ mod tests {
         };
         let paths: Vec<_> = config.findings("review").into_iter().map(|finding| finding.path).collect();
         assert_eq!(paths, ["review.ci_steps[1]", "review.ci_steps[2]", "review.ci_timeout_seconds"]);
-    }
-}
-
-impl ReviewStep {
-    /// One that was only begun.
-    #[must_use]
-    pub fn begun(index: u32, command: &str, log_id: &str) -> Self {
-        Self {
-            index,
-            command: command.to_owned(),
-            exit_code: None,
-            signal: None,
-            timed_out: false,
-            finished: false,
-            duration_ms: 0,
-            stdout_tail: String::new(),
-            stderr_tail: String::new(),
-            cached: false,
-            changed_files: Vec::new(),
-            log_id: log_id.to_owned(),
-        }
-    }
-
-    /// Whether it ended as it must.
-    #[must_use]
-    pub fn has_passed(&self) -> bool {
-        self.exit_code == Some(0) && !self.timed_out && self.changed_files.is_empty()
-    }
-
-    /// Why it failed, in words.
-    #[must_use]
-    pub fn failure(&self) -> String {
-        let command = &self.command;
-        match (self.timed_out, self.exit_code, self.signal) {
-            (true, ..) => format!("check `{command}` ran out of time"),
-            (_, Some(0), _) => {
-                format!("check `{command}` changed tracked files: {}", self.changed_files.join(", "))
-            }
-            (_, Some(code), _) => format!("check `{command}` exited with {code}"),
-            (_, None, Some(signal)) => format!("check `{command}` was ended by signal {signal}"),
-            (_, None, None) => format!("check `{command}` could not be run"),
-        }
     }
 }
