@@ -321,6 +321,13 @@ async fn a_race_is_estimated_by_what_its_models_cost() -> Result<()> {
     assert_eq!((&known["total_micro_usd"], &known["entries"][0]["samples"]), (&json!(401.0), &json!(2)));
     let request = board.server.request(Method::GET, &format!("{path}?strategies=nobody"));
     assert_eq!(refused(request).await?.0, 400);
+    // Before there is a task: as the project says, or as it is typed.
+    let of_project = format!("/projects/{}/race-estimate", board.project);
+    assert_eq!(board.server.post(&of_project, json!({})).await?, estimate);
+    let typed = json!({ "strategies": [strategies[0]] });
+    assert_eq!(board.server.post(&of_project, typed).await?["total_micro_usd"], 200.5);
+    let all = board.server.post(&of_project, json!({ "strategies": [] })).await?;
+    assert_eq!(all["entries"].as_array().map(Vec::len), Some(1), "every agent races: {all:#}");
     Ok(())
 }
 

@@ -45,6 +45,36 @@ async fn every_operation_is_documented_and_routed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_file_is_documented_and_served_as_what_it_is() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let document = server.get("/openapi.json").await?;
+    for file in forge_api::FILE_ROUTES {
+        let entry = &document["paths"][file.path]["get"];
+        assert_eq!(entry["operationId"], format!("{}_file", file.operation));
+        assert_eq!(entry["responses"]["200"]["content"][file.media_type]["schema"]["type"], "string");
+        let asked: Vec<&str> = entry["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|parameter| parameter["name"].as_str())
+            .collect();
+        assert_eq!(asked, ["project_id", "since", "until"], "{}", file.path);
+        let answer = server.request(Method::GET, file.path).send().await?;
+        assert_eq!(
+            (answer.status().as_u16(), &answer.headers()["content-type"]),
+            (200, &file.media_type.parse()?)
+        );
+        for field in forge_api::PAGING {
+            let (status, _) =
+                refused(server.request(Method::GET, &format!("{}?{field}=1", file.path))).await?;
+            assert_eq!(status, 400, "{field} of {}", file.path);
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn path_query_and_body_are_one_input() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;

@@ -1435,6 +1435,14 @@ export type ErrorAnnotation = {
 	at: string,
 };
 
+/**  The race of a task that is not made yet. */
+export type EstimateNewRace = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  Who is to race; as the project says when absent. */
+	strategies?: Strategy[] | null,
+};
+
 /**  Whose race to estimate. */
 export type EstimateRace = {
 	/**  The task. */
@@ -1595,6 +1603,10 @@ export type FileChange = {
 	old_size: number | null,
 	/**  Bytes after; `None` when it is gone or was not looked at. */
 	new_size: number | null,
+	/**  git's name for the content before; `None` when it was not there. */
+	old_blob?: string | null,
+	/**  git's name for the content after; `None` when it is gone, or lies in the worktree and nobody named it yet. */
+	new_blob?: string | null,
 };
 
 /**  How a file differs from its earlier self. */
@@ -4467,6 +4479,8 @@ export interface Operations {
   task_races: { input: TaskPath; output: Page<Race> };
   /** What a race of a task is likely to cost. */
   race_estimate: { input: EstimateRace; output: RaceEstimate };
+  /** What the race of a task to be made is likely to cost, with these strategies or the project's. */
+  project_race_estimate: { input: EstimateNewRace; output: RaceEstimate };
   /** What every run cost, a page of lines, the latest end first. */
   cost_ledger: { input: ListCosts; output: Page<CostRow> };
   /** A page of that as comma-separated values. */
@@ -4605,6 +4619,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   task_debrief: (input) => [`task:${input.task_id}`],
   task_races: (input) => [`task:${input.task_id}`],
   race_estimate: (input) => [`task:${input.task_id}`, "costs"],
+  project_race_estimate: () => ["projects", "costs"],
   cost_ledger: () => ["costs"],
   cost_totals: () => ["costs"],
   cost_series: () => ["costs"],

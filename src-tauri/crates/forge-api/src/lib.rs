@@ -8,6 +8,7 @@
 
 mod error;
 mod feed;
+mod files;
 mod input;
 mod notices;
 mod openapi;
@@ -25,6 +26,7 @@ use serde_json::Value;
 
 pub use error::ApiError;
 pub use feed::{Change, ChangeBatch, Feed};
+pub use files::{COSTS_CSV, FILE_ROUTES, FileRoute, PAGING};
 pub use openapi::document as openapi_document;
 pub use operation::{Method, Operation};
 pub use operations::operations;

@@ -3,7 +3,11 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::{ApiError, Method, Operation, operations};
+use crate::{
+    ApiError, Method, Operation,
+    files::{FILE_ROUTES, FileRoute, PAGING},
+    operations,
+};
 
 /// The document, OpenAPI 3.1.
 #[must_use]
@@ -19,6 +23,12 @@ pub fn document() -> Value {
         let entry = describe(operation, &fields, output.as_value(), error.as_value());
         let path = paths.entry(operation.path.to_owned()).or_insert_with(|| json!({}));
         path[method_name(operation.method)] = entry;
+        for file in FILE_ROUTES.iter().filter(|file| file.operation == operation.name) {
+            paths.insert(
+                file.path.to_owned(),
+                json!({ "get": describe_file(file, &fields, error.as_value()) }),
+            );
+        }
     }
     let schemas: Map<String, Value> = generator.take_definitions(true).into_iter().collect();
     json!({
@@ -85,7 +95,7 @@ fn describe(operation: &Operation, fields: &[Field], output: &Value, error: &Val
         "parameters": parameters,
         "responses": {
             operation.status.to_string(): { "description": "Done.", "content": { "application/json": { "schema": output } } },
-            "default": { "description": "Refused or failed.", "content": { "application/json": { "schema": error } } },
+            "default": refusal(error),
         },
     });
     if !in_query {
@@ -93,6 +103,33 @@ fn describe(operation: &Operation, fields: &[Field], output: &Value, error: &Val
         entry["requestBody"] = json!({ "required": !body_required.is_empty(), "content": { "application/json": { "schema": schema } } });
     }
     entry
+}
+
+/// A file is asked for as its operation is, but whole.
+fn describe_file(file: &FileRoute, fields: &[Field], error: &Value) -> Value {
+    let parameters: Vec<Value> = fields
+        .iter()
+        .filter(|field| !PAGING.contains(&field.name.as_str()))
+        .map(|field| json!({ "name": field.name, "in": "query", "required": field.required, "schema": field.schema }))
+        .collect();
+    let name = json!({ "schema": { "type": "string" }, "description": "Suggests a name to save it as." });
+    json!({
+        "operationId": format!("{}_file", file.operation),
+        "summary": file.summary,
+        "parameters": parameters,
+        "responses": {
+            "200": {
+                "description": "The file.",
+                "headers": { "content-disposition": name },
+                "content": { file.media_type: { "schema": { "type": "string" } } },
+            },
+            "default": refusal(error),
+        },
+    })
+}
+
+fn refusal(error: &Value) -> Value {
+    json!({ "description": "Refused or failed.", "content": { "application/json": { "schema": error } } })
 }
 
 const fn method_name(method: Method) -> &'static str {

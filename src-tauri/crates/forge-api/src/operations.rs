@@ -104,6 +104,7 @@ fn table() -> Vec<Operation> {
         Operation::new("task_debrief", Get, "/tasks/{task_id}/debrief", "What a task left behind: the note of how it went, and its postmortems.", teaching::debrief).provides(&["task:{task_id}"]),
         Operation::new("task_races", Get, "/tasks/{task_id}/races", "Every race of a task, with what is known of each entry.", races::list).provides(&["task:{task_id}"]),
         Operation::new("race_estimate", Get, "/tasks/{task_id}/race-estimate", "What a race of a task is likely to cost.", costs::race_estimate).provides(&["task:{task_id}", "costs"]),
+        Operation::new("project_race_estimate", Post, "/projects/{project_id}/race-estimate", "What the race of a task to be made is likely to cost, with these strategies or the project's.", costs::new_race_estimate).provides(&["projects", "costs"]),
 
         Operation::new("cost_ledger", Get, "/costs", "What every run cost, a page of lines, the latest end first.", costs::ledger).provides(&["costs"]),
         Operation::new("cost_csv", Get, "/costs/csv-page", "A page of that as comma-separated values.", costs::csv),

@@ -16,9 +16,7 @@ use forge_model::cost::{
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ProjectId, TaskId};
-use forge_model::inner_loop::{Competitive, Strategy};
 use forge_model::notification::NotificationKind;
-use forge_model::race::{EntryEstimate, RaceEstimate};
 use forge_model::usage::{UsageSample, by_model};
 use forge_store::Tx;
 use forge_store::table::ledger::{self, CostFilter, LedgerCursor};
@@ -26,13 +24,7 @@ use forge_store::table::{agents, costs, costs::CostSample, executions, tasks::Ta
 use serde_json::Value;
 use sqlx::SqliteConnection;
 
-use crate::{
-    Engine, EngineError,
-    context::ProjectContext,
-    error::Result,
-    meter::dollars,
-    races::{is_entry, tell_apart},
-};
+use crate::{Engine, EngineError, context::ProjectContext, error::Result, meter::dollars, races::is_entry};
 
 /// The file of the export.
 const EXPORT: &str = "cost-anomalies.jsonl";
@@ -145,12 +137,13 @@ impl Engine {
         // Events are small; the title is the task's.
         facts.as_object_mut().map(|facts| facts.remove("title"));
         tx.emit(EventType::CostAnomaly, at, of.0, of.1, record.execution_id.as_str(), &facts).await?;
-        let model = if record.model.is_empty() { "its model" } else { &record.model };
-        let body = format!(
-            "A run with {model} cost {}: {ratio} times what its last {} runs cost in the middle.",
-            dollars(cost),
-            record.samples
-        );
+        let of = record.strategy.as_deref().map(|name| format!(" of {name}")).unwrap_or_default();
+        let with = if record.model.is_empty() { String::new() } else { format!(" with {}", record.model) };
+        let before = match record.samples {
+            1 => "the run before it".to_owned(),
+            samples => format!("the median of the {samples} runs before it"),
+        };
+        let body = format!("A run{of}{with} cost {}, {ratio} times {before}.", dollars(cost));
         let cause = format!("anomaly:{}", record.execution_id);
         self.notify(tx, context, task, NotificationKind::CostAnomaly, &body, &cause).await?;
         // Whoever is told waits for this transaction's end by wanting one, too.
@@ -273,65 +266,6 @@ impl Engine {
         limit: u32,
     ) -> Result<Vec<CostAnomalyEntry>> {
         Ok(costs::anomalies(&mut *self.store().read().await?, filter, task, limit).await?)
-    }
-
-    /// What a race of a task is likely to cost, by what its strategies' models cost so far in its project. `names`
-    /// says which strategies; else all that would race.
-    ///
-    /// # Errors
-    /// `NotFound`; `Invalid` for a name that no strategy has.
-    pub async fn race_estimate(&self, id: &TaskId, names: Option<&[String]>) -> Result<RaceEstimate> {
-        let mut conn = self.store().read().await?;
-        let (task, context) = self.load(&mut conn, id, None).await?;
-        let settings = &context.settings.inner_loop;
-        let race: Competitive =
-            task.race.as_ref().map_or_else(|| settings.competitive.clone(), |own| settings.race_of(own));
-        let mut strategies = tell_apart(self.strategies_of(&mut conn, &race).await?);
-        if let Some(names) = names {
-            if let Some(unknown) =
-                names.iter().find(|name| strategies.iter().all(|strategy| strategy.name != **name))
-            {
-                return Err(EngineError::invalid("strategies", format!("there is no strategy `{unknown}`")));
-            }
-            strategies.retain(|strategy| names.contains(&strategy.name));
-        }
-        let window = settings.cost_anomaly.threshold().median_window();
-        let mut entries = Vec::with_capacity(strategies.len());
-        for strategy in strategies {
-            entries.push(self.estimate(&mut conn, &task.project_id, strategy, window).await?);
-        }
-        let known: Option<Vec<f64>> = entries.iter().map(|entry| entry.median_micro_usd).collect();
-        let total_micro_usd = known.filter(|known| !known.is_empty()).map(|known| known.iter().sum());
-        Ok(RaceEstimate { entries, total_micro_usd })
-    }
-
-    async fn estimate(
-        &self,
-        conn: &mut SqliteConnection,
-        project: &ProjectId,
-        strategy: Strategy,
-        window: usize,
-    ) -> Result<EntryEstimate> {
-        let of_agent = agents::get(conn, &strategy.agent_id).await?.and_then(|agent| agent.model);
-        let asked = strategy.model.or(of_agent);
-        let mut costs_before = match &asked {
-            Some(model) => costs::window(conn, project, model, window).await?,
-            None => Vec::new(),
-        };
-        if costs_before.is_empty() {
-            // Programs take short names, or choose themselves: what they used then is what they are likely to use.
-            let used = costs::last_model(conn, project, &strategy.agent_id, asked.as_deref()).await?;
-            if let Some(used) = used {
-                costs_before = costs::window(conn, project, &used, window).await?;
-            }
-        }
-        Ok(EntryEstimate {
-            name: strategy.name,
-            agent_id: strategy.agent_id,
-            model: asked,
-            samples: u32::try_from(costs_before.len()).unwrap_or(u32::MAX),
-            median_micro_usd: doubled_median(costs_before).map(half),
-        })
     }
 }
 

@@ -23,6 +23,7 @@ mod disk;
 mod drafter;
 mod engine;
 mod error;
+mod estimate;
 mod executions;
 mod growth;
 mod exports;

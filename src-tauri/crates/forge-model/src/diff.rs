@@ -83,6 +83,12 @@ pub struct FileChange {
     /// Bytes after; `None` when it is gone or was not looked at.
     #[specta(type = Option<f64>)]
     pub new_size: Option<u64>,
+    /// git's name for the content before; `None` when it was not there.
+    #[serde(default)]
+    pub old_blob: Option<String>,
+    /// git's name for the content after; `None` when it is gone, or lies in the worktree and nobody named it yet.
+    #[serde(default)]
+    pub new_blob: Option<String>,
 }
 
 /// One page of the rows of one changed file.

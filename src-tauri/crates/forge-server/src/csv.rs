@@ -6,17 +6,13 @@ use axum::{
     http::{HeaderValue, header},
     response::{IntoResponse as _, Response},
 };
-use forge_api::{Api, ApiError, Operation, operations};
+use forge_api::{Api, ApiError, COSTS_CSV, Operation, PAGING, operations};
 use forge_model::actor::Via;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Map, Value};
 
 use crate::{answer::Refusal, body, routes::Shared};
 
-/// Below `/api/v1`.
-pub(crate) const PATH: &str = "/costs.csv";
-/// The operation that a page comes from.
-const OPERATION: &str = "cost_csv";
 /// Lines in a page.
 const LINES: u32 = 200;
 
@@ -26,11 +22,11 @@ pub(crate) async fn ledger(State(shared): State<Shared>, request: Request) -> Re
     let (head, content) = request.into_parts();
     let operation = operations()
         .iter()
-        .find(|operation| operation.name == OPERATION)
-        .ok_or_else(|| ApiError::not_found(format!("no operation `{OPERATION}`")))?;
+        .find(|operation| operation.name == COSTS_CSV.operation)
+        .ok_or_else(|| ApiError::not_found(format!("no operation `{}`", COSTS_CSV.operation)))?;
     let input = body::input(operation, &[], &head.uri, &head.headers, content).await?;
     let Value::Object(filter) = input else { return Err(ApiError::invalid("", "must be an object").into()) };
-    if let Some(field) = ["limit", "cursor"].into_iter().find(|field| filter.contains_key(*field)) {
+    if let Some(field) = PAGING.into_iter().find(|field| filter.contains_key(*field)) {
         return Err(ApiError::invalid(field, "the file is whole").into());
     }
     // The first page tells whether there is an answer at all.
@@ -46,9 +42,10 @@ pub(crate) async fn ledger(State(shared): State<Shared>, request: Request) -> Re
     });
     let mut response = Body::from_stream(lines).into_response();
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
-    let name = HeaderValue::from_static("attachment; filename=\"forge-costs.csv\"");
-    headers.insert(header::CONTENT_DISPOSITION, name);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(COSTS_CSV.media_type));
+    if let Ok(name) = HeaderValue::try_from(format!("attachment; filename=\"{}\"", COSTS_CSV.name)) {
+        headers.insert(header::CONTENT_DISPOSITION, name);
+    }
     Ok(response)
 }
 

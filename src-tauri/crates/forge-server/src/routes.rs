@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{MethodFilter, MethodRouter, get},
 };
-use forge_api::{Api, ApiError, Method, Operation, openapi_document, operations};
+use forge_api::{Api, ApiError, COSTS_CSV, Method, Operation, openapi_document, operations};
 use forge_model::actor::Via;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -45,7 +45,7 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken) -> Route
         .route(gate::HEALTH, get(async || Json(json!({ "status": "ok" }))))
         .route(&format!("{BASE}/openapi.json"), get(async || Json(openapi_document())))
         .route(&format!("{BASE}/events"), get(events::stream))
-        .route(&format!("{BASE}{}", csv::PATH), get(csv::ledger));
+        .route(&format!("{BASE}{}", COSTS_CSV.path), get(csv::ledger));
     for (path, methods) in paths {
         router = router.route(&format!("{BASE}{path}"), methods);
     }

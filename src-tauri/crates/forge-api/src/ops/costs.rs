@@ -3,6 +3,7 @@
 use forge_model::actor::Via;
 use forge_model::cost::{CostAnomalyEntry, CostRow, CostSeries, CostTotals};
 use forge_model::ids::{ProjectId, TaskId};
+use forge_model::inner_loop::Strategy;
 use forge_model::race::RaceEstimate;
 use forge_model::time::Timestamp;
 use forge_store::table::ledger::CostFilter;
@@ -70,6 +71,15 @@ input! {
         #[serde(default)]
         pub strategies: Option<Vec<String>>,
     }
+
+    /// The race of a task that is not made yet.
+    pub struct EstimateNewRace {
+        /// The project.
+        pub project_id: ProjectId,
+        /// Who is to race; as the project says when absent.
+        #[serde(default)]
+        pub strategies: Option<Vec<Strategy>>,
+    }
 }
 
 answer! {
@@ -126,4 +136,12 @@ pub(crate) async fn anomalies(
 
 pub(crate) async fn race_estimate(api: Api, _: Via, of: EstimateRace) -> Result<RaceEstimate, ApiError> {
     Ok(api.engine().race_estimate(&of.task_id, of.strategies.as_deref()).await?)
+}
+
+pub(crate) async fn new_race_estimate(
+    api: Api,
+    _: Via,
+    of: EstimateNewRace,
+) -> Result<RaceEstimate, ApiError> {
+    Ok(api.engine().project_race_estimate(&of.project_id, of.strategies).await?)
 }

@@ -205,8 +205,10 @@ impl Engine {
         let counted = judges(context, &task.status);
         let budget = boundary::budget(tx, context, task).await?.get(BudgetKind::Review);
         if counted && !budget.allows() {
-            let message =
-                format!("{} ({} of {} retries are used)", rejection.reason, budget.used, budget.limit);
+            let message = match budget.limit {
+                0 => rejection.reason.clone(),
+                limit => format!("{} ({} of {limit} retries are used)", rejection.reason, budget.used),
+            };
             let mut trouble = Trouble::new(AnnotationType::ReviewBudgetExhausted, message);
             trouble.details = json!({ "budget": budget });
             trouble.evidence = rejection.evidence;

@@ -89,13 +89,13 @@ impl Repo {
         let cap = if force { FORCED_CAP } else { UNASKED_CAP };
         let (treatment, old) = tokio::try_join!(
             self.treatment(scope, ends, &raw.path),
-            self.stored(raw.old_oid.as_deref(), raw.change.old_mode.as_deref(), cap)
+            self.stored(raw.change.old_blob.as_deref(), raw.change.old_mode.as_deref(), cap)
         )?;
         let new = match scope.worktree() {
             _ if raw.change.kind == FileChangeKind::Deleted => Side::Absent,
             // git may name a work file's content without having stored it.
             Some(worktree) => self.work_file(worktree, raw, &treatment, cap).await?,
-            None => self.stored(raw.new_oid.as_deref(), raw.change.new_mode.as_deref(), cap).await?,
+            None => self.stored(raw.change.new_blob.as_deref(), raw.change.new_mode.as_deref(), cap).await?,
         };
         Ok(Pair { old, new, binary: treatment.binary })
     }

@@ -247,8 +247,8 @@ impl Repo {
 
     pub(super) fn add_sizes(&self, worktree: Option<&Path>, raw: &mut RawChange) {
         let stored = |oid: &Option<String>| oid.as_deref().and_then(|oid| self.inner.objects.size(oid));
-        raw.change.old_size = raw.change.old_size.or_else(|| stored(&raw.old_oid));
-        raw.change.new_size = raw.change.new_size.or_else(|| stored(&raw.new_oid)).or_else(|| {
+        raw.change.old_size = raw.change.old_size.or_else(|| stored(&raw.change.old_blob));
+        raw.change.new_size = raw.change.new_size.or_else(|| stored(&raw.change.new_blob)).or_else(|| {
             let found = worktree?.join(&raw.path).symlink_metadata().ok()?;
             found.is_file().then_some(found.len())
         });
@@ -271,10 +271,10 @@ impl RawChange {
                 untracked: false,
                 old_size: None,
                 new_size: None,
+                old_blob: None,
+                new_blob: None,
             },
             path: PathBuf::from(path),
-            old_oid: None,
-            new_oid: None,
         }
     }
 }
@@ -339,8 +339,8 @@ fn parse(output: &[u8]) -> Option<Vec<RawChange>> {
         }
         let mut raw = RawChange::named(&bytes::text(path));
         raw.path = bytes::path(path).to_owned();
-        raw.old_oid = Some(old_oid).filter(|oid| !is_zero(oid)).map(str::to_owned);
-        raw.new_oid = Some(new_oid).filter(|oid| !is_zero(oid)).map(str::to_owned);
+        raw.change.old_blob = Some(old_oid).filter(|oid| !is_zero(oid)).map(str::to_owned);
+        raw.change.new_blob = Some(new_oid).filter(|oid| !is_zero(oid)).map(str::to_owned);
         let change = &mut raw.change;
         change.old_path = two.then(|| bytes::text(first));
         change.old_mode = Some(old_mode).filter(|mode| !is_zero(mode)).map(str::to_owned);

@@ -148,15 +148,12 @@ impl Repo {
     }
 }
 
-/// A change with the names of its contents.
+/// A change with its path.
 #[derive(Debug, Clone)]
 struct RawChange {
     change: FileChange,
     /// As git has it, for asking again.
     path: PathBuf,
-    /// `None` for what is not there or not stored yet.
-    old_oid: Option<String>,
-    new_oid: Option<String>,
 }
 
 /// Whether a remembered change still fits what lies on the disk, as far as its kind goes. Contents are read

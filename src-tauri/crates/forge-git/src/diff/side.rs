@@ -40,10 +40,10 @@ impl Repo {
         };
         match (side, scope.worktree()) {
             (DiffSide::Old, _) => {
-                self.stored_side(raw.old_oid.as_deref(), raw.change.old_mode.as_deref(), cap).await
+                self.stored_side(raw.change.old_blob.as_deref(), raw.change.old_mode.as_deref(), cap).await
             }
             (DiffSide::New, None) => {
-                self.stored_side(raw.new_oid.as_deref(), raw.change.new_mode.as_deref(), cap).await
+                self.stored_side(raw.change.new_blob.as_deref(), raw.change.new_mode.as_deref(), cap).await
             }
             (DiffSide::New, Some(_)) if raw.change.kind == FileChangeKind::Deleted => Ok(FileSide::Absent),
             (DiffSide::New, Some(worktree)) => {

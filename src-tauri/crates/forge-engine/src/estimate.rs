@@ -1,0 +1,98 @@
+//! What a race is likely to cost, by what the models of its strategies cost so far in the project.
+
+use forge_model::anomaly::{doubled_median, half};
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::inner_loop::{Competitive, InnerLoop, Strategy};
+use forge_model::race::{EntryEstimate, RaceEstimate};
+use forge_store::table::{agents, costs};
+use sqlx::SqliteConnection;
+
+use crate::{Engine, EngineError, error::Result, races::tell_apart};
+
+impl Engine {
+    /// What a race of a task is likely to cost. `names` says which strategies; else all that would race.
+    ///
+    /// # Errors
+    /// `NotFound`; `Invalid` for a name that no strategy has.
+    pub async fn race_estimate(&self, id: &TaskId, names: Option<&[String]>) -> Result<RaceEstimate> {
+        let mut conn = self.store().read().await?;
+        let (task, context) = self.load(&mut conn, id, None).await?;
+        let settings = &context.settings.inner_loop;
+        let race: Competitive =
+            task.race.as_ref().map_or_else(|| settings.competitive.clone(), |own| settings.race_of(own));
+        let mut strategies = tell_apart(self.strategies_of(&mut conn, &race).await?);
+        if let Some(names) = names {
+            if let Some(unknown) =
+                names.iter().find(|name| strategies.iter().all(|strategy| strategy.name != **name))
+            {
+                return Err(EngineError::invalid("strategies", format!("there is no strategy `{unknown}`")));
+            }
+            strategies.retain(|strategy| names.contains(&strategy.name));
+        }
+        estimate(&mut conn, &task.project_id, settings, strategies).await
+    }
+
+    /// The same for a task that is not made yet: with these strategies, or as the project says.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn project_race_estimate(
+        &self,
+        id: &ProjectId,
+        strategies: Option<Vec<Strategy>>,
+    ) -> Result<RaceEstimate> {
+        let mut conn = self.store().read().await?;
+        let context = self.context(&mut conn, id).await?;
+        let settings = &context.settings.inner_loop;
+        let mut race = settings.competitive.clone();
+        if let Some(own) = strategies {
+            race.strategies = own;
+        }
+        let strategies = tell_apart(self.strategies_of(&mut conn, &race).await?);
+        estimate(&mut conn, id, settings, strategies).await
+    }
+}
+
+async fn estimate(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    settings: &InnerLoop,
+    strategies: Vec<Strategy>,
+) -> Result<RaceEstimate> {
+    let window = settings.cost_anomaly.threshold().median_window();
+    let mut entries = Vec::with_capacity(strategies.len());
+    for strategy in strategies {
+        entries.push(estimate_entry(conn, project, strategy, window).await?);
+    }
+    let known: Option<Vec<f64>> = entries.iter().map(|entry| entry.median_micro_usd).collect();
+    let total_micro_usd = known.filter(|known| !known.is_empty()).map(|known| known.iter().sum());
+    Ok(RaceEstimate { entries, total_micro_usd })
+}
+
+async fn estimate_entry(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    strategy: Strategy,
+    window: usize,
+) -> Result<EntryEstimate> {
+    let of_agent = agents::get(conn, &strategy.agent_id).await?.and_then(|agent| agent.model);
+    let asked = strategy.model.or(of_agent);
+    let mut costs_before = match &asked {
+        Some(model) => costs::window(conn, project, model, window).await?,
+        None => Vec::new(),
+    };
+    if costs_before.is_empty() {
+        // Programs take short names, or choose themselves: what they used then is what they are likely to use.
+        let used = costs::last_model(conn, project, &strategy.agent_id, asked.as_deref()).await?;
+        if let Some(used) = used {
+            costs_before = costs::window(conn, project, &used, window).await?;
+        }
+    }
+    Ok(EntryEstimate {
+        name: strategy.name,
+        agent_id: strategy.agent_id,
+        model: asked,
+        samples: u32::try_from(costs_before.len()).unwrap_or(u32::MAX),
+        median_micro_usd: doubled_median(costs_before).map(half),
+    })
+}
