@@ -65,7 +65,7 @@ pub async fn shell_save_text(
     text: String,
 ) -> Result<Option<PathBuf>, OutsideError> {
     let (answer, answered) = oneshot::channel();
-    app.dialog().file().set_file_name(name).save_file(move |file| {
+    app.dialog().file().set_title(format!("Save {name}")).set_file_name(name).save_file(move |file| {
         // The page may be gone by now; then nobody waits.
         let _ = answer.send(file);
     });

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use forge_model::{actor::Via, ids::ProjectId};
+use forge_model::{actor::Via, ids::ProjectId, notification::NotificationKind};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tauri::{AppHandle, Emitter as _, Manager as _, Runtime};
@@ -19,6 +19,9 @@ pub struct OpenTask {
     pub project_id: ProjectId,
     /// Its number in the project.
     pub number: u32,
+    /// Why it is to be shown, when a notification asked: the page knows where that is to be seen.
+    #[serde(default)]
+    pub about: Option<NotificationKind>,
 }
 
 impl OpenTask {
@@ -116,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_last_wish_waits_for_the_page() {
-        let task = |number| OpenTask { project_id: ProjectId::from("p".to_owned()), number };
+        let task = |number| OpenTask { project_id: ProjectId::from("p".to_owned()), number, about: None };
         let pending = Pending::default();
         assert_eq!(pending.offer(task(1)), None);
         assert_eq!(pending.offer(task(2)), None);

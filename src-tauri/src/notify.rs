@@ -1,21 +1,26 @@
 //! Native notifications: raised from what the engine records, answered by showing the task.
 
 use forge_api::Api;
-use forge_model::notification::Notification;
+use forge_model::notification::{Notification, NotificationKind};
 use futures::StreamExt as _;
+use serde::Deserialize as _;
 use serde_json::Value;
 use tauri::{AppHandle, Runtime};
 use tauri_plugin_notification::{Action, ActionPerformed, ActionType, NotificationExt as _};
 
 use crate::links::{self, OpenTask};
 
-/// The kind of notification that can be answered.
-const TASK: &str = "task";
-/// Its one answer.
+/// The one answer that a notification has.
 const OPEN: &str = "open";
+/// What it leads to, by the name of its action type, and what the button says.
+const ANSWERS: [(&str, &str); 3] = [(TASK, "Open task"), (RACE, "Open race"), (COSTS, "Open costs")];
+const TASK: &str = "task";
+const RACE: &str = "race";
+const COSTS: &str = "costs";
 
 const PROJECT_ID: &str = "project_id";
 const NUMBER: &str = "number";
+const ABOUT: &str = "about";
 
 /// Says which answers there are and who hears them. Must come before the first notification: one that was
 /// raised without a listener has no answers.
@@ -23,8 +28,10 @@ const NUMBER: &str = "number";
 /// # Errors
 /// When the plugin refuses.
 pub fn prepare<R: Runtime>(app: &AppHandle<R>) -> Result<(), tauri_plugin_notification::Error> {
-    let open = Action::builder(OPEN, "Open task").build();
-    app.notification().register_action_types(vec![ActionType::builder(TASK).actions(vec![open]).build()])?;
+    let types = ANSWERS.map(|(name, label)| {
+        ActionType::builder(name).actions(vec![Action::builder(OPEN, label).build()]).build()
+    });
+    app.notification().register_action_types(types.to_vec())?;
     let handle = app.clone();
     app.notification().on_action(move |performed| {
         if let Some(task) = task_of(performed) {
@@ -41,15 +48,24 @@ pub async fn raise_all<R: Runtime>(app: AppHandle<R>, api: Api) {
     }
 }
 
+const fn answer_of(kind: NotificationKind) -> &'static str {
+    match kind {
+        NotificationKind::RaceDecided => RACE,
+        NotificationKind::CostAnomaly => COSTS,
+        _ => TASK,
+    }
+}
+
 fn raise<R: Runtime>(app: &AppHandle<R>, notification: &Notification) {
     let shown = app
         .notification()
         .builder()
         .title(format!("#{} {}", notification.task_number, notification.title))
         .body(&notification.body)
-        .action_type_id(TASK)
+        .action_type_id(answer_of(notification.kind))
         .extra(PROJECT_ID, &notification.project_id)
         .extra(NUMBER, notification.task_number)
+        .extra(ABOUT, notification.kind)
         .show();
     if let Err(error) = shown {
         tracing::warn!(%error, "failed to raise a notification");
@@ -72,7 +88,11 @@ fn task_of(performed: &ActionPerformed) -> Option<OpenTask> {
     let extra = performed.notification()?.extra();
     let project_id = extra.get(PROJECT_ID)?.as_str()?;
     let number = extra.get(NUMBER).and_then(Value::as_u64)?;
-    Some(OpenTask { project_id: project_id.to_owned().into(), number: u32::try_from(number).ok()? })
+    Some(OpenTask {
+        project_id: project_id.to_owned().into(),
+        number: u32::try_from(number).ok()?,
+        about: extra.get(ABOUT).and_then(|kind| NotificationKind::deserialize(kind).ok()),
+    })
 }
 
 #[cfg(test)]
@@ -87,7 +107,19 @@ mod tests {
                     "actionId": "tap",
                     "notification": { "id": 1, "title": "t", "extra": { "project_id": "p", "number": 7 } },
                 }),
-                Some(OpenTask { project_id: "p".to_owned().into(), number: 7 }),
+                Some(OpenTask { project_id: "p".to_owned().into(), number: 7, about: None }),
+            ),
+            (
+                serde_json::json!({
+                    "actionId": "open",
+                    "notification": { "id": 1, "title": "t", "extra": {
+                        "project_id": "p", "number": 7, "about": NotificationKind::RaceDecided } },
+                }),
+                Some(OpenTask {
+                    project_id: "p".to_owned().into(),
+                    number: 7,
+                    about: Some(NotificationKind::RaceDecided),
+                }),
             ),
             (serde_json::json!({ "actionId": "tap", "notification": { "id": 1, "extra": {} } }), None),
             (serde_json::json!({ "actionId": "tap" }), None),

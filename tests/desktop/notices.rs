@@ -4,7 +4,12 @@ use anyhow::Result;
 use forge_testkit::program;
 use forge_tests::{display::Display, notifications::NotificationService, window::Window};
 
-use crate::work::Work;
+use serde_json::json;
+
+use crate::{
+    scripted::{block, scripted},
+    work::{Work, reach},
+};
 
 #[tokio::test]
 async fn a_blocked_task_is_told_and_a_click_opens_it() -> Result<()> {
@@ -47,5 +52,64 @@ async fn a_task_that_waits_for_a_decision_is_told_and_a_click_opens_it() -> Resu
 
     service.click(told.id, "open").await?;
     window.wait_for_address(&format!("#/task/{}/1", work.project_id)).await?;
+    window.page.close().await
+}
+
+#[tokio::test]
+async fn a_race_that_is_decided_is_told_and_a_click_opens_it() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let display = Display::start(folder.path()).await?;
+    let mut service = NotificationService::start(&display).await?;
+    let window = Window::open_on(display, folder).await?;
+    window.page.find("main").await?;
+
+    let work = scripted(&window).await?;
+    let names = ["cheap", "dear"].map(|name| json!({ "name": name, "agent_id": work.agent_id }));
+    let races = json!({ "enabled": true, "strategies": names });
+    work.settle(&window, json!({ "innerLoop": { "competitive": races } })).await?;
+    let told = [
+        block(" strategy=cheap", "edit a <<< \"a\\n\"\nusage m 9 9 200000"),
+        block(" strategy=dear", "edit a <<< \"b\\n\"\nusage m 9 9 300000"),
+    ];
+    let raced = json!({ "race": { "enabled": true, "humanCrown": true } });
+    work.worked_on(&window, "Write the menu", &told.concat(), raced).await?;
+
+    let told = service.next().await?;
+    assert_eq!(told.summary, "#1 Write the menu");
+    assert_eq!(told.body, "cheap is elected; the crown is yours to give.");
+    assert!(told.actions.iter().any(|label| label == "Open race"), "{:?}", told.actions);
+    service.click(told.id, "open").await?;
+    window.wait_for_address(&format!("#/task/{}/1?tab=race", work.project_id)).await?;
+    window.page.wait_for_text("main li[aria-label='Entry cheap']", "Elected").await?;
+    window.page.close().await
+}
+
+#[tokio::test]
+async fn a_cost_out_of_the_ordinary_is_told_where_it_is_wanted_and_a_click_opens_the_costs() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let display = Display::start(folder.path()).await?;
+    let mut service = NotificationService::start(&display).await?;
+    let window = Window::open_on(display, folder).await?;
+    window.page.find("main").await?;
+
+    let work = scripted(&window).await?;
+    work.settle(&window, json!({ "auto_approve": true })).await?;
+    // Off until somebody wants it: the second is dear, too, and what is told first is about the fourth.
+    for (number, cost, wanted) in [(1, 100, false), (2, 900, false), (3, 100, true), (4, 900_000, true)] {
+        work.settle(&window, json!({ "notifications": { "cost_anomaly": wanted, "done": false } })).await?;
+        let told = block("", &format!("edit f{number} <<< \"x\\n\"\nusage m 9 9 {cost}"));
+        let task = work.worked_on(&window, &format!("Dish {number}"), &told, json!({})).await?;
+        reach(&window, &task, |task| task["status"] == "done").await?;
+    }
+    let anomalies = window.call("cost_anomalies", json!({})).await?;
+    assert_eq!(anomalies["items"].as_array().map(Vec::len), Some(2), "{anomalies:#}");
+
+    let told = service.next().await?;
+    assert_eq!(told.summary, "#4 Dish 4");
+    assert_eq!(told.body, "A run with m cost $0.90, 9000 times the median of the 3 runs before it.");
+    assert!(told.actions.iter().any(|label| label == "Open costs"), "{:?}", told.actions);
+    service.click(told.id, "open").await?;
+    window.wait_for_address(&format!("#/costs?of={}", work.project_id)).await?;
+    window.page.wait_for_text("main [data-anomaly]", "Dish 4").await?;
     window.page.close().await
 }

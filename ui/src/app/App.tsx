@@ -8,7 +8,7 @@ import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
 import { followTheme } from "#ui/store/preferences.ts";
 import { AppShell } from "./AppShell.tsx";
 import { installKeys } from "./keys.ts";
-import { navigate } from "./router.ts";
+import { placeOf } from "./noticePlace.ts";
 
 export interface AppProps {
   readonly platform: Platform;
@@ -20,9 +20,9 @@ export function App({ platform, queryClient }: AppProps) {
   useEffect(() => followChanges(queryClient, platform.onChanges), [queryClient, platform]);
   useEffect(
     () =>
-      platform.onOpenTask(({ project_id, number }) =>
-        navigate("task", { project: project_id, number: String(number) }),
-      ),
+      platform.onOpenTask(({ project_id: project, number, about }) => {
+        location.hash = placeOf({ project, number, kind: about ?? null }, "page");
+      }),
     [platform],
   );
   useEffect(() => followTheme(document.documentElement), []);

@@ -62,6 +62,8 @@ it("opens the task that the host names", async () => {
   const { platform } = await open("#/agents", "Agents");
   act(() => platform.openTask({ project_id: "p2", number: 7 }));
   expect(location.hash).toBe("#/task/p2/7");
+  act(() => platform.openTask({ project_id: "p2", number: 7, about: "race_decided" }));
+  expect(location.hash).toBe("#/task/p2/7?tab=race");
 });
 
 it("says when an address leads nowhere", async () => {

@@ -32,6 +32,8 @@ export type OpenKind = "path" | "external" | "terminal" | "editor";
 export interface TaskAddress {
   readonly project_id: string;
   readonly number: number;
+  /** Why, when a notification led here: its kind. */
+  readonly about?: string | null;
 }
 
 /** What is dragged over the window from outside, and where, in CSS pixels of the page. */

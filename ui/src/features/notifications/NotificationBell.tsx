@@ -1,6 +1,6 @@
 import { Bell } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { navigate } from "#ui/app/router.ts";
+import { placeOf } from "#ui/app/noticePlace.ts";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import type { Notification, NotificationKind } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
@@ -72,7 +72,8 @@ function NotificationList() {
             onOpen={() => {
               read.mutate({ ids: [item.id] });
               showOverlay(null);
-              navigate("board", { project: item.project_id }, { task: String(item.task_number) });
+              const { project_id: project, task_number: number, kind } = item;
+              location.hash = placeOf({ project, number, kind }, "beside");
             }}
           />
         ))}
