@@ -39,6 +39,8 @@ function file(path: string, change: Partial<FileChange> = {}): FileChange {
     untracked: false,
     old_size: 4_120,
     new_size: 4_655,
+    old_blob: null,
+    new_blob: null,
     ...change,
   };
 }
@@ -178,7 +180,13 @@ const contents: Readonly<Record<string, () => Hunk[]>> = {
 const files: FileChange[] = [
   file("assets/data.bin", { binary: true, kind: "added", old_size: null, new_size: 4_655 }),
   file("assets/hero.png", { binary: true, old_size: 131, new_size: 24_800_000 }),
-  file("assets/logo.png", { binary: true, old_size: 597, new_size: 604 }),
+  file("assets/logo.png", {
+    binary: true,
+    old_size: 597,
+    new_size: 604,
+    old_blob: "7fcf8edba8c0ae30",
+    new_blob: "ea1bcafd47bb7ba2",
+  }),
   file("assets/mark.svg", { added: 1, removed: 1, old_size: 148, new_size: 151 }),
   file("db/long.sql", { added: 400, removed: 400, old_size: 220_000, new_size: 224_000 }),
   file("db/monster.sql", { added: 10_000, removed: 10_000 }),

@@ -28,6 +28,7 @@ import { sampleHookOutput, sampleMoves, sampleTroubles } from "./sampleTroubles.
 import { createSampleAgents, sampleAgentTasks } from "./sampleAgents.ts";
 import { createSampleCosts } from "./sampleCosts.ts";
 import { createSampleDiff, sampleDiffTasks } from "./sampleDiff.ts";
+import { createSampleFixes, sampleFixTasks } from "./sampleFixes.ts";
 import { createSampleKnowledge } from "./sampleKnowledge.ts";
 import { createSamplePlaces } from "./samplePlaces.ts";
 import { createSampleProcess } from "./sampleProcess.ts";
@@ -104,7 +105,9 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
                 ? sampleAgentTasks("p1")
                 : sample === "races"
                   ? sampleRaceTasks("p1")
-                  : [];
+                  : sample === "fixes"
+                    ? sampleFixTasks("p1")
+                    : [];
   const notifications =
     sample === null
       ? [
@@ -413,7 +416,10 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
     ...(sample === "diff" || sample === "races"
       ? createSampleDiff({ refuse, change: edit, changed: (...tags) => host.commit({ tags }) })
       : {}),
+    fix_list: () => ({ proposals: [], drafts: [] }),
+    ...(sample === "fixes" ? createSampleFixes({ refuse, changed }) : {}),
     race_estimate: () => ({ entries: [], total_micro_usd: null }),
+    project_race_estimate: () => ({ entries: [], total_micro_usd: null }),
     ...(sample === "races" ? createSampleRaces({ refuse, task, change: edit }) : {}),
     notification_list: () => page(notifications),
     notification_read: ({ ids }: { ids?: string[] }) => {

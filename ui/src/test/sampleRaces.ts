@@ -1,11 +1,13 @@
 /** Races in every state, the tasks that their entries are worked on as, and the inner loop of a project. */
 import type {
   EntryEstimate,
+  EstimateNewRace,
   Execution,
   InnerLoopState,
   Race,
   RaceBadge,
   RaceEntry,
+  RaceEstimate,
   SubsystemStatus,
   TakeOffer,
   Task,
@@ -323,13 +325,25 @@ export function sampleRaceTasks(project: string): Task[] {
   ];
 }
 
-const estimate = (name: string, agent: string, median: number): EntryEstimate => ({
+const estimate = (name: string, agent: string, median: number | null): EntryEstimate => ({
   name,
   agent_id: agent,
   model: null,
   median_micro_usd: median,
-  samples: 12,
+  samples: median === null ? 0 : 12,
 });
+
+const everyAgent = [
+  estimate("claude", "a2", 42_000),
+  estimate("codex-local", "a1", 18_500),
+  estimate("night-shift", "a3", 9_500),
+];
+
+function estimateOf(entries: EntryEstimate[]): RaceEstimate {
+  const known = entries.flatMap(({ median_micro_usd: median }) => median ?? []);
+  const total = known.reduce((sum, median) => sum + median, 0);
+  return { entries, total_micro_usd: known.length < entries.length ? null : total };
+}
 
 interface Races {
   refuse(code: string, message: string): never;
@@ -401,14 +415,15 @@ export function createSampleRaces({ refuse, task, change }: Races) {
     task_races: ({ task_id }: { task_id: string }) =>
       page(races.filter((race) => race.task_id === task_id)),
     task_executions: ({ task_id }: { task_id: string }) => page(execution(task_id)),
-    race_estimate: () => ({
-      entries: [
-        estimate("claude", "a2", 42_000),
-        estimate("codex-local", "a1", 18_500),
-        estimate("night-shift", "a3", 9_500),
-      ],
-      total_micro_usd: 70_000,
-    }),
+    race_estimate: () => estimateOf(everyAgent),
+    project_race_estimate: ({ strategies }: EstimateNewRace) =>
+      estimateOf(
+        strategies && strategies.length > 0
+          ? strategies.map(({ name, agent_id: agent, model }) =>
+              estimate(name, agent, model === "new" ? null : 42_000),
+            )
+          : everyAgent,
+      ),
     task_action: ({ task_id, verb, entry }: TakeOffer) => {
       const last = races.findLast((race) => race.task_id === task_id);
       if (verb !== "crown" || !last) {

@@ -6,6 +6,7 @@ import { findingAt } from "#ui/api/findings.ts";
 import { Checkbox } from "#ui/components/Checkbox.tsx";
 import { NumberField } from "#ui/components/NumberField.tsx";
 import { Select } from "#ui/components/Select.tsx";
+import { DraftEstimate } from "./Estimate.tsx";
 import { rowsOf, type RaceDraft } from "./strategies.ts";
 import { StrategyFields } from "./StrategyFields.tsx";
 import styles from "./Race.module.css";
@@ -68,6 +69,9 @@ export function RaceFields({ projectId, draft, onChange, error }: RaceFieldsProp
           }
         />
       </div>
+      <p className={styles.estimate} role="status">
+        <DraftEstimate projectId={projectId} draft={draft} />
+      </p>
     </div>
   );
 }

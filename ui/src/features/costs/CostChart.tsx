@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { chartData, nearest, summaryOf, type Point } from "./line.ts";
-import { instant, money } from "./numbers.ts";
+import { instant, money, ticks } from "./numbers.ts";
 import styles from "./Costs.module.css";
 
 const height = 260;
@@ -82,23 +82,23 @@ function optionsOf(host: HTMLElement, count: number, hover: (chart: uPlot) => vo
     cursor: { points: { show: false }, drag: { x: true, y: false }, y: false },
     scales: { y: { range: (_chart, _least, most) => [0, most > 0 ? most * 1.08 : 1] } },
     axes: [
-      axis,
+      { ...axis, space: 84, values: (_chart, at, _index, _space, step) => ticks(at, step) },
       { ...axis, size: 68, values: (_chart, values) => values.map((usd) => money(usd * 1e6)) },
     ],
     series: [
       {},
+      plain(colour.limit, [6, 4]),
+      plain(colour.median),
       {
         stroke: colour.usual,
         paths: () => null,
         points: { show: true, size: count > crowd ? 3 : 5, fill: colour.usual, width: 0 },
       },
       { stroke: colour.dear, paths: () => null, points: { show: false } },
-      plain(colour.median),
-      plain(colour.limit, [6, 4]),
     ],
-    bands: [{ series: [4, 3], fill: colour.band }],
+    bands: [{ series: [1, 2], fill: colour.band }],
     hooks: {
-      draw: [(chart) => diamonds(chart, 2, colour.dear)],
+      draw: [(chart) => diamonds(chart, 4, colour.dear)],
       setCursor: [hover],
     },
   };

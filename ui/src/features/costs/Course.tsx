@@ -3,6 +3,7 @@ import { lazy, Suspense, useCallback, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { CostLine, CostSeries } from "#ui/api/generated.ts";
 import { formatRoute, navigate } from "#ui/app/router.ts";
+import { Button } from "#ui/components/Button.tsx";
 import { Skeleton } from "#ui/components/Skeleton.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Select } from "#ui/components/Select.tsx";
@@ -13,8 +14,8 @@ import styles from "./Costs.module.css";
 
 const CostChart = lazy(() => import("./CostChart.tsx"));
 
-/** Newest first; the chart has more than anybody reads, and the list of all runs has all. */
-const rowsShown = 200;
+/** Newest first, a page at a time. */
+const pageSize = 100;
 
 const linkIn =
   (project: string) =>
@@ -22,7 +23,8 @@ const linkIn =
 
 function PointTable({ line, points }: { line: CostLine; points: readonly Point[] }) {
   const { t } = useTranslation();
-  const rows = useMemo(() => points.toReversed().slice(0, rowsShown), [points]);
+  const [shown, setShown] = useState(pageSize);
+  const rows = useMemo(() => points.toReversed().slice(0, shown), [points, shown]);
   const columns: Column<Point>[] = [
     { id: "at", header: t("costPage.ended"), cell: ({ at }) => instant(at) },
     { id: "task", header: t("costPage.task"), cell: linkIn(line.project_id) },
@@ -51,19 +53,28 @@ function PointTable({ line, points }: { line: CostLine; points: readonly Point[]
     },
   ];
   return (
-    <div className={styles.twin}>
-      <Table
-        caption={t("costPage.runsOf", { model: line.model || t("costPage.noModel") })}
-        columns={columns}
-        rows={rows}
-        keyOf={({ at, task, cost }) => `${at} ${task} ${cost}`}
-      />
-      {line.samples > rows.length && (
+    <>
+      {/* Scrolled by the keyboard, too. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <div className={styles.twin} tabIndex={0} role="group" aria-labelledby="costs-course">
+        <Table
+          caption={t("costPage.runsOf", { model: line.model || t("costPage.noModel") })}
+          columns={columns}
+          rows={rows}
+          keyOf={({ at, task, cost }) => `${at} ${task} ${cost}`}
+        />
+      </div>
+      {points.length > shown && (
+        <Button variant="ghost" onClick={() => setShown(shown + pageSize)}>
+          {t("costPage.more")}
+        </Button>
+      )}
+      {line.samples > points.length && (
         <p className={styles.note}>
-          {t("costPage.latestOf", { count: rows.length, all: whole(line.samples) })}
+          {t("costPage.thinned", { shown: whole(points.length), all: whole(line.samples) })}
         </p>
       )}
-    </div>
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { CostLine } from "#ui/api/generated.ts";
 import { chartData, nearest, pointsOf, summaryOf } from "./line.ts";
-import { day, money, times } from "./numbers.ts";
+import { day, money, ticks, times } from "./numbers.ts";
 import { rangeOf, since } from "./range.ts";
 
 const line: CostLine = {
@@ -21,10 +21,10 @@ const line: CostLine = {
 it("draws runs in the order of time, anomalies apart", () => {
   expect(chartData(pointsOf(line))).toEqual([
     [1, 2, 3],
+    [null, 0.2, 0.3],
+    [null, 0.1, 0.15],
     [0.1, 0.2, null],
     [null, null, 0.9],
-    [null, 0.1, 0.15],
-    [null, 0.2, 0.3],
   ]);
   expect(summaryOf(pointsOf(line))).toEqual({
     anomalies: 1,
@@ -51,6 +51,20 @@ it("says small costs and days", () => {
   ]);
   expect(times(2.345)).toBe("2.35×");
   expect(day("2026-01-31")).toBe("Jan 31, 2026");
+});
+
+it("says the day of a time once", () => {
+  const at = (...parts: [number, number, number, number?]) =>
+    new Date(2026, ...parts).getTime() / 1_000;
+  expect(ticks([at(10, 21, 22), at(10, 21, 23), at(10, 22, 0)], 3_600)).toEqual([
+    "10:00 PM\nNov 21",
+    "11:00 PM",
+    "12:00 AM\nNov 22",
+  ]);
+  const second = at(10, 21, 22, 5);
+  expect(ticks([second, second + 0.5], 0.5)).toEqual(["10:05:00 PM\nNov 21", ""]);
+  expect(ticks([at(10, 21, 0)], 86_400)).toEqual(["Nov 21"]);
+  expect(ticks([at(10, 1, 0)], 31 * 86_400)).toEqual(["Nov 2026"]);
 });
 
 it("looks at whole days", () => {

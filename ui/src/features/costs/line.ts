@@ -28,17 +28,20 @@ export function pointsOf(line: CostLine): readonly Point[] {
 
 type Column = (number | null)[];
 
-/** Seconds, then dollars: what was usual, what was not, the median, and above what a run is told. */
-export type ChartData = [x: number[], usual: Column, dear: Column, median: Column, limit: Column];
+/**
+ * Seconds, then dollars, in the order in which they are painted: above what a run is told, the median, what was
+ * usual, what was not. The band between the first two would else hide the runs in it.
+ */
+export type ChartData = [x: number[], limit: Column, median: Column, usual: Column, dear: Column];
 
 export function chartData(points: readonly Point[]): ChartData {
   const inDollars = (micro: number | null) => (micro === null ? null : micro / perDollar);
   return [
     points.map(({ at }) => at / 1_000),
+    points.map(({ limit }) => inDollars(limit)),
+    points.map(({ median }) => inDollars(median)),
     points.map(({ cost, isAnomaly }) => (isAnomaly ? null : inDollars(cost))),
     points.map(({ cost, isAnomaly }) => (isAnomaly ? inDollars(cost) : null)),
-    points.map(({ median }) => inDollars(median)),
-    points.map(({ limit }) => inDollars(limit)),
   ];
 }
 

@@ -1,17 +1,7 @@
 /** Costs and times as the costs page says them. Pure but for the page's locale. */
-const locale = (): string => navigator.language;
+export { money } from "#ui/app/money.ts";
 
-/** Micro-dollars: "$12.30", "$0.0042": what is not nothing never reads as nothing. */
-export function money(microUsd: number): string {
-  const usd = microUsd / 1_000_000;
-  const digits = usd === 0 || Math.abs(usd) >= 0.01 ? 2 : Math.abs(usd) >= 0.0001 ? 4 : 6;
-  return new Intl.NumberFormat(locale(), {
-    style: "currency",
-    currency: "USD",
-    minimumFractionDigits: 2,
-    maximumFractionDigits: digits,
-  }).format(usd);
-}
+const locale = (): string => navigator.language;
 
 /** "812", "12.4K". */
 export const compact = (count: number): string =>
@@ -32,6 +22,26 @@ export function day(key: string): string {
   const date = new Date(`${key}T00:00:00Z`);
   if (Number.isNaN(date.getTime())) return key;
   return date.toLocaleDateString(locale(), { dateStyle: "medium", timeZone: "UTC" });
+}
+
+/** The marks of an axis that are so many seconds apart: times get their day where it begins, and stand once. */
+export function ticks(seconds: readonly number[], step: number): string[] {
+  const format = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(locale(), options);
+  const day = format({ month: "short", day: "numeric" });
+  if (step >= 86_400) {
+    const long = step < 27 * 86_400 ? day : format({ month: "short", year: "numeric" });
+    return seconds.map((at) => long.format(at * 1_000));
+  }
+  const second = step < 60 ? ({ second: "2-digit" } as const) : {};
+  const time = format({ hour: "numeric", minute: "2-digit", ...second });
+  let last = { date: "", text: "" };
+  return seconds.map((at) => {
+    const [date, text] = [day.format(at * 1_000), time.format(at * 1_000)];
+    const told = date !== last.date ? `${text}\n${date}` : text === last.text ? "" : text;
+    last = { date, text };
+    return told;
+  });
 }
 
 export const instant = (at: string | number): string =>

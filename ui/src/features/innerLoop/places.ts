@@ -24,7 +24,7 @@ export function placeOf(name: Subsystem): Place {
     case "validate":
       return { tab: { tab: "review" }, open: nowhere };
     case "auto_fix":
-      return { tab: { tab: "fixes" }, open: nowhere };
+      return { tab: { tab: "fixes" }, open: (project) => formatRoute("board", { project }) };
     case "trajectory":
     case "postmortem":
       return { tab: { tab: "debrief" }, open: nowhere };

@@ -42,3 +42,25 @@ it("says where races are switched on when they are off", async () => {
   expect(within(status).getByRole("link")).toBeTruthy();
   expect(within(dialog).queryByRole("textbox", { name: "Time limit" })).toBeNull();
 });
+
+it("says what a race is likely to cost before the task is made", async () => {
+  const dialog = await named(createSampleHost("races"), "Say hello");
+  expect(within(dialog).queryByText(/Expected cost/)).toBeNull();
+  await mark(dialog);
+  expect(await within(dialog).findByText("Expected cost: about $0.07 in all")).toBeTruthy();
+});
+
+it("counts strategies as they are typed", async () => {
+  const dialog = await named(createSampleHost("races"), "Say hello");
+  await mark(dialog);
+  await userEvent.click(
+    await within(dialog).findByRole("checkbox", { name: /^Strategies of its own/ }),
+  );
+  await userEvent.click(within(dialog).getByRole("button", { name: "Add a strategy" }));
+  await userEvent.click(within(dialog).getByRole("button", { name: "Add a strategy" }));
+  expect(await within(dialog).findByText("Expected cost: about $0.08 in all")).toBeTruthy();
+  const [, second] = within(dialog).getAllByRole("textbox", { name: /^Model/ });
+  if (!second) throw new Error("there is no second strategy");
+  await userEvent.type(second, "new");
+  expect(await within(dialog).findByText(/Expected cost: unknown/)).toBeTruthy();
+});

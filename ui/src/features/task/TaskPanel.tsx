@@ -48,9 +48,9 @@ const tabIds = [
   "diff",
   "review",
   "race",
+  "fixes",
   "timeline",
   "workspace",
-  "fixes",
   "debrief",
 ] as const;
 type TabId = (typeof tabIds)[number];
@@ -131,13 +131,14 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const actions = useTaskActions(task, view, action);
   const raced = isRaced(task);
   const fixes = useOp("fix_list", { task_id: task.id }).data;
-  const fixed = hasFixes(fixes);
+  const [wanted, setTab] = useTab();
+  // Whoever was led there is told, also that there is nothing, or nothing that can be read.
+  const fixed = hasFixes(fixes) || wanted === "fixes";
   const debriefed = hasDebrief(useOp("task_debrief", { task_id: task.id }).data);
   const shown = useMemo(
     () => tabsOf({ race: raced, fixes: fixed, debrief: debriefed }),
     [raced, fixed, debriefed],
   );
-  const [wanted, setTab] = useTab();
   // What the address asks for may be nothing that this task has.
   const tab = shown.includes(wanted) ? wanted : "conversation";
   const [showDetails, setShowDetails] = useState<boolean | null>(null);
@@ -174,9 +175,9 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     ),
     review: <Reviews task={task} />,
     race: <RaceTab task={task} start={start} />,
+    fixes: <FixesTab task={task} />,
     timeline: <Timeline task={task} view={view} />,
     workspace: <WorkspaceTab task={task} view={view} />,
-    fixes: <FixesTab task={task} />,
     debrief: <DebriefTab task={task} />,
   };
   const open = openCount(fixes);
@@ -216,8 +217,8 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
             <NeedBanner
               task={task}
               workflow={view?.workflow}
-              compact={tab === "diff" || tab === "race"}
-              inRace={tab === "race"}
+              compact={tab === "diff" || tab === "race" || tab === "fixes"}
+              below={tab === "race" || tab === "review" ? tab : undefined}
             />
           </div>
           <div className={styles.inset}>

@@ -89,16 +89,22 @@ function RaceButton() {
   );
 }
 
+/** How far a race is stands in its tab, why a code host does not answer at the pull request: in the same words. */
+const told: Readonly<Record<"race" | "review", WaitReason>> = {
+  race: "race_running",
+  review: "host_unreachable",
+};
+
 export interface NeedBannerProps {
   readonly task: Task;
   readonly workflow: Workflow | undefined;
   /** The evidence is a press away: what stands below needs the height. */
   readonly compact?: boolean;
-  /** The race itself stands below. */
-  readonly inRace?: boolean;
+  /** What stands below, and says itself what it is about. */
+  readonly below?: "race" | "review" | undefined;
 }
 
-export function NeedBanner({ task, workflow, compact = false, inRace = false }: NeedBannerProps) {
+export function NeedBanner({ task, workflow, compact = false, below }: NeedBannerProps) {
   const { t } = useTranslation();
   const [unfolded, setUnfolded] = useState(false);
   const action = useAction();
@@ -146,7 +152,7 @@ export function NeedBanner({ task, workflow, compact = false, inRace = false }: 
           title={t(`task.trouble.${annotation.type}`)}
           icon={troubleIcons[annotation.type]}
           {...folds(proofOf(task, annotation))}
-          {...(ofRace.has(annotation.type) && !inRace ? { more: <RaceButton /> } : {})}
+          {...(ofRace.has(annotation.type) && below !== "race" ? { more: <RaceButton /> } : {})}
           actions={
             offers.length > 0 && (
               <Offers offers={offers} taskId={task.id} action={action} onTake={take} />
@@ -183,13 +189,14 @@ export function NeedBanner({ task, workflow, compact = false, inRace = false }: 
       return <Decide task={task} workflow={workflow} />;
     case "waiting": {
       const { waiting } = need;
+      if (offers.length === 0 && below !== undefined && told[below] === waiting.reason) return null;
       return (
         <Banner
           tone={isClearable(waiting) ? "warning" : "info"}
           title={t(`task.waits.${waiting.reason}`)}
           icon={waitIcons[waiting.reason]}
           {...folds(hasEvidence(task, waiting) && <WaitEvidence task={task} waiting={waiting} />)}
-          {...(ofRace.has(waiting.reason) && !inRace ? { more: <RaceButton /> } : {})}
+          {...(ofRace.has(waiting.reason) && below !== "race" ? { more: <RaceButton /> } : {})}
           actions={
             offers.length > 0 && (
               <Offers offers={offers} taskId={task.id} action={action} onTake={take} />

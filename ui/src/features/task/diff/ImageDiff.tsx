@@ -41,11 +41,11 @@ function useSide(taskId: string, scope: Scope, change: FileChange, side: DiffSid
   const platform = usePlatform();
   const input = { task_id: taskId, scope, path: change.path, side };
   const enabled = sidesWith(change).includes(side);
-  const query = useQuery({
-    ...opQuery(platform, "task_diff_preview", input),
-    gcTime: keptFor,
-    enabled,
-  });
+  const blob = side === "old" ? change.old_blob : change.new_blob;
+  const read = opQuery(platform, "task_diff_preview", input);
+  // What git has a name for stays as it is, whatever else changes in the diff.
+  const named = { queryKey: [...read.queryKey, blob], staleTime: Infinity, meta: { tags: [] } };
+  const query = useQuery({ ...read, ...(blob ? named : {}), gcTime: keptFor, enabled });
   const preview = query.data ?? null;
   const address = preview && addressOf(preview);
   const [drawn, onDrawn] = useDrawn(address);

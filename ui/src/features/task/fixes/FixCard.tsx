@@ -1,21 +1,23 @@
-/** One drafted fix: what it mends, its patch, where it is, and what can be done with it. */
-import { CircleCheck, CircleSlash, FilePen, History, LoaderCircle, Undo2 } from "lucide-react";
-import { useMemo, useState, type ReactNode } from "react";
+/** One drafted fix: in full as long as it matters, as a line that unfolds when it is history. */
+import {
+  ChevronRight,
+  CircleCheck,
+  CircleSlash,
+  FilePen,
+  History,
+  LoaderCircle,
+  Undo2,
+} from "lucide-react";
+import { useMemo, useRef, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { FixProposal, FixStatus } from "#ui/api/generated.ts";
+import { useCommands, type Command } from "#ui/app/keys.ts";
 import { Badge, type Tone } from "#ui/components/Badge.tsx";
-import { Button } from "#ui/components/Button.tsx";
-import { CopyButton } from "#ui/components/CopyButton.tsx";
 import { DiffCount } from "#ui/components/DiffCount.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
-import { ActionError } from "../ActionError.tsx";
-import { actorText } from "../actor.ts";
-import { PlainDiff } from "../diff/PlainDiff.tsx";
-import type { Commenting } from "../diff/view.ts";
-import { LogDialog } from "../LogDialog.tsx";
-import { money } from "../numbers.ts";
-import { useAction } from "../useAction.ts";
-import { canApply, canRollBack, rowsOf } from "./fixes.ts";
+import { FixBody } from "./FixBody.tsx";
+import { canApply } from "./fixes.ts";
+import { useDecision, type Decision } from "./useDecision.ts";
 import styles from "./Fixes.module.css";
 
 const looks: Readonly<Record<FixStatus, { readonly tone: Tone; readonly icon: ReactNode }>> = {
@@ -27,157 +29,118 @@ const looks: Readonly<Record<FixStatus, { readonly tone: Tone; readonly icon: Re
   superseded: { tone: "neutral", icon: <History /> },
 };
 
-const none: Commenting = {
-  anchors: [],
-  top: null,
-  cursor: null,
-  onCursor: () => {},
-  onComment: undefined,
-  onKeyDown: () => {},
-  arrival: null,
-  onArrived: () => {},
-};
-
-export interface FixCardProps {
+export interface FixProps {
   readonly fix: FixProposal;
   readonly agents: ReadonlyMap<string, string>;
 }
 
-function Patch({ fix, label }: { fix: FixProposal; label: string }) {
-  const rows = useMemo(() => rowsOf(fix.patch), [fix.patch]);
-  const columns = Math.max(
-    0,
-    ...rows.map((row) => (row.type === "line" ? row.line.text.length : row.header.length)),
-  );
+function Stand({ fix: { status } }: { fix: FixProposal }) {
+  const { t } = useTranslation();
+  const { tone, icon } = looks[status];
   return (
-    <div className={styles.patch} style={{ height: Math.min(rows.length * 20 + 2, 360) }}>
-      <PlainDiff
-        rows={rows}
-        columns={columns}
-        label={label}
-        commenting={none}
-        onEndReached={undefined}
-        handle={null}
-      />
-    </div>
+    <Badge tone={tone} icon={icon}>
+      {t(`fixes.status.${status}`)}
+    </Badge>
   );
 }
 
-function Facts({ fix, agents }: FixCardProps) {
-  const { t } = useTranslation();
-  const { author, costMicroUsd: cost, appliedCommit: commit, decidedBy } = fix;
-  const agent = agents.get(author.agent) ?? t("task.actor.agentGone");
+function Aside({ fix }: { fix: FixProposal }) {
   return (
-    <p className={styles.facts}>
-      <span>{t("fixes.by", { name: agent })}</span>
-      {author.model && <span>{author.model}</span>}
-      <span>{cost === null ? t("fixes.costUnknown") : money(cost)}</span>
-      {decidedBy && <span>{t("fixes.decidedBy", { name: actorText(decidedBy, agents, t) })}</span>}
-      {commit && (
-        <span className={styles.commit}>
-          <code>{commit.slice(0, 8)}</code>
-          <CopyButton
-            text={commit}
-            label={t("merges.copyCommit", { commit: commit.slice(0, 8) })}
-          />
-        </span>
-      )}
-    </p>
+    <span className={styles.aside}>
+      <DiffCount added={fix.addedLines} removed={fix.removedLines} />
+      <RelativeTime at={fix.createdAt} />
+    </span>
   );
 }
 
-export function FixCard({ fix, agents }: FixCardProps) {
+/** The keys of the one fix that waits. */
+function DecisionKeys({ file, decision }: { file: string; decision: Decision }) {
   const { t } = useTranslation();
-  const action = useAction();
-  const [log, setLog] = useState<string | null>(null);
-  const { status, gate, verification } = fix;
-  const [chosen, setOpen] = useState<boolean | null>(null);
-  const open = chosen ?? (status === "drafted" || status === "applied");
+  const { busy, apply, reject } = decision;
+  const commands = useMemo<Command[]>(
+    () => [
+      {
+        id: "fixes.apply",
+        label: t("fixes.applyOf", { file }),
+        group: t("task.tab.fixes"),
+        keys: ["shift+a"],
+        enabled: busy === null,
+        run: apply,
+      },
+      {
+        id: "fixes.reject",
+        label: t("fixes.rejectOf", { file }),
+        group: t("task.tab.fixes"),
+        keys: ["shift+d"],
+        enabled: busy === null,
+        run: reject,
+      },
+    ],
+    [t, file, busy, apply, reject],
+  );
+  useCommands(commands);
+  return null;
+}
+
+/** `keyed` is the one that keys act on: the newest of those that wait. */
+export function FixCard({ fix, agents, keyed }: FixProps & { keyed: boolean }) {
+  const { t } = useTranslation();
+  const card = useRef<HTMLElement>(null);
+  const decision = useDecision(fix, card);
   const file = fix.files.join(", ");
   const title = t("fixes.title", { file });
-  const { tone, icon } = looks[status];
-  const path = { task_id: fix.taskId, fix_id: fix.fixId };
-  const busy = action.busy !== null;
   return (
-    <li>
-      <section className={styles.fix} aria-label={title} data-status={status}>
-        <header className={styles.head}>
-          <h3>{title}</h3>
-          <Badge tone={tone} icon={icon}>
-            {t(`fixes.status.${status}`)}
-          </Badge>
-          <span className={styles.aside}>
-            <DiffCount added={fix.addedLines} removed={fix.removedLines} />
-            <RelativeTime at={fix.createdAt} />
-          </span>
-        </header>
-        <p className={styles.why}>
-          {t("fixes.failed")} <code data-selectable>{gate.command}</code>
-          {gate.exitCode !== null && (
-            <Badge tone="danger">{t("conversation.exit", { code: gate.exitCode })}</Badge>
-          )}
-        </p>
-        {fix.reason && <p className={styles.why}>{t("fixes.reason", { reason: fix.reason })}</p>}
-        {open && <Patch fix={fix} label={t("diff.changesIn", { path: file })} />}
-        <Facts fix={fix} agents={agents} />
-        <ActionError title={t("fixes.refused")} error={action.error} onDismiss={action.dismiss} />
-        <div className={styles.buttons}>
-          {canApply(status) && (
-            <>
-              <Button
-                size="sm"
-                variant="primary"
-                busy={action.busy === "fix_apply"}
-                disabled={busy}
-                aria-label={t("fixes.applyOf", { file })}
-                onClick={() => void action.run("fix_apply", path)}
-              >
-                {t("fixes.apply")}
-              </Button>
-              <Button
-                size="sm"
-                busy={action.busy === "fix_reject"}
-                disabled={busy}
-                aria-label={t("fixes.rejectOf", { file })}
-                onClick={() => void action.run("fix_reject", path)}
-              >
-                {t("fixes.reject")}
-              </Button>
-            </>
-          )}
-          {canRollBack(status) && (
-            <Button
-              size="sm"
-              busy={action.busy === "fix_rollback"}
-              disabled={busy}
-              aria-label={t("fixes.rollbackOf", { file })}
-              onClick={() => void action.run("fix_rollback", path)}
-            >
-              {t("fixes.rollback")}
-            </Button>
-          )}
-          <Button
-            size="sm"
-            variant="ghost"
-            aria-expanded={open}
-            aria-label={t(open ? "fixes.hideOf" : "fixes.showOf", { file })}
-            onClick={() => setOpen(!open)}
-          >
-            {t(open ? "fixes.hide" : "fixes.show")}
-          </Button>
-          {verification && (
-            <Button size="sm" variant="ghost" onClick={() => setLog(verification.logId)}>
-              {t("fixes.output")}
-            </Button>
-          )}
+    <section
+      ref={card}
+      className={styles.fix}
+      aria-label={title}
+      data-status={fix.status}
+      tabIndex={-1}
+    >
+      {keyed && canApply(fix.status) && <DecisionKeys file={file} decision={decision} />}
+      <header className={styles.head}>
+        <h3>{title}</h3>
+        <Stand fix={fix} />
+        <Aside fix={fix} />
+      </header>
+      <FixBody fix={fix} agents={agents} decision={decision} />
+    </section>
+  );
+}
+
+export function FixLine({ fix, agents }: FixProps) {
+  const { t } = useTranslation();
+  const card = useRef<HTMLElement>(null);
+  const decision = useDecision(fix, card);
+  const [open, setOpen] = useState(false);
+  const file = fix.files.join(", ");
+  const folder = file.slice(0, file.lastIndexOf("/") + 1);
+  return (
+    <section
+      ref={card}
+      aria-label={t("fixes.title", { file })}
+      data-status={fix.status}
+      tabIndex={-1}
+    >
+      <button
+        type="button"
+        className={styles.line}
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
+        <ChevronRight className={styles.chevron} aria-hidden />
+        <span className={styles.path}>
+          <span className={styles.folder}>{folder}</span>
+          <span className={styles.name}>{file.slice(folder.length)}</span>
+        </span>
+        <Stand fix={fix} />
+        <Aside fix={fix} />
+      </button>
+      {open && (
+        <div className={styles.inside}>
+          <FixBody fix={fix} agents={agents} decision={decision} />
         </div>
-      </section>
-      <LogDialog
-        taskId={fix.taskId}
-        logId={log}
-        title={gate.command}
-        onClose={() => setLog(null)}
-      />
-    </li>
+      )}
+    </section>
   );
 }

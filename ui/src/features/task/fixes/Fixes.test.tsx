@@ -1,9 +1,9 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { FixDraft, FixProposal } from "#ui/api/generated.ts";
+import type { FixDraft, FixProposal, Fixes } from "#ui/api/generated.ts";
 import { someTask, someWorkspace } from "../testing/fixtures.ts";
 import { layOut, refuse, show, violations, type Answers } from "../testing/show.tsx";
-import { entriesOf, openCount, rowsOf } from "./fixes.ts";
+import { listed, openCount, rowsOf } from "./fixes.ts";
 
 layOut();
 beforeEach(() => {
@@ -66,7 +66,7 @@ async function open(proposals: FixProposal[], drafts: FixDraft[], more: Answers 
     { fix_list: () => ({ proposals, drafts }), ...more },
   );
   await screen.findByRole("tab", { name: /^Fixes/ });
-  await shown.user.keyboard("6");
+  await shown.user.keyboard("4");
   return shown;
 }
 
@@ -88,11 +88,24 @@ describe("the patch of a fix", () => {
 });
 
 describe("the list", () => {
+  const keys = (fixes: Fixes) => {
+    const { now, earlier } = listed(fixes);
+    return [now, earlier].map((entries) => entries.map(({ key }) => key));
+  };
+
   it("begins with the newest and leaves out what led to a proposal", () => {
     const drafts = [someDraft(), someDraft({ reviewId: "r1", status: "drafted", fixId: "f1" })];
     const fixes = { proposals: [someFix(), someFix({ fixId: "f0", status: "verified" })], drafts };
-    expect(entriesOf(fixes).map(({ key }) => key)).toEqual(["r2", "f1", "f0"]);
+    expect(keys(fixes)).toEqual([["r2", "f1"], ["f0"]]);
     expect(openCount(fixes)).toBe(1);
+  });
+
+  it("keeps what is over in sight while nothing newer is there", () => {
+    const over = (fixId: string, createdAt: string) =>
+      someFix({ fixId, createdAt, status: "rolled_back" });
+    const proposals = [over("f1", "2030-01-01"), over("f2", "2030-01-02")];
+    expect(keys({ proposals, drafts: [] })).toEqual([["f2"], ["f1"]]);
+    expect(keys({ proposals: [], drafts: [] })).toEqual([[], []]);
   });
 });
 
@@ -119,6 +132,39 @@ describe("the tab", () => {
     await waitFor(() => expect(sent("fix_apply")).toEqual([{ task_id: "t1", fix_id: "f1" }]));
   });
 
+  it("is there for whoever was led to it, and says when nothing can be read", async () => {
+    location.hash = "#/board/p1?task=1&tab=fixes";
+    let broken = true;
+    const { user } = show(
+      { task: someTask({ workspace: someWorkspace() }) },
+      {
+        fix_list: () =>
+          broken ? refuse("internal", "the database is locked")() : { proposals: [], drafts: [] },
+      },
+    );
+    expect(await screen.findByText("the database is locked")).toBeTruthy();
+    broken = false;
+    await user.click(screen.getByRole("button", { name: "Try again" }));
+    expect(await screen.findByText("No fix was drafted")).toBeTruthy();
+  });
+
+  it("obeys keys, and says aloud what became of the newest", async () => {
+    let now = someFix();
+    const { user, sent, platform } = await open([], [], {
+      fix_list: () => ({ proposals: [now], drafts: [] }),
+      fix_apply: () => now,
+    });
+    await screen.findByRole("region", { name: "Fix of src/total.rs" });
+    await user.keyboard("{Shift>}a{/Shift}");
+    await waitFor(() => expect(sent("fix_apply")).toHaveLength(1));
+    const card = screen.getByRole("region", { name: "Fix of src/total.rs" });
+    await waitFor(() => expect(document.activeElement).toBe(card));
+    now = someFix({ status: "verified", appliedCommit: "abcdef0123" });
+    platform.commit({ tags: ["task:t1"] });
+    expect(await screen.findByText("Fix of src/total.rs: Verified")).toBeTruthy();
+    expect(screen.getByRole("region", { name: "Fix of src/total.rs" })).toBe(card);
+  });
+
   it("says why a fix stays as it is", async () => {
     const { user } = await open([someFix()], [], {
       fix_reject: refuse("fix_decided", "the fix is superseded"),
@@ -143,6 +189,7 @@ describe("the tab", () => {
     });
     const over = someFix({
       fixId: "f2",
+      createdAt: "2029-12-31T12:00:00Z",
       files: ["b"],
       status: "rolled_back",
       reason: "it did not help",
@@ -155,9 +202,13 @@ describe("the tab", () => {
     );
     await waitFor(() => expect(sent("fix_rollback")).toEqual([{ task_id: "t1", fix_id: "f1" }]));
     const rest = screen.getByRole("region", { name: "Fix of b" });
+    expect(within(rest).queryByText("Why: it did not help")).toBeNull();
+    await user.click(within(rest).getByRole("button", { name: /^b\b/ }));
     expect(within(rest).getByText("Why: it did not help")).toBeTruthy();
     expect(within(rest).queryByRole("button", { name: /^(Apply|Reject|Roll back)/ })).toBeNull();
-    await user.click(within(rest).getByRole("button", { name: "Show the patch of b" }));
-    expect(within(rest).getByRole("button", { name: "Hide the patch of b" })).toBeTruthy();
+    expect(within(rest).getByText("three", { exact: false })).toBeTruthy();
+    expect(
+      within(screen.getByRole("region", { name: "Fix of src/total.rs" })).getByText("passes"),
+    ).toBeTruthy();
   });
 });

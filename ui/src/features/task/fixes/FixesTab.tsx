@@ -1,30 +1,52 @@
-/** What was drafted to mend the task's failed checks: those that wait first to be seen, and all that was before. */
-import { LoaderCircle, Wrench } from "lucide-react";
+/** What was drafted to mend the task's failed checks: what matters now in full, all that was before as lines. */
+import { CircleDashed, LoaderCircle, Wrench } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { FixDraft, Task } from "#ui/api/generated.ts";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
+import { Said } from "#ui/components/Said.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { useAgentNames } from "../useAgentNames.ts";
-import { FixCard } from "./FixCard.tsx";
-import { entriesOf } from "./fixes.ts";
+import { FixCard, FixLine } from "./FixCard.tsx";
+import { canApply, listed, type Entry } from "./fixes.ts";
 import styles from "./Fixes.module.css";
 
-function Draft({ draft, name }: { draft: FixDraft; name: string }) {
+type Names = ReadonlyMap<string, string>;
+
+/** A draft that is under way, or came to nothing. */
+function Draft({ draft, agents }: { draft: FixDraft; agents: Names }) {
   const { t } = useTranslation();
-  const { file } = draft;
+  const { file, status, reason } = draft;
+  const name = agents.get(draft.agentId) ?? t("task.actor.agentGone");
+  const isUnderWay = status === "drafting";
   return (
-    <li className={styles.draft} data-status={draft.status}>
-      {draft.status === "drafting" && <LoaderCircle aria-hidden />}
+    <p className={styles.draft} data-status={status}>
+      {isUnderWay ? <LoaderCircle aria-hidden /> : <CircleDashed aria-hidden />}
       <span className={styles.what}>
-        {draft.status === "drafting"
-          ? t("fixes.drafting", { name, file })
-          : t("fixes.dropped", { name, file, reason: draft.reason ?? "" })}
+        {isUnderWay ? (
+          t("fixes.drafting", { name, file })
+        ) : (
+          <Said text={t("fixes.dropped", { name, file, reason: reason ?? t("fixes.noReason") })} />
+        )}
       </span>
       <RelativeTime at={draft.startedAt} />
-    </li>
+    </p>
+  );
+}
+
+/** What became of the newest one is said aloud: it changes while somebody waits for it. */
+function Latest({ entry }: { entry: Entry | undefined }) {
+  const { t } = useTranslation();
+  return (
+    <p className="visually-hidden" role="status">
+      {entry?.type === "fix" &&
+        t("fixes.latest", {
+          file: entry.fix.files.join(", "),
+          status: t(`fixes.status.${entry.fix.status}`),
+        })}
+    </p>
   );
 }
 
@@ -48,27 +70,45 @@ export function FixesTab({ task }: { task: Task }) {
       </div>
     );
   }
-  const entries = entriesOf(fixes.data);
-  if (entries.length === 0) {
+  const { now, earlier } = listed(fixes.data);
+  if (now.length === 0) {
     return (
       <EmptyState icon={<Wrench />} title={t("fixes.none")}>
         {t("fixes.noneText")}
       </EmptyState>
     );
   }
+  const keyed = now.find((entry) => entry.type === "fix" && canApply(entry.fix.status))?.key;
   return (
-    <ol className={styles.fixes} aria-label={t("fixes.list")}>
-      {entries.map((entry) =>
-        entry.type === "fix" ? (
-          <FixCard key={entry.key} fix={entry.fix} agents={agents} />
-        ) : (
-          <Draft
-            key={entry.key}
-            draft={entry.draft}
-            name={agents.get(entry.draft.agentId) ?? t("task.actor.agentGone")}
-          />
-        ),
+    <div className={styles.fixes}>
+      <Latest entry={now[0]} />
+      <ol className={styles.now} aria-label={t("fixes.list")}>
+        {now.map((entry) => (
+          <li key={entry.key}>
+            {entry.type === "fix" ? (
+              <FixCard fix={entry.fix} agents={agents} keyed={entry.key === keyed} />
+            ) : (
+              <Draft draft={entry.draft} agents={agents} />
+            )}
+          </li>
+        ))}
+      </ol>
+      {earlier.length > 0 && (
+        <section className={styles.earlier} aria-labelledby="fixes-earlier">
+          <h3 id="fixes-earlier">{t("fixes.earlier")}</h3>
+          <ol className={styles.lines}>
+            {earlier.map((entry) => (
+              <li key={entry.key}>
+                {entry.type === "fix" ? (
+                  <FixLine fix={entry.fix} agents={agents} />
+                ) : (
+                  <Draft draft={entry.draft} agents={agents} />
+                )}
+              </li>
+            ))}
+          </ol>
+        </section>
       )}
-    </ol>
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-/** Drafted fixes as the tab shows them: the newest first, the rows of a patch, how many wait. Pure. */
+/** Drafted fixes as the tab shows them: what is under way, what was before, the rows of a patch. Pure. */
 import type { DiffLine, FixDraft, FixProposal, Fixes, FixStatus } from "#ui/api/generated.ts";
 import type { DiffRow } from "../diff/hunks.ts";
 
@@ -17,8 +17,20 @@ export type Entry =
   | { readonly type: "fix"; readonly key: string; readonly at: string; readonly fix: FixProposal }
   | { readonly type: "draft"; readonly key: string; readonly at: string; readonly draft: FixDraft };
 
+export interface Listed {
+  /** What is drafted now, waits or is checked, and whatever became of the newest one. */
+  readonly now: readonly Entry[];
+  /** All that was before. */
+  readonly earlier: readonly Entry[];
+}
+
+const isUnderWay = (entry: Entry): boolean =>
+  entry.type === "fix"
+    ? entry.fix.status === "drafted" || entry.fix.status === "applied"
+    : entry.draft.status === "drafting";
+
 /** The newest first. What led to a proposal is told by it. */
-export function entriesOf({ proposals, drafts }: Fixes): readonly Entry[] {
+export function listed({ proposals, drafts }: Fixes): Listed {
   const entries: Entry[] = [
     ...proposals.map((fix) => ({
       type: "fix" as const,
@@ -35,7 +47,12 @@ export function entriesOf({ proposals, drafts }: Fixes): readonly Entry[] {
         draft,
       })),
   ];
-  return entries.toSorted((one, other) => other.at.localeCompare(one.at));
+  const sorted = entries.toSorted((one, other) => other.at.localeCompare(one.at));
+  const isNow = (entry: Entry, index: number) => index === 0 || isUnderWay(entry);
+  return {
+    now: sorted.filter(isNow),
+    earlier: sorted.filter((entry, index) => !isNow(entry, index)),
+  };
 }
 
 const head = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)$/;

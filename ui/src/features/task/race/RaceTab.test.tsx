@@ -127,7 +127,7 @@ describe("a race that waits for the crown", () => {
       { task_id: "t2", verb: "crown", entry: "narrow" },
     ]);
     expect(await screen.findByText("narrow was crowned")).toBeTruthy();
-    expect(screen.getByText("You, on the board crowned narrow over broad.")).toBeTruthy();
+    expect(screen.getByText("narrow was crowned over broad, by: You, on the board.")).toBeTruthy();
   });
 
   it("is offered in the banner, with who is elected chosen beforehand", async () => {

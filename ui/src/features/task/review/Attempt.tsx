@@ -157,7 +157,10 @@ export function Attempt(props: AttemptProps) {
         !review.note && <p className={styles.note}>{t("review.noChecks")}</p>
       )}
       <Audits {...props} />
-      {review.note && <p className={styles.note}>{review.note}</p>}
+      {/* What the banner says of the task is said. */}
+      {review.note && review.note !== task.error_annotation?.message && (
+        <p className={styles.note}>{review.note}</p>
+      )}
       {/* What an auditor decided is said in its own block. */}
       {review.reason && review.audits.every(({ reason }) => reason !== review.reason) && (
         <div className={styles.reason}>

@@ -163,9 +163,7 @@ export function AuditBlock({ taskId, report, name, askedAgain }: AuditBlockProps
         </span>
       </header>
       {outcome === "unusable" && (
-        <p className={styles.text}>
-          {t("audit.unusableText")} {askedAgain && t("audit.askedAgain")}
-        </p>
+        <p className={styles.text}>{t(askedAgain ? "audit.askedAgain" : "audit.unusableText")}</p>
       )}
       {report.reason && (
         <div className={styles.text}>

@@ -56,27 +56,25 @@ function Trouble({
   remedy: string | null;
 }) {
   const { t } = useTranslation();
-  return (
-    <Banner
-      tone="warning"
-      icon={<CloudOff />}
-      title={t("pullRequest.trouble")}
-      actions={
-        <a
-          className={styles.link}
-          href={formatRoute(
-            "projectSettings",
-            { project: task.project_id },
-            { tab: "pullRequests" },
-          )}
-        >
-          {t("pullRequest.toSettings")}
-        </a>
-      }
+  const settings = (
+    <a
+      className={styles.link}
+      href={formatRoute("projectSettings", { project: task.project_id }, { tab: "pullRequests" })}
     >
-      <p>{trouble}</p>
+      {t("pullRequest.toSettings")}
+    </a>
+  );
+  // What stops the task is said by the task's banner, with what can be done about it.
+  const above = task.error_annotation?.message.includes(trouble) ? task.error_annotation : null;
+  const told = above?.message ?? trouble;
+  if (above !== null && (remedy === null || told.includes(remedy))) {
+    return <p className={styles.quiet}>{settings}</p>;
+  }
+  return (
+    <Banner tone="warning" icon={<CloudOff />} title={t("pullRequest.trouble")} actions={settings}>
+      {above === null && <p>{trouble}</p>}
       {/* Some errors say themselves what to do. */}
-      {remedy !== null && !trouble.includes(remedy) && (
+      {remedy !== null && !told.includes(remedy) && (
         <p className={styles.remedy}>
           <strong>{t("pullRequest.remedy")}</strong> {remedy}
         </p>

@@ -187,6 +187,8 @@ export function someFile(path: string, changes: Partial<FileChange> = {}): FileC
     untracked: false,
     old_size: 900,
     new_size: 1_000,
+    old_blob: null,
+    new_blob: null,
     ...changes,
   };
 }

@@ -1,9 +1,10 @@
-/** What a race of the task is likely to cost, by what its models cost so far. */
+/** What a race is likely to cost, by what its models cost so far. */
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { RaceEstimate } from "#ui/api/generated.ts";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
-import { money } from "../numbers.ts";
+import { money } from "../money.ts";
+import { strategiesOf, type RaceDraft } from "./strategies.ts";
 
 const listed = (names: readonly string[]): string =>
   new Intl.ListFormat(navigator.language, { type: "conjunction" }).format(names);
@@ -39,7 +40,18 @@ function Said({ estimate }: { estimate: RaceEstimate }) {
   );
 }
 
+const shown = (estimate: RaceEstimate | undefined) =>
+  estimate && estimate.entries.length > 0 ? <Said estimate={estimate} /> : null;
+
+/** As the task stands. */
 export function Estimate({ taskId }: { taskId: string }) {
-  const estimate = useOp("race_estimate", { task_id: taskId }).data;
-  return estimate && estimate.entries.length > 0 ? <Said estimate={estimate} /> : null;
+  return shown(useOp("race_estimate", { task_id: taskId }).data);
+}
+
+/** As it is typed, before anything is saved. */
+export function DraftEstimate({ projectId, draft }: { projectId: string; draft: RaceDraft }) {
+  const { strategies } = draft;
+  const asked = strategies === null ? {} : { strategies: strategiesOf(strategies) };
+  const input = { project_id: projectId, ...asked };
+  return shown(useOp("project_race_estimate", input, { keepPrevious: true }).data);
 }
