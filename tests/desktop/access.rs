@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use forge_tests::{patience::until, webdriver::keys, window::Window};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -65,10 +65,7 @@ async fn every_screen(window: &Window) -> Result<()> {
     page.press(&[keys::ESCAPE]).await?;
     page.wait_gone("[role=dialog] input").await?;
 
-    if !found.is_empty() {
-        bail!("{} violations:\n{}", found.len(), found.join("\n"));
-    }
-    Ok(())
+    clean(&found)
 }
 
 /// The demo with a task that awaits a review and one that is blocked.
@@ -141,4 +138,10 @@ pub async fn violations(window: &Window, name: &str) -> Result<Vec<String>> {
         }));
     }
     Ok(lines)
+}
+
+/// Fails when axe found anything.
+pub fn clean(found: &[String]) -> Result<()> {
+    ensure!(found.is_empty(), "{} violations:\n{}", found.len(), found.join("\n"));
+    Ok(())
 }

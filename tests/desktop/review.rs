@@ -8,7 +8,8 @@ use forge_tests::{patience::until, webdriver::keys, window::Window};
 use serde_json::{Value, json};
 
 use crate::{
-    access::{load, violations},
+    access::{clean, load, violations},
+    scripted::{Gate, block, scripted},
     work::{Work, go, reach, read, text},
 };
 
@@ -233,40 +234,9 @@ async fn findings_are_followed(window: &Window) -> Result<()> {
     clean(&found)
 }
 
-/// A project with the scripted agent.
-async fn scripted(window: &Window) -> Result<Work> {
-    let program = forge_testkit::program("forge-scripted-agent")?;
-    Work::prepare(window, &program.to_string_lossy(), &["--prompt-file", "{prompt_file}"]).await
-}
-
-fn block(words: &str, lines: &str) -> String {
-    format!("```forge-script{words}\n{lines}\n```\n")
-}
-
 /// A task that the agent works on, with these roles beside.
-async fn started(window: &Window, work: &Work, title: &str, told: &str, mut roles: Value) -> Result<Value> {
-    roles["coder"] = json!(work.agent_id);
-    let new = json!({ "project_id": work.project_id, "title": title, "description": told, "roles": roles });
-    let task = window.call("task_create", new).await?;
-    work.claim(window, &task).await?;
-    Ok(task)
-}
-
-/// Holds an agent until the test has seen what is there before it goes on.
-struct Gate(PathBuf);
-
-impl Gate {
-    fn new(window: &Window, name: &str) -> Self {
-        Self(window.display.folder().join(name))
-    }
-
-    fn before(&self, lines: &str) -> String {
-        format!("wait-for {}\n{lines}", self.0.display())
-    }
-
-    fn open(&self) -> Result<()> {
-        Ok(fs::write(&self.0, "")?)
-    }
+async fn started(window: &Window, work: &Work, title: &str, told: &str, roles: Value) -> Result<Value> {
+    work.worked_on(window, title, told, json!({ "roles": roles })).await
 }
 
 /// Writes into the box that has just been opened, and keeps it as a draft.
@@ -297,9 +267,4 @@ async fn prompt_at_work(window: &Window, task: &Value) -> Result<String> {
     let name = format!("prompt-{}.md", text(&now["live"], "execution_id")?);
     let prompt = tree.parent().context("no folder")?.join(name);
     fs::read_to_string(&prompt).with_context(|| format!("failed to read {}", prompt.display()))
-}
-
-fn clean(found: &[String]) -> Result<()> {
-    ensure!(found.is_empty(), "{} violations:\n{}", found.len(), found.join("\n"));
-    Ok(())
 }

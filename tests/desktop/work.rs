@@ -28,9 +28,28 @@ impl Work {
         Ok(Self { project_id, agent_id, repository })
     }
 
+    /// Changes settings of the project.
+    pub async fn settle(&self, window: &Window, settings: Value) -> Result<()> {
+        let mut input = settings;
+        input["project_id"] = json!(self.project_id);
+        window.call("project_settings_update", input).await.map(drop)
+    }
+
     /// Makes a task, without starting it.
     pub async fn task(&self, window: &Window, title: &str) -> Result<Value> {
         window.call("task_create", json!({ "project_id": self.project_id, "title": title })).await
+    }
+
+    /// Makes a task that the agent works on, with this besides.
+    pub async fn worked_on(&self, window: &Window, title: &str, told: &str, more: Value) -> Result<Value> {
+        let mut new = json!({ "project_id": self.project_id, "title": title, "description": told });
+        if let (Some(new), Some(more)) = (new.as_object_mut(), more.as_object()) {
+            new.extend(more.clone());
+        }
+        new["roles"]["coder"] = json!(self.agent_id);
+        let task = window.call("task_create", new).await?;
+        self.claim(window, &task).await?;
+        Ok(task)
     }
 
     /// Names the agent as who is to work on a task, without starting it.

@@ -4,6 +4,7 @@
 //! in the same rounds, taking turns. Prints a table; `--json FILE` writes the figures too, `--only NAME` measures
 //! one group of rows alone. `print ...` makes it one of the agents that it measures with.
 
+mod costs;
 mod diff;
 mod fleet;
 mod flood;
@@ -46,7 +47,7 @@ fn disk() -> Option<PathBuf> {
 }
 
 /// The groups of rows, by the names that `--only` takes.
-const GROUPS: [&str; 8] = ["task", "worktree", "churn", "diff", "merge", "log", "flood", "fleet"];
+const GROUPS: [&str; 9] = ["task", "worktree", "churn", "diff", "merge", "log", "flood", "fleet", "costs"];
 
 /// The most rounds of what takes long.
 const LONG_ROUNDS: usize = 3;
@@ -127,6 +128,9 @@ async fn measure(folder: &Path, rounds: usize, megabytes: u64, only: Option<&str
     }
     if wanted("fleet") {
         rows.extend(fleet::measure(folder, rounds.min(LONG_ROUNDS)).await?);
+    }
+    if wanted("costs") {
+        rows.extend(costs::measure(folder, rounds).await?);
     }
     Ok(rows)
 }

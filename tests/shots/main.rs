@@ -3,6 +3,7 @@
 //! `forge-shots FOLDER [NAME,..]` writes one PNG a scene, theme and size; only those whose name has a part in the list. They are for eyes: nothing is compared.
 
 mod agents;
+mod loops;
 mod plans;
 mod reviews;
 mod scenes;
@@ -62,6 +63,15 @@ async fn run() -> Result<usize> {
     agents::end(&window).await?;
     // The rest need not be made for pictures of agents at work alone.
     if only.as_ref().is_some_and(|only| only.split(',').all(|part| part.starts_with("work"))) {
+        return taken.end(window).await;
+    }
+    let loops = loops::stage(&window).await?;
+    for scene in loops::scenes(&loops).iter().filter(|scene| wanted(scene)) {
+        taken.note(scene, take(&window, &folder, scene).await);
+    }
+    agents::end(&window).await?;
+    // Nor for those of the inner loop.
+    if only.as_ref().is_some_and(|only| only.split(',').all(|part| part.starts_with("loop"))) {
         return taken.end(window).await;
     }
     let spaces = spaces::stage(&window).await?;

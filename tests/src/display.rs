@@ -100,6 +100,18 @@ impl Display {
         Ok(())
     }
 
+    /// Types on whatever window has the focus.
+    ///
+    /// # Errors
+    /// When the screen cannot be asked.
+    pub async fn write(&self, text: &str) -> Result<()> {
+        let done = self.program("xdotool").args(["type", "--delay", "5", "--", text]).status().await?;
+        if !done.success() {
+            bail!("failed to type {text}");
+        }
+        Ok(())
+    }
+
     /// Waits until so many windows with this title are to be seen.
     ///
     /// # Errors

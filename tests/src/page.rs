@@ -12,9 +12,10 @@ use crate::{
 const MOST_STOPS: usize = 80;
 
 /// Where a role may be found; the names that assistive technology would read are reckoned by [`NAMED`].
-const ROLES: [(&str, &str); 5] = [
+const ROLES: [(&str, &str); 6] = [
     ("button", "button, [role=button]"),
     ("tab", "[role=tab]"),
+    ("radio", "[role=radio]"),
     ("dialog", "[role=dialog], [role=alertdialog]"),
     ("listitem", "li, [role=listitem]"),
     ("status", "[role=status]"),

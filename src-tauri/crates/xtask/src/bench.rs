@@ -6,7 +6,8 @@ use anyhow::Result;
 
 use crate::{
     program::{program, run as run_program},
-    system,
+    system::{self, Purpose},
+    ui,
     workspace::Workspace,
 };
 
@@ -14,6 +15,14 @@ use crate::{
 pub fn run(workspace: &Workspace, rounds: u32, only: Option<&str>) -> Result<()> {
     if only.is_none_or(|only| only == "log") {
         system::prepare_yardsticks()?;
+    }
+    if only.is_none_or(|only| only == "costs") {
+        // Measured in the window itself.
+        system::prepare(Purpose::Test)?;
+        ui::install(workspace)?;
+        ui::build_if_stale(workspace)?;
+        let window = ["build", "--release", "--package", "forge-desktop"];
+        run_program(&mut program("cargo", window, &workspace.root))?;
     }
     let arguments = ["build", "--release", "--package", "forge-tests", "--bin", "forge-perf"];
     run_program(&mut program("cargo", arguments, &workspace.root))?;

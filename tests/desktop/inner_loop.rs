@@ -1,0 +1,300 @@
+//! The inner loop in the window: a race that is watched and crowned, a drafted fix that is applied, and what all of
+//! it cost, to the cent.
+
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
+use forge_tests::{drafter, patience::until, webdriver::keys, window::Window};
+use serde_json::{Value, json};
+
+use crate::{
+    access::{clean, load, violations},
+    scripted::{Gate, block, scripted},
+    work::{Work, go, reach, text},
+};
+
+#[tokio::test]
+async fn a_race_is_watched_and_crowned_against_the_election() -> Result<()> {
+    let window = Window::open().await?;
+    let outcome = race_is_crowned(&window).await;
+    window.end("loop-race", outcome).await
+}
+
+const NAMES: [&str; 3] = ["broken", "cheap", "dear"];
+
+async fn race_is_crowned(window: &Window) -> Result<()> {
+    let page = &window.page;
+    let work = scripted(window).await?;
+    let gates: Vec<Gate> = NAMES.iter().map(|name| Gate::new(window, name)).collect();
+    let [broken, cheap, dear] = gates.as_slice() else { anyhow::bail!("three gates") };
+    let told = [
+        strategy("broken", &broken.before("edit bad <<< \"x\\n\"\nusage m 9 9 100000")),
+        strategy(
+            "cheap",
+            &format!(
+                "activity Reading the menu\n{}",
+                cheap.before("edit good <<< \"cheap\\n\"\nusage m 9 9 200000")
+            ),
+        ),
+        strategy("dear", &dear.before("edit good <<< \"dear\\n\"\nusage m 9 9 300000")),
+    ];
+    raced(window, &work).await?;
+    let task = work
+        .worked_on(
+            window,
+            "Write the menu",
+            &told.concat(),
+            json!({
+                "race": { "enabled": true, "humanCrown": true },
+                "review_config": { "ci_steps": ["test -e good"] },
+            }),
+        )
+        .await?;
+    load(window).await?;
+    go(page, &format!("#/task/{}/1?tab=race", work.project_id)).await?;
+
+    for name in NAMES {
+        page.wait_for_text(&lane(name), "Running").await?;
+    }
+    page.wait_for_text(&lane("cheap"), "Reading the menu").await?;
+    window.keep_picture("loop-race-live").await?;
+    let mut found = violations(window, "a race that runs").await?;
+    // Each lane says what it comes to while the others go on.
+    broken.open()?;
+    page.wait_for_text(&lane("broken"), "Failed").await?;
+    page.wait_for_text(&lane("broken"), "$0.10").await?;
+    page.wait_for_text("[role=status]", "1 of 3 entries").await?;
+    page.wait_for_text(&lane("dear"), "Running").await?;
+    for gate in [cheap, dear] {
+        gate.open()?;
+    }
+    page.wait_for_text(&lane("cheap"), "Elected").await?;
+    page.wait_for_text("[role=status]", "cheap is elected and waits for your crown").await?;
+    for said in ["broken is out: checks failed.", "dear is out: it cost $0.30, cheap $0.20."] {
+        page.wait_for_text("section[aria-labelledby^=trail] li", said).await?;
+    }
+    window.keep_picture("loop-race-elected").await?;
+    found.extend(violations(window, "a race that waits for the crown").await?);
+
+    // By keyboard: the button in the lane, and the question that it asks.
+    page.tab_to("button", "Crown dear").await?;
+    page.press(&[keys::ENTER]).await?;
+    page.wait_for_text("[role=alertdialog]", "cheap was elected").await?;
+    found.extend(violations(window, "asking for the crown").await?);
+    let sure = page.find_with_text("[role=alertdialog] button", "Crown dear").await?;
+    page.click(&sure).await?;
+    page.wait_gone("[role=alertdialog]").await?;
+    page.wait_for_text(&lane("dear"), "Crowned").await?;
+    page.wait_for_text("section[aria-labelledby^=trail] li", "dear was crowned over cheap, by: You").await?;
+    let done = reach(window, &task, |task| task["review"]["status"] == "awaiting_human").await?;
+    page.press_named("button", "Approve").await?;
+    reach(window, &done, |task| task["status"] == "done").await?;
+    window.keep_picture("loop-race-crowned").await?;
+    found.extend(violations(window, "a race that is decided").await?);
+    ensure!(work.repository.show("main", "good").context("it is not merged")? == "dear");
+    clean(&found)
+}
+
+#[tokio::test]
+async fn a_drafted_fix_is_applied_and_verified() -> Result<()> {
+    let window = Window::open().await?;
+    let outcome = fix_is_applied(&window).await;
+    window.end("loop-fix", outcome).await
+}
+
+/// Complains about the file as compilers do.
+const CHECK: &str = "grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
+const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
+const CARD: &str = "section[aria-label='Fix of total.txt']";
+
+/// A task whose check complains, and an agent that drafts what mends it.
+async fn broken_total(window: &Window, work: &Work) -> Result<Value> {
+    let program = drafter::install(&window.display.folder().join("drafter"), FIX)?;
+    let drafter = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
+    let drafter = window.call("agent_create", drafter).await?;
+    work.settle(window, json!({ "innerLoop": { "autoFix": { "agentId": drafter["id"] } } })).await?;
+    let told = block("", "edit total.txt <<< \"one\\nbad\\nthree\\n\"\nusage m 9 9 70000");
+    work.worked_on(
+        window,
+        "Total the bill",
+        &told,
+        json!({
+            "review_config": { "ci_steps": [CHECK] },
+            "task_state_config": { "retry_budgets": { "review": 0 } },
+        }),
+    )
+    .await
+}
+
+async fn fix_is_applied(window: &Window) -> Result<()> {
+    let page = &window.page;
+    let work = scripted(window).await?;
+    let task = broken_total(window, &work).await?;
+    load(window).await?;
+    go(page, &format!("#/task/{}/1?tab=fixes", work.project_id)).await?;
+    page.wait_for_text(CARD, "Awaits you").await?;
+    for part in [CHECK, "exit 1", "bad", "good", "Drafted by Drafter", "cost unknown"] {
+        page.wait_for_text(CARD, part).await?;
+    }
+    reach(window, &task, |task| task["status"] == "blocked").await?;
+    window.keep_picture("loop-fix-drafted").await?;
+    let mut found = violations(window, "a drafted fix").await?;
+    page.tab_to("button", "Apply the fix of total.txt").await?;
+    page.press(&[keys::ENTER]).await?;
+    page.wait_for_text(CARD, "Verified").await?;
+    page.wait_for_text("[role=status]", "Fix of total.txt: Verified").await?;
+    page.wait_for_focus(CARD).await?;
+    page.press_named("button", "Output of the check").await?;
+    page.find("[role=dialog]").await?;
+    page.press(&[keys::ESCAPE]).await?;
+    page.wait_gone("[role=dialog]").await?;
+    window.keep_picture("loop-fix-verified").await?;
+    found.extend(violations(window, "a fix that helps").await?);
+    let branch = format!("forge/{}", text(&task, "id")?);
+    ensure!(work.repository.show(&branch, "total.txt").context("no file")? == "one\ngood\nthree");
+    page.press_named("button", "Roll back the fix of total.txt").await?;
+    page.wait_for_text(CARD, "Rolled back").await?;
+    ensure!(work.repository.show(&branch, "total.txt").context("no file")? == "one\nbad\nthree");
+    clean(&found)
+}
+
+#[tokio::test]
+async fn costs_are_those_of_what_was_run() -> Result<()> {
+    let window = Window::open().await?;
+    let outcome = costs_are_told(&window).await;
+    window.end("loop-costs", outcome).await
+}
+
+/// Reckoned by hand: task, for what, in micro-dollars.
+const LEDGER: [(&str, &str, Option<u64>); 8] = [
+    ("1", "coder", Some(100_000)),
+    ("1", "coder", Some(200_000)),
+    ("1", "coder", Some(300_000)),
+    ("1", "reviewer", Some(50_000)),
+    ("2", "coder", Some(400_000)),
+    ("2", "coder", Some(90_000_000)),
+    ("3", "coder", Some(70_000)),
+    ("3", "drafter", None),
+];
+
+/// A race with two that lose and a reviewer, a retry that is far too dear, and a draft of unknown cost.
+async fn spend(window: &Window, work: &Work) -> Result<()> {
+    raced(window, work).await?;
+    let rare = json!({ "costAnomaly": { "ratio": 50.0 } });
+    work.settle(window, json!({ "auto_approve": true, "innerLoop": rare })).await?;
+    let told = [
+        strategy("broken", "edit bad <<< \"x\\n\"\nusage m 9 9 100000"),
+        strategy("cheap", "edit good <<< \"cheap\\n\"\nusage m 9 9 200000"),
+        strategy("dear", "edit good <<< \"dear\\n\"\nusage m 9 9 300000"),
+        block(" role=reviewer", "usage judge 9 9 50000\nverdict pass It is good."),
+    ];
+    let first = work
+        .worked_on(
+            window,
+            "Write the menu",
+            &told.concat(),
+            json!({
+                "race": { "enabled": true },
+                "review_config": { "ci_steps": ["test -e good"] },
+                "roles": { "reviewer": work.agent_id },
+            }),
+        )
+        .await?;
+    reach(window, &first, |task| task["status"] == "done").await?;
+    let told = [
+        block("", "edit wine <<< \"red\\n\"\nusage m 9 9 400000"),
+        block(" attempt=2", "edit wine <<< \"white\\n\"\nusage m 9 9 90000000"),
+    ];
+    let checks = json!({ "review_config": { "ci_steps": ["grep -q white wine"] } });
+    let second = work.worked_on(window, "List the wine", &told.concat(), checks).await?;
+    reach(window, &second, |task| task["status"] == "done").await?;
+    let third = broken_total(window, work).await?;
+    reach(window, &third, |task| task["status"] == "blocked").await?;
+    until("the draft", async || {
+        let fixes = window.call("fix_list", json!({ "task_id": third["id"] })).await?;
+        Ok((fixes["proposals"][0]["status"] == "drafted").then_some(()))
+    })
+    .await
+}
+
+async fn costs_are_told(window: &Window) -> Result<()> {
+    let page = &window.page;
+    let work = scripted(window).await?;
+    spend(window, &work).await?;
+    load(window).await?;
+    go(page, "#/costs").await?;
+    let known: u64 = LEDGER.iter().filter_map(|(.., cost)| *cost).sum();
+    ensure!(known == 91_120_000, "reckoned by hand, too");
+    let figures = page.find_with_text("main dl", "$91.12").await?;
+    let figures = page.text(&figures).await?;
+    ensure!(figures.contains("Runs\n8") && figures.contains("Of unknown cost\n1"), "{figures}");
+    page.find("[role=img][aria-label^='Cost of 6 runs with m: $0.07 to $90.00, 1 anomaly'] canvas").await?;
+    window.keep_picture("loop-costs").await?;
+    let mut found = violations(window, "costs").await?;
+    page.press_named("radio", "Table").await?;
+    page.press_named("radio", "Task").await?;
+    let sums = "section[aria-labelledby=costs-sums] tbody tr";
+    for (task, cost) in [("#1", "$0.65"), ("#2", "$90.40"), ("#3", "$0.07")] {
+        let row = page.find_with_text(sums, task).await?;
+        let row = page.text(&row).await?;
+        ensure!(row.contains(cost), "{row} is not {cost}");
+    }
+    let runs = page.texts_everywhere("section[aria-labelledby=costs-runs] tbody tr").await?;
+    ensure!(runs.len() == LEDGER.len(), "{runs:#?}");
+    for mark in ["dear lost", "broken lost", "cheap won", "unknown", "Anomaly"] {
+        ensure!(runs.iter().any(|row| row.contains(mark)), "no run is {mark}: {runs:#?}");
+    }
+    found.extend(violations(window, "costs as tables").await?);
+    is_saved(window).await?;
+
+    // What is out of the ordinary leads to its task.
+    page.click_on("a[data-anomaly]").await?;
+    window.wait_for_address(&format!("#/task/{}/2", work.project_id)).await?;
+    clean(&found)
+}
+
+/// Saves the file by the desktop's own dialog, and reads it as the ledger.
+async fn is_saved(window: &Window) -> Result<()> {
+    let file = window.display.folder().join("costs.csv");
+    window.page.press_named("button", "CSV").await?;
+    let dialogs = window.display.wait_for_windows("Save forge-costs.csv", 1).await?;
+    window.display.focus(&dialogs[0]).await?;
+    window.display.press("ctrl+a").await?;
+    window.display.write(&file.to_string_lossy()).await?;
+    window.display.press("Return").await?;
+    let saved =
+        until("the file", async || Ok(fs::read_to_string(&file).ok().filter(|text| !text.is_empty())))
+            .await?;
+    let mut lines = saved.split_terminator("\r\n");
+    let heads: Vec<&str> = lines.next().context("no heads")?.split(',').collect();
+    let at = |name: &str| {
+        heads.iter().position(|head| *head == name).with_context(|| format!("no {name} in {heads:?}"))
+    };
+    let (task, role, cost) = (at("task")?, at("role")?, at("cost_micro_usd")?);
+    let mut rows: Vec<(String, String, Option<u64>)> = Vec::new();
+    for line in lines {
+        let fields: Vec<&str> = line.split(',').collect();
+        rows.push((fields[task].to_owned(), fields[role].to_owned(), fields[cost].parse().ok()));
+    }
+    rows.sort();
+    let mut wanted = LEDGER.map(|(task, role, cost)| (task.to_owned(), role.to_owned(), cost));
+    wanted.sort();
+    ensure!(rows == wanted, "{rows:#?}");
+    Ok(())
+}
+
+fn lane(name: &str) -> String {
+    format!("li[aria-label='Entry {name}']")
+}
+
+fn strategy(name: &str, lines: &str) -> String {
+    block(&format!(" strategy={name}"), lines)
+}
+
+/// Lets the agent race under three names.
+async fn raced(window: &Window, work: &Work) -> Result<()> {
+    window.call("agent_update", json!({ "agent_id": work.agent_id, "max_concurrent": 8 })).await?;
+    let strategies = NAMES.map(|name| json!({ "name": name, "agent_id": work.agent_id }));
+    let races = json!({ "enabled": true, "maxParallel": 3, "strategies": strategies });
+    work.settle(window, json!({ "innerLoop": { "competitive": races } })).await
+}
