@@ -42,7 +42,7 @@ async fn ledger(board: &Board) -> Result<Vec<Value>> {
     let mut cursor = String::new();
     loop {
         // In small pages, so that their seams are crossed.
-        let page = board.server.get(&format!("/costs?limit=2{cursor}")).await?;
+        let page = board.server.get(&format!("/costs/runs?limit=2{cursor}")).await?;
         rows.extend(page["items"].as_array().context("no items")?.iter().cloned());
         match page["next_cursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
@@ -80,7 +80,7 @@ fn line(row: &Value) -> String {
 
 /// The samples of a project's only line of this model.
 async fn line_of(board: &Board, model: &str) -> Result<Value> {
-    let series = board.server.get(&format!("/costs/series?project_id={}", board.project)).await?;
+    let series = board.server.get(&format!("/costs/series?project={}", board.project)).await?;
     let lines = series["lines"].as_array().context("no lines")?;
     lines.iter().find(|line| line["model"] == model).cloned().with_context(|| format!("{series:#}"))
 }
@@ -130,7 +130,17 @@ async fn the_ledger_is_what_a_hand_would_write() -> Result<()> {
     assert!(ends.is_sorted_by(|a, b| a >= b), "{ends:?}");
     assert!(rows.iter().filter(|row| row["task_number"] == 4).all(|row| row["task_id"] == raced["id"]));
 
-    let totals = board.server.get(&format!("/costs/totals?project_id={}", board.project)).await?;
+    let totals = board.server.get(&format!("/costs/totals?project={}", board.project)).await?;
+    for (by, list) in [
+        ("day", "days"),
+        ("project", "projects"),
+        ("task", "tasks"),
+        ("agent", "agents"),
+        ("model", "models"),
+    ] {
+        let sums = board.items(&format!("/costs?by={by}&project={}", board.project)).await?;
+        assert_eq!(json!(sums), totals[list], "{by}");
+    }
     let sum = |list: &str, label: &str| -> Value {
         let sums = totals[list].as_array().into_iter().flatten();
         sums.filter(|sum| sum["label"] == label).map(|sum| sum["cost_micro_usd"].clone()).collect()
@@ -182,7 +192,7 @@ async fn the_ledger_is_what_a_hand_would_write() -> Result<()> {
     assert_eq!(of_nobody, format!("{head}\r\n"));
     let (status, body) = refused(board.server.request(Method::GET, "/costs.csv?sinc=x")).await?;
     assert_eq!((status, text(&body, "code").as_str()), (400, "invalid"), "{body:#}");
-    let (status, _) = refused(board.server.request(Method::GET, "/costs?cursor=x")).await?;
+    let (status, _) = refused(board.server.request(Method::GET, "/costs/runs?cursor=x")).await?;
     assert_eq!(status, 400);
     Ok(())
 }

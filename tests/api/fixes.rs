@@ -82,7 +82,7 @@ impl Fixing {
     }
 
     fn of(&self, fix: &Value, verb: &str) -> String {
-        format!("{}/{}/{verb}", self.path(), text(fix, "fixId"))
+        format!("/fixes/{}/{verb}", text(fix, "fixId"))
     }
 
     async fn act(&self, fix: &Value, verb: &str) -> Result<Value> {
@@ -172,9 +172,10 @@ async fn a_fix_is_drafted_applied_and_verified() -> Result<()> {
     assert_eq!(fixing.refused(&fix, "reject").await?.0, "fix_decided");
     until("the export's last word", async || Ok((exported()?[0]["status"] == "verified").then_some(())))
         .await?;
-    let told = fixing.board.events("fix.changed", 2).await?;
-    let statuses: Vec<String> = told.iter().map(|event| text(&event["data"], "status")).collect();
-    assert_eq!(statuses, ["applied", "verified"]);
+    for kind in ["fix.applied", "fix.verified"] {
+        let told = fixing.board.events(kind, 1).await?;
+        assert_eq!(told[0]["entity_id"], fix["fixId"]);
+    }
 
     // What was verified can be taken back, and then no more.
     let back = fixing.act(&fix, "rollback").await?;
@@ -367,6 +368,28 @@ async fn one_that_does_not_help_there_is_taken_back_and_the_work_bounces() -> Re
     assert_eq!(fix["verification"]["passed"], false);
     assert_eq!(fixing.content()?, "one\nbad\nthree");
     assert_eq!(fixing.asked(), 1);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tasks_that_share_a_fix_are_told_apart() -> Result<()> {
+    let fixing = Fixing::new(FIX, json!({})).await?;
+    let once = json!({ "task_state_config": { "retry_budgets": { "review": 0 } } });
+    let twin = fixing.board.task(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""], once).await?;
+    for task in [&fixing.task, &twin] {
+        fixing.board.claim(task).await?;
+        fixing.board.server.until(task, is("blocked")).await?;
+    }
+    let fix = fixing.proposal("drafted").await?;
+    let of_twin = Fixing { task: twin, ..fixing };
+    assert_eq!(of_twin.proposal("drafted").await?["fixId"], fix["fixId"]);
+    let (status, body) = of_twin.board.refuse(&of_twin.of(&fix, "reject"), json!({})).await?;
+    assert_eq!((status, &body["details"]["findings"][0]["path"]), (400, &json!("task_id")), "{body:#}");
+    let named = json!({ "task_id": of_twin.task["id"] });
+    let rejected = of_twin.board.server.post(&of_twin.of(&fix, "reject"), named).await?;
+    assert_eq!((&rejected["taskId"], &rejected["status"]), (&of_twin.task["id"], &json!("rejected")));
+    let all = of_twin.board.items(&format!("/projects/{}/fixes", of_twin.board.project)).await?;
+    assert_eq!((&all[0]["status"], &all[1]["status"]), (&json!("drafted"), &json!("rejected")));
     Ok(())
 }
 

@@ -49,7 +49,7 @@ async fn race(board: &Board, task: &Value) -> Result<Value> {
 
 fn entry(race: &Value, name: &str) -> Result<Value> {
     let entries = race["entries"].as_array().context("no entries")?;
-    let found = entries.iter().find(|entry| entry["strategy"]["name"] == name);
+    let found = entries.iter().find(|entry| entry["strategy"] == name);
     found.cloned().with_context(|| format!("no entry {name}"))
 }
 
@@ -84,7 +84,7 @@ fn nothing_is_left(board: &Board, race: &Value, losers: &[&str]) -> Result<()> {
         ensure!(!worktrees.contains(&own), "a worktree of {own} is left:\n{worktrees}");
         let branches = git(board, &["for-each-ref", "--format=%(refname:short)", "refs/heads"])?;
         ensure!(!branches.lines().any(|branch| branch == own), "{own} is left:\n{branches}");
-        let name = text(&entry["strategy"], "name");
+        let name = text(entry, "strategy");
         let kept = format!("forge/{}-race-{}-{name}", text(race, "task_id"), race["number"]);
         let is_kept = branches.lines().any(|branch| branch == kept);
         ensure!(is_kept == losers.contains(&name.as_str()), "{kept}: {is_kept}\n{branches}");
@@ -111,10 +111,9 @@ async fn the_cheapest_that_passes_wins_and_its_commits_are_the_tasks() -> Result
         ("promoted", "cheap"),
         "{race:#}"
     );
-    let election = &race["election"];
-    assert_eq!(election["decided_by"], "cost");
+    assert_eq!(race["decidedBy"], "cost");
     assert_eq!(
-        election["trail"],
+        race["trail"],
         json!([
             { "rule": "gate", "kept": ["cheap", "dear"], "dropped": [{ "name": "broken", "value": "failed" }] },
             { "rule": "cost", "kept": ["cheap"], "dropped": [{ "name": "dear", "value": "30" }] },
@@ -201,10 +200,7 @@ async fn without_a_winner_a_person_crowns_races_again_or_goes_on_with_one() -> R
     let now = board.server.until(&crowned, blocked).await?;
     assert_eq!(verbs(&now)[..3], ["race_again", "single_agent", "crown"]);
     let first = race(&board, &crowned).await?;
-    assert_eq!(
-        (first["status"].as_str(), first["election"]["decided_by"].as_str()),
-        (Some("no_winner"), Some("none"))
-    );
+    assert_eq!((first["status"].as_str(), first["decidedBy"].as_str()), (Some("no_winner"), Some("none")));
     // Of an entry that did nothing there is nothing to keep.
     until("the end of both worktrees", async || Ok(nothing_is_left(&board, &first, &["a"]).ok())).await?;
     let (status, body) = board.refused(&crowned, "actions/crown", json!({ "entry": "c" })).await?;
@@ -267,10 +263,7 @@ async fn an_entry_is_stopped_whole_when_its_time_is_up() -> Result<()> {
         (Some("timed_out"), Some("not_run")),
         "{slow:#}"
     );
-    assert_eq!(
-        (race["winner"].as_str(), race["election"]["decided_by"].as_str()),
-        (Some("good"), Some("gate"))
-    );
+    assert_eq!((race["winner"].as_str(), race["decidedBy"].as_str()), (Some("good"), Some("gate")));
     // What it had done when it was stopped was never told by a run, and not all of it was committed: nothing is lost.
     let diff = board.server.get(&format!("/tasks/{}/diff", text(&slow, "task_id"))).await?;
     let files: Vec<&Value> =
@@ -304,10 +297,12 @@ async fn the_crown_may_be_a_persons_and_go_to_another() -> Result<()> {
     assert_eq!((elected["status"].as_str(), elected["winner"].as_str()), (Some("awaiting_crown"), Some("a")));
     let inbox = board.items("/attention").await?;
     assert!(inbox.iter().any(|waiting| waiting["id"] == task["id"]), "{inbox:#?}");
-    board.act(&task, "actions/crown?wait=none", json!({ "entry": "b" })).await?;
+    let (status, body) = board.refused(&task, "race/crown", json!({ "strategy": "c" })).await?;
+    assert_eq!((status, &body["details"]["findings"][0]["path"]), (400, &json!("entry")), "{body:#}");
+    board.act(&task, "race/crown", json!({ "strategy": "b" })).await?;
     board.server.until(&task, is("done")).await?;
     let crowned = race(&board, &task).await?;
-    assert_eq!((crowned["winner"].as_str(), crowned["election"]["winner"].as_str()), (Some("b"), Some("a")));
+    assert_eq!((crowned["winner"].as_str(), crowned["elected"].as_str()), (Some("b"), Some("a")));
     assert_eq!(git(&board, &["show", "main:good"])?, "b");
     nothing_is_left(&board, &crowned, &["a"])?;
     Ok(())
@@ -343,11 +338,11 @@ async fn a_reviewer_that_knows_nobody_scores_each_entry() -> Result<()> {
     board.server.until(&task, over).await?;
     let race = race(&board, &task).await?;
     assert_eq!(
-        (race["winner"].as_str(), race["election"]["decided_by"].as_str()),
+        (race["winner"].as_str(), race["decidedBy"].as_str()),
         (Some("b"), Some("reviewer")),
         "{race:#}"
     );
-    assert_eq!(entry(&race, "a")?["reviewer_score"], 60.0);
+    assert_eq!(entry(&race, "a")?["score"], 60.0);
     let seen = std::fs::read_to_string(&seen)?;
     assert!(!seen.contains("FORGE_STRATEGY") && !seen.contains("race-1-"), "{seen}");
     Ok(())

@@ -29,7 +29,7 @@ async fn entries(sandbox: &Sandbox, task: &Value) -> Result<[Value; 2]> {
     let race = races["items"][0].clone();
     let named = |name: &str| {
         let all = race["entries"].as_array().into_iter().flatten();
-        all.clone().find(|entry| entry["strategy"]["name"] == name).cloned().context("no such entry")
+        all.clone().find(|entry| entry["strategy"] == name).cloned().context("no such entry")
     };
     Ok([named("cheap")?, named("dear")?])
 }

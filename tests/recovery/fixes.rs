@@ -106,7 +106,7 @@ async fn a_draft_that_a_kill_cut_short_is_dropped() -> Result<()> {
 async fn applied_once(point: &str, lands: bool) -> Result<()> {
     let mut given = Given::up(point, false).await?;
     let fix = given.proposal("drafted").await?;
-    let path = format!("/tasks/{}/fixes/{}/apply", given.task, fix["fixId"].as_str().unwrap_or_default());
+    let path = format!("/fixes/{}/apply", fix["fixId"].as_str().unwrap_or_default());
     given.server.wait(&given.task, "blocked", |task| task["status"] == "blocked").await?;
     // The server may be killed while it answers.
     let _ = given.server.post(&path, json!({})).await;

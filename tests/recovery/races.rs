@@ -77,7 +77,7 @@ impl Raced {
         // Whose run was cut short may have cost more than it tells; broken never wins.
         let winner = race["winner"].as_str().context("no winner")?;
         ensure!(["cheap", "dear"].contains(&winner), "{race:#}");
-        ensure!(race["election"]["winner"] == winner, "{race:#}");
+        ensure!(race["elected"] == winner, "{race:#}");
         ensure!(
             self.repo.show("main", "good").as_deref() == Some(winner),
             "main does not hold the winner's work"
@@ -86,7 +86,7 @@ impl Raced {
             .as_array()
             .into_iter()
             .flatten()
-            .find(|entry| entry["strategy"]["name"] == winner)
+            .find(|entry| entry["strategy"] == winner)
             .and_then(|entry| entry["commit"].as_str())
             .context("the winner has no commit")?;
         let branch = format!("refs/heads/forge/{}", id(task)?);

@@ -103,7 +103,7 @@ async fn what_each_tool_complains_about_is_mended(program: AgentProgram) -> Resu
         assert_eq!((&run["role"], &run["status"]), (&json!("drafter"), &json!("finished")));
         ensure!(fix["costMicroUsd"].as_u64() > Some(0) && fix["costMicroUsd"] == run["cost_micro_usd"]);
 
-        let path = format!("/tasks/{}/fixes/{}/apply", text(&task, "id"), text(&fix, "fixId"));
+        let path = format!("/fixes/{}/apply", text(&fix, "fixId"));
         floor.post(&path, json!({})).await?;
         let verified = became(&floor, &task, "verified").await?;
         assert_eq!(verified["verification"]["passed"], true);

@@ -177,7 +177,7 @@ async fn a_race_without_a_winner_drafts_once_for_each_failed_entry() -> Result<(
     let commit = &entry(&ended, "a")?["commit"];
     let fix = proposals.iter().find(|fix| fix["baseCommit"] == *commit).context("no fix of it")?;
     // What is left of the race is cleared first.
-    let apply = format!("{path}/{}/apply", text(fix, "fixId"));
+    let apply = format!("/fixes/{}/apply", text(fix, "fixId"));
     until("an applied fix", async || Ok(board.server.post(&apply, json!({})).await.ok())).await?;
     until("a verified fix", async || {
         let all = board.server.get(&path).await?;

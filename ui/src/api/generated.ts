@@ -1303,16 +1303,6 @@ export type Dropped = {
 	value: string | null,
 };
 
-/**  Who won, and how that was found. */
-export type Election = {
-	/**  The winner's name; null when there is none. */
-	winner: string | null,
-	/**  The rule that left one. */
-	decided_by: ElectionRule,
-	/**  The rules that were applied, in order. */
-	trail: ElectionStep[],
-};
-
 /**  A rule of the election. */
 export type ElectionRule = 
 /**  Whose checks did not pass is out. */
@@ -3072,8 +3062,12 @@ export type Race = {
 	keep_losers_days: number,
 	/**  The entries, by name. */
 	entries: RaceEntry[],
-	/**  What the rules say of what is known. */
-	election: Election | null,
+	/**  Whom the rules elect; null while they do not, or when nobody passed. */
+	elected: string | null,
+	/**  The rule that left one; null before there is an election. */
+	decidedBy: ElectionRule | null,
+	/**  The rules that were applied, in order. */
+	trail: ElectionStep[],
 	/**  Whose work is the task's, or is to be. */
 	winner: string | null,
 	/**  Who crowned, when a person did. */
@@ -3104,8 +3098,16 @@ export type RaceBadge = {
 
 /**  One entry of a race. */
 export type RaceEntry = {
-	/**  How it goes about the task. */
-	strategy: Strategy,
+	/**  The name of its strategy, unique in the race. */
+	strategy: string,
+	/**  The agent. */
+	agent_id: AgentId,
+	/**  The model that is asked for; null for the agent's. */
+	model: string | null,
+	/**  How hard it thinks; null for the agent's. */
+	effort: string | null,
+	/**  What its agent is told beyond the task. */
+	prompt_suffix: string | null,
 	/**  The task that it is worked on as; its runs, reviews and changes are asked for by this. */
 	task_id: TaskId,
 	/**  Where it is. */
@@ -3115,7 +3117,7 @@ export type RaceEntry = {
 	/**  How its checks ended. */
 	gate: GateResult,
 	/**  What the reviewer gave it, 0 to 100. */
-	reviewer_score: number | null,
+	score: number | null,
 	/**  What its runs cost so far, in micro-dollars; null when nobody knows. */
 	cost_micro_usd: number | null,
 	/**  How long it took, in milliseconds. */

@@ -48,11 +48,11 @@ it("asks for what the filters in the address say, and saves it as CSV", async ()
   const host = createSampleHost("costs-few");
   openApp(host, "#/costs?of=p1&range=all");
   await screen.findByRole("region", { name: "Sums" });
-  expect(inputsOf(host, "cost_totals")).toEqual([{ project_id: "p1" }]);
+  expect(inputsOf(host, "cost_totals")).toEqual([{ project: "p1" }]);
   await userEvent.click(screen.getByRole("radio", { name: "7 days" }));
   await waitFor(() =>
     expect(inputsOf(host, "cost_totals").at(-1)).toEqual({
-      project_id: "p1",
+      project: "p1",
       since: expect.stringMatching(/Z$/),
     }),
   );

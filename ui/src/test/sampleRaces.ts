@@ -22,15 +22,19 @@ const commit = (number: number) => `${number}a1b2c3d4e5f60718293a4b5c6d7e8f90123
 
 export function sampleEntry(
   name: string,
-  change: Omit<Partial<RaceEntry>, "strategy"> & { strategy?: Partial<RaceEntry["strategy"]> } = {},
+  change: Partial<Omit<RaceEntry, "strategy">> = {},
 ): RaceEntry {
-  const { strategy, ...rest } = change;
   return {
+    strategy: name,
+    agent_id: "a2",
+    model: null,
+    effort: null,
+    prompt_suffix: null,
     task_id: `t1-${name}`,
     status: "finished",
     reason: null,
     gate: "passed",
-    reviewer_score: null,
+    score: null,
     cost_micro_usd: 20_000,
     duration_ms: 184_000,
     diff_stat: { files: 2, added: 34, removed: 8 },
@@ -38,8 +42,7 @@ export function sampleEntry(
     branch: null,
     started_at: at(20),
     finished_at: at(17),
-    ...rest,
-    strategy: { name, agent_id: "a2", ...strategy },
+    ...change,
   };
 }
 
@@ -63,23 +66,23 @@ export function sampleRace(change: Partial<Race> = {}): Race {
         diff_stat: { files: 1, added: 9, removed: 0 },
         branch: "forge/t1-race-1-broken",
       }),
-      sampleEntry("cheap", { strategy: { model: "haiku" } }),
+      sampleEntry("cheap", { model: "haiku" }),
       sampleEntry("dear", {
-        strategy: { model: "opus", effort: "high", prompt_suffix: "Write the tests first." },
+        model: "opus",
+        effort: "high",
+        prompt_suffix: "Write the tests first.",
         cost_micro_usd: 30_000,
         duration_ms: 421_000,
         diff_stat: { files: 4, added: 120, removed: 31 },
         branch: "forge/t1-race-1-dear",
       }),
     ],
-    election: {
-      winner: "cheap",
-      decided_by: "cost",
-      trail: [
-        { rule: "gate", kept: ["cheap", "dear"], dropped: [{ name: "broken", value: "failed" }] },
-        { rule: "cost", kept: ["cheap"], dropped: [{ name: "dear", value: "30000" }] },
-      ],
-    },
+    elected: "cheap",
+    decidedBy: "cost",
+    trail: [
+      { rule: "gate", kept: ["cheap", "dear"], dropped: [{ name: "broken", value: "failed" }] },
+      { rule: "cost", kept: ["cheap"], dropped: [{ name: "dear", value: "30000" }] },
+    ],
     winner: "cheap",
     crowned_by: null,
     error: null,
@@ -100,7 +103,7 @@ export const badgeOf = (race: Race): RaceBadge => ({
 
 const own = (task: string, entry: RaceEntry): RaceEntry => ({
   ...entry,
-  task_id: `${task}-${entry.strategy.name}`,
+  task_id: `${task}-${entry.strategy}`,
 });
 
 const raceOf = (task: string, change: Partial<Race>): Race => {
@@ -121,7 +124,9 @@ const running = raceOf("t1", {
   status: "running",
   reviewer_enabled: true,
   max_parallel: 3,
-  election: null,
+  elected: null,
+  decidedBy: null,
+  trail: [],
   winner: null,
   finished_at: null,
   losers_until: null,
@@ -129,11 +134,9 @@ const running = raceOf("t1", {
     sampleEntry("careful", {
       ...unbegun,
       status: "running",
-      strategy: {
-        model: "opus",
-        effort: "high",
-        prompt_suffix: "Write the tests first, and change as little as possible besides.",
-      },
+      model: "opus",
+      effort: "high",
+      prompt_suffix: "Write the tests first, and change as little as possible besides.",
       cost_micro_usd: 184_000,
       diff_stat: { files: 3, added: 88, removed: 12 },
       started_at: at(7),
@@ -141,17 +144,17 @@ const running = raceOf("t1", {
     sampleEntry("codex-local", {
       ...unbegun,
       status: "running",
-      strategy: { agent_id: "a1" },
+      agent_id: "a1",
       started_at: at(4),
     }),
     sampleEntry("night-shift", {
       ...unbegun,
       status: "queued",
-      strategy: { agent_id: "a3" },
+      agent_id: "a3",
       started_at: null,
     }),
     sampleEntry("quick", {
-      strategy: { model: "haiku" },
+      model: "haiku",
       status: "failed",
       gate: "not_run",
       reason: "The agent ended with code 1 after two restarts.",
@@ -160,7 +163,7 @@ const running = raceOf("t1", {
       commit: null,
     }),
     sampleEntry("slow", {
-      strategy: { model: "sonnet" },
+      model: "sonnet",
       status: "timed_out",
       gate: "not_run",
       reason: "its 1800 seconds were up",
@@ -168,8 +171,9 @@ const running = raceOf("t1", {
       duration_ms: 1_800_000,
     }),
     sampleEntry("steady", {
-      strategy: { model: "sonnet", effort: "low" },
-      reviewer_score: 82,
+      model: "sonnet",
+      effort: "low",
+      score: 82,
       cost_micro_usd: 61_000,
     }),
   ],
@@ -183,22 +187,20 @@ const awaiting = raceOf("t2", {
   losers_until: null,
   winner: "broad",
   entries: [
-    sampleEntry("broad", { reviewer_score: 90, cost_micro_usd: 45_000 }),
+    sampleEntry("broad", { score: 90, cost_micro_usd: 45_000 }),
     sampleEntry("narrow", {
-      reviewer_score: 60,
+      score: 60,
       cost_micro_usd: 21_000,
-      strategy: { agent_id: "a1" },
+      agent_id: "a1",
       diff_stat: { files: 1, added: 12, removed: 3 },
     }),
   ],
-  election: {
-    winner: "broad",
-    decided_by: "reviewer",
-    trail: [
-      { rule: "gate", kept: ["broad", "narrow"], dropped: [] },
-      { rule: "reviewer", kept: ["broad"], dropped: [{ name: "narrow", value: "60" }] },
-    ],
-  },
+  elected: "broad",
+  decidedBy: "reviewer",
+  trail: [
+    { rule: "gate", kept: ["broad", "narrow"], dropped: [] },
+    { rule: "reviewer", kept: ["broad"], dropped: [{ name: "narrow", value: "60" }] },
+  ],
 });
 
 const noWinner = raceOf("t3", {
@@ -212,29 +214,29 @@ const noWinner = raceOf("t3", {
       reason: "it changed nothing",
       diff_stat: { files: 0, added: 0, removed: 0 },
       commit: base,
-      strategy: { agent_id: "a1" },
+      agent_id: "a1",
     }),
   ],
-  election: {
-    winner: null,
-    decided_by: "none",
-    trail: [
-      {
-        rule: "gate",
-        kept: [],
-        dropped: [
-          { name: "a", value: "failed" },
-          { name: "b", value: "not_run" },
-        ],
-      },
-    ],
-  },
+  elected: null,
+  decidedBy: "none",
+  trail: [
+    {
+      rule: "gate",
+      kept: [],
+      dropped: [
+        { name: "a", value: "failed" },
+        { name: "b", value: "not_run" },
+      ],
+    },
+  ],
 });
 
 const earlier = raceOf("t3", {
   status: "cancelled",
   winner: null,
-  election: null,
+  elected: null,
+  decidedBy: null,
+  trail: [],
   losers_until: null,
   entries: [sampleEntry("a", { ...unbegun, status: "cancelled" })],
 });
@@ -370,7 +372,7 @@ function entryTask(parent: Task, entry: RaceEntry): Task {
     live: isLive
       ? {
           execution_id: `e-${entry.task_id}`,
-          agent_id: entry.strategy.agent_id,
+          agent_id: entry.agent_id,
           role: "coder",
           activity: "cargo test --workspace --test login_limits",
           started_at: entry.started_at ?? at(4),
@@ -399,7 +401,7 @@ export function createSampleRaces({ refuse, task, change }: Races) {
         id: `e-${id}`,
         log_id: "e1",
         task_id: id,
-        agent_id: found.entry.strategy.agent_id,
+        agent_id: found.entry.agent_id,
         status: found.entry.status === "running" ? "running" : "finished",
         cost_micro_usd: found.entry.cost_micro_usd,
         started_at: found.entry.started_at ?? at(4),
@@ -430,7 +432,7 @@ export function createSampleRaces({ refuse, task, change }: Races) {
         const offers = { offers: [], error_annotation: null, waiting: null };
         return { task: change(task_id, { status: "in_progress", ...offers }), review: null };
       }
-      if (!last.entries.some(({ strategy }) => strategy.name === entry)) {
+      if (!last.entries.some(({ strategy }) => strategy === entry)) {
         refuse("invalid", `failed to crown: the race has no entry \`${entry ?? ""}\``);
       }
       const crowned: Race = {

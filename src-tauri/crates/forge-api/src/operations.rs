@@ -103,20 +103,23 @@ fn table() -> Vec<Operation> {
 
         Operation::new("task_debrief", Get, "/tasks/{task_id}/debrief", "What a task left behind: the note of how it went, and its postmortems.", teaching::debrief).provides(&["task:{task_id}"]),
         Operation::new("task_races", Get, "/tasks/{task_id}/races", "Every race of a task, with what is known of each entry.", races::list).provides(&["task:{task_id}"]),
+        Operation::new("task_race", Get, "/tasks/{task_id}/race", "The latest race of a task.", races::last).provides(&["task:{task_id}"]),
+        Operation::new("race_crown", Post, "/tasks/{task_id}/race/crown", "Says whose work is the task's.", races::crown),
         Operation::new("race_estimate", Get, "/tasks/{task_id}/race-estimate", "What a race of a task is likely to cost.", costs::race_estimate).provides(&["task:{task_id}", "costs"]),
         Operation::new("project_race_estimate", Post, "/projects/{project_id}/race-estimate", "What the race of a task to be made is likely to cost, with these strategies or the project's.", costs::new_race_estimate).provides(&["projects", "costs"]),
 
-        Operation::new("cost_ledger", Get, "/costs", "What every run cost, a page of lines, the latest end first.", costs::ledger).provides(&["costs"]),
-        Operation::new("cost_csv", Get, "/costs/csv-page", "A page of that as comma-separated values.", costs::csv),
+        Operation::new("cost_sums", Get, "/costs", "What runs cost by day, project, task, agent or model.", costs::sums).provides(&["costs"]),
+        Operation::new("cost_ledger", Get, "/costs/runs", "What every run cost, a page of lines, the latest end first.", costs::ledger).provides(&["costs"]),
+        Operation::new("cost_csv", Get, "/costs/runs/csv", "A page of that as comma-separated values.", costs::csv),
         Operation::new("cost_totals", Get, "/costs/totals", "What runs cost by day, project, task, agent and model.", costs::totals).provides(&["costs"]),
         Operation::new("cost_series", Get, "/costs/series", "The course of what coder runs cost, by model.", costs::series).provides(&["costs"]),
         Operation::new("cost_anomalies", Get, "/costs/anomalies", "Runs that cost more than is usual, the latest first.", costs::anomalies).provides(&["costs"]),
 
         Operation::new("fix_list", Get, "/tasks/{task_id}/fixes", "What was drafted to mend a task's failed checks.", fixes::list).provides(&["task:{task_id}"]),
         Operation::new("project_fixes", Get, "/projects/{project_id}/fixes", "The drafted fixes of a project.", fixes::of_project).provides(&["fixes"]),
-        Operation::new("fix_apply", Post, "/tasks/{task_id}/fixes/{fix_id}/apply", "Applies a drafted fix and runs the failing step again; what does not help is rolled back.", fixes::apply),
-        Operation::new("fix_rollback", Post, "/tasks/{task_id}/fixes/{fix_id}/rollback", "Takes an applied fix back.", fixes::rollback),
-        Operation::new("fix_reject", Post, "/tasks/{task_id}/fixes/{fix_id}/reject", "Puts a drafted fix aside.", fixes::reject),
+        Operation::new("fix_apply", Post, "/fixes/{fix_id}/apply", "Applies a drafted fix and runs the failing step again; what does not help is rolled back.", fixes::apply),
+        Operation::new("fix_rollback", Post, "/fixes/{fix_id}/rollback", "Takes an applied fix back.", fixes::rollback),
+        Operation::new("fix_reject", Post, "/fixes/{fix_id}/reject", "Puts a drafted fix aside.", fixes::reject),
 
         Operation::new("task_merges", Get, "/tasks/{task_id}/merges", "Every attempt at merging.", merges::list).provides(&["task:{task_id}"]),
         Operation::new("task_conflict", Get, "/tasks/{task_id}/conflict", "What the last merge conflicts in.", merges::conflict).provides(&["task:{task_id}"]),

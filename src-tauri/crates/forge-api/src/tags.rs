@@ -42,7 +42,12 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
             &["workspaces"]
         }
         E::CostAnomaly => &["costs"],
-        E::FixDrafted | E::FixChanged => &["fixes"],
+        E::FixDrafted
+        | E::FixApplied
+        | E::FixVerified
+        | E::FixRolledBack
+        | E::FixRejected
+        | E::FixSuperseded => &["fixes"],
         E::RacePromoted => &["workspaces", "executions", "costs"],
         E::RaceStarted
         | E::RaceEntryStarted
@@ -93,7 +98,11 @@ const fn changes_files(kind: EventType) -> bool {
             | E::ReviewStep
             | E::MergeSucceeded
             | E::RacePromoted
-            | E::FixChanged
+            | E::FixApplied
+            | E::FixVerified
+            | E::FixRolledBack
+            | E::FixRejected
+            | E::FixSuperseded
             | E::WorkspaceCreated
             | E::WorkspaceCleaned
             | E::WorkspaceRecovered

@@ -394,7 +394,15 @@ impl Engine {
         fix.updated_at = self.now();
         fixes::update(tx, fix).await?;
         let facts = json!({ "fix_id": fix.fix_id, "status": status });
-        self.emit(tx, EventType::FixChanged, task, &fix.fix_id, &facts).await
+        let event = match status {
+            FixStatus::Drafted => EventType::FixDrafted,
+            FixStatus::Applied => EventType::FixApplied,
+            FixStatus::Verified => EventType::FixVerified,
+            FixStatus::RolledBack => EventType::FixRolledBack,
+            FixStatus::Rejected => EventType::FixRejected,
+            FixStatus::Superseded => EventType::FixSuperseded,
+        };
+        self.emit(tx, event, task, &fix.fix_id, &facts).await
     }
 
     /// Writes the export: the list, and the patch of a new proposal. The database is the source; what cannot be

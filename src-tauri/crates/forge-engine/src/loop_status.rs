@@ -212,7 +212,6 @@ fn outcome(race: &Race) -> String {
 
 /// The scores of a race's entries; nothing when there are none.
 fn scores(race: &Race) -> String {
-    let scored =
-        |entry: &RaceEntry| entry.reviewer_score.map(|score| format!("{} {score}", entry.strategy.name));
+    let scored = |entry: &RaceEntry| entry.score.map(|score| format!("{} {score}", entry.strategy));
     race.entries.iter().filter_map(scored).collect::<Vec<_>>().join(", ")
 }

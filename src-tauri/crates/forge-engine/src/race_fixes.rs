@@ -17,7 +17,7 @@ impl Engine {
                 Ok(draft) => drafts.extend(draft),
                 // A race ends without a winner, whatever becomes of a proposal.
                 Err(error) => {
-                    let name = &entry.strategy.name;
+                    let name = &entry.strategy;
                     tracing::warn!(task = %race.task_id, %name, %error, "failed to see whether a fix can be drafted");
                 }
             }

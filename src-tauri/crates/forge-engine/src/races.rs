@@ -140,21 +140,7 @@ impl Engine {
             let coder = RoleHolder { kind: HolderKind::Agent, id: Some(strategy.agent_id.clone()) };
             roles::put(tx, &row.id, "coder", Some(&coder)).await?;
             roles::put(tx, &row.id, "reviewer", reviewer).await?;
-            entries.push(RaceEntry {
-                strategy: strategy.clone(),
-                task_id: row.id,
-                status: RaceEntryStatus::Queued,
-                reason: None,
-                gate: GateResult::NotRun,
-                reviewer_score: None,
-                cost_micro_usd: None,
-                duration_ms: None,
-                diff_stat: None,
-                commit: None,
-                branch: None,
-                started_at: None,
-                finished_at: None,
-            });
+            entries.push(RaceEntry::queued(strategy.clone(), row.id));
         }
         Ok(entries)
     }
@@ -182,7 +168,7 @@ impl Engine {
         }
         let checks = context.review_config(&task).ci_steps.map_or(0, |steps| steps.len());
         entry.gate = gate_of(review.as_ref(), checks);
-        entry.reviewer_score = review
+        entry.score = review
             .iter()
             .flat_map(|review| &review.audits)
             .rev()
@@ -213,9 +199,9 @@ impl Engine {
             let race = races::of_entry(conn, &task.id).await?;
             race.and_then(|race| race.entry_of(&task.id).cloned())
         } else {
-            self.winner_of(conn, &task.id).await?.filter(|entry| entry.strategy.agent_id == agent.id)
+            self.winner_of(conn, &task.id).await?.filter(|entry| entry.agent_id == agent.id)
         };
-        let Some(strategy) = entry.map(|entry| entry.strategy) else { return Ok(None) };
+        let Some(strategy) = entry.map(|entry| entry.how()) else { return Ok(None) };
         if let Some(model) = &strategy.model {
             agent.model = Some(model.clone());
         }
@@ -295,7 +281,7 @@ impl Engine {
             .filter(|race| matches!(race.status, RaceStatus::AwaitingCrown | RaceStatus::NoWinner))
             .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "no race waits for a crown"))?;
         let entry = race.entry(name).ok_or_else(|| {
-            let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.name.as_str()).collect();
+            let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.as_str()).collect();
             EngineError::invalid(
                 "entry",
                 format!("the race has no entry `{name}`; it has {}", names.join(", ")),

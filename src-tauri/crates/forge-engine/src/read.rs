@@ -355,7 +355,7 @@ impl Engine {
         }
         tip.ok_or_else(|| {
             let message = match entry {
-                Some(entry) => format!("what {} did is no longer kept", entry.strategy.name),
+                Some(entry) => format!("what {} did is no longer kept", entry.strategy),
                 None => format!("the branch {} is gone", workspace.branch),
             };
             EngineError::conflict(ConflictCode::WorkspaceMissing, message)

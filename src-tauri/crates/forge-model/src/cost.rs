@@ -7,9 +7,28 @@ use crate::{
     contract,
     execution::{CostSource, ExecutionRole, ExecutionStatus},
     ids::{AgentId, ExecutionId, ProjectId, TaskId},
+    names,
     time::Timestamp,
     usage::UsageSample,
 };
+
+names! {
+    /// What a sum of costs is for.
+    #[derive(Default)]
+    pub enum CostGroup {
+        /// A day, where this machine is.
+        #[default]
+        Day = "day",
+        /// A project.
+        Project = "project",
+        /// A task.
+        Task = "task",
+        /// An agent.
+        Agent = "agent",
+        /// A model.
+        Model = "model",
+    }
+}
 
 contract! {
     /// Tokens by class.

@@ -76,6 +76,7 @@ contract! {
         /// The winner's name; null when there is none.
         pub winner: Option<String>,
         /// The rule that left one.
+        #[serde(rename = "decidedBy")]
         pub decided_by: ElectionRule,
         /// The rules that were applied, in order.
         pub trail: Vec<ElectionStep>,

@@ -74,8 +74,16 @@ names! {
         CostAnomaly = "cost.anomaly",
         /// A fix was drafted, or nothing came of it.
         FixDrafted = "fix.drafted",
-        /// A drafted fix is somewhere else than before.
-        FixChanged = "fix.changed",
+        /// A drafted fix was applied.
+        FixApplied = "fix.applied",
+        /// The check that failed passes with it.
+        FixVerified = "fix.verified",
+        /// An applied fix was taken back.
+        FixRolledBack = "fix.rolled_back",
+        /// A drafted fix was put aside.
+        FixRejected = "fix.rejected",
+        /// The file of a drafted fix changed otherwise.
+        FixSuperseded = "fix.superseded",
         /// A worktree is ready.
         WorkspaceCreated = "workspace.created",
         /// A worktree is gone.

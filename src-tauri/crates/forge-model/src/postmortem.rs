@@ -254,7 +254,7 @@ fn attempts(facts: &Facts) -> Vec<PostmortemAttempt> {
 
 fn entry_of(facts: &EntryFacts, worktree: &str) -> PostmortemEntry {
     let entry = &facts.entry;
-    let strategy = &entry.strategy.name;
+    let strategy = &entry.strategy;
     PostmortemEntry {
         race: facts.race,
         strategy: strategy.clone(),

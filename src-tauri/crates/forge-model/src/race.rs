@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     actor::Actor,
     contract,
-    election::{Election, EntryFacts, GateResult},
+    election::{Election, ElectionRule, ElectionStep, EntryFacts, GateResult},
     ids::{AgentId, RaceId, TaskId},
     inner_loop::Strategy,
     names,
@@ -73,8 +73,16 @@ impl RaceEntryStatus {
 contract! {
     /// One entry of a race.
     pub struct RaceEntry {
-        /// How it goes about the task.
-        pub strategy: Strategy,
+        /// The name of its strategy, unique in the race.
+        pub strategy: String,
+        /// The agent.
+        pub agent_id: AgentId,
+        /// The model that is asked for; null for the agent's.
+        pub model: Option<String>,
+        /// How hard it thinks; null for the agent's.
+        pub effort: Option<String>,
+        /// What its agent is told beyond the task.
+        pub prompt_suffix: Option<String>,
         /// The task that it is worked on as; its runs, reviews and changes are asked for by this.
         pub task_id: TaskId,
         /// Where it is.
@@ -84,7 +92,7 @@ contract! {
         /// How its checks ended.
         pub gate: GateResult,
         /// What the reviewer gave it, 0 to 100.
-        pub reviewer_score: Option<f64>,
+        pub score: Option<f64>,
         /// What its runs cost so far, in micro-dollars; null when nobody knows.
         #[specta(type = Option<f64>)]
         pub cost_micro_usd: Option<u64>,
@@ -127,8 +135,13 @@ contract! {
         pub keep_losers_days: u32,
         /// The entries, by name.
         pub entries: Vec<RaceEntry>,
-        /// What the rules say of what is known.
-        pub election: Option<Election>,
+        /// Whom the rules elect; null while they do not, or when nobody passed.
+        pub elected: Option<String>,
+        /// The rule that left one; null before there is an election.
+        #[serde(rename = "decidedBy")]
+        pub decided_by: Option<ElectionRule>,
+        /// The rules that were applied, in order.
+        pub trail: Vec<ElectionStep>,
         /// Whose work is the task's, or is to be.
         pub winner: Option<String>,
         /// Who crowned, when a person did.
@@ -185,7 +198,7 @@ impl Race {
     /// The entry of that name.
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<&RaceEntry> {
-        self.entries.iter().find(|entry| entry.strategy.name == name)
+        self.entries.iter().find(|entry| entry.strategy == name)
     }
 
     /// The entry that is worked on as that task.
@@ -194,22 +207,71 @@ impl Race {
         self.entries.iter().find(|entry| entry.task_id == *task)
     }
 
-    /// Elects from what is known.
-    #[must_use]
-    pub fn elect(&self) -> Election {
+    /// Elects from what is known, and keeps how that went. Who wins may still be a person's word.
+    pub fn elect(&mut self) {
         let facts: Vec<EntryFacts> = self.entries.iter().map(RaceEntry::facts).collect();
-        crate::election::elect(self.reviewer_enabled, &facts)
+        self.keep_election(crate::election::elect(self.reviewer_enabled, &facts));
+    }
+
+    /// Keeps an election.
+    pub fn keep_election(&mut self, election: Election) {
+        self.elected = election.winner;
+        self.decided_by = Some(election.decided_by);
+        self.trail = election.trail;
+    }
+
+    /// The election that was kept; none before there is one.
+    #[must_use]
+    pub fn election(&self) -> Option<Election> {
+        let decided_by = self.decided_by?;
+        Some(Election { winner: self.elected.clone(), decided_by, trail: self.trail.clone() })
     }
 }
 
 impl RaceEntry {
+    /// An entry that waits for its turn, and the task that it is worked on as.
+    #[must_use]
+    pub fn queued(strategy: Strategy, task_id: TaskId) -> Self {
+        Self {
+            strategy: strategy.name,
+            agent_id: strategy.agent_id,
+            model: strategy.model,
+            effort: strategy.effort,
+            prompt_suffix: strategy.prompt_suffix,
+            task_id,
+            status: RaceEntryStatus::Queued,
+            reason: None,
+            gate: GateResult::NotRun,
+            score: None,
+            cost_micro_usd: None,
+            duration_ms: None,
+            diff_stat: None,
+            commit: None,
+            branch: None,
+            started_at: None,
+            finished_at: None,
+        }
+    }
+
+    /// How it goes about the task.
+    #[must_use]
+    pub fn how(&self) -> Strategy {
+        Strategy {
+            name: self.strategy.clone(),
+            agent_id: self.agent_id.clone(),
+            model: self.model.clone(),
+            effort: self.effort.clone(),
+            prompt_suffix: self.prompt_suffix.clone(),
+        }
+    }
+
     /// What stands for election.
     #[must_use]
     pub fn facts(&self) -> EntryFacts {
         EntryFacts {
-            name: self.strategy.name.clone(),
+            name: self.strategy.clone(),
             gate: self.gate,
-            reviewer_score: self.reviewer_score,
+            reviewer_score: self.score,
             cost_micro_usd: self.cost_micro_usd,
         }
     }

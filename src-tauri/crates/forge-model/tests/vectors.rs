@@ -25,7 +25,7 @@ fn every_election_is_decided_as_its_example_says() {
     for (name, race, expected) in examples::<RaceInput>("election") {
         let election = serde_json::to_value(race.elect()).unwrap();
         assert_eq!(election["winner"], expected["winner"], "{name}");
-        assert_eq!(election["decided_by"], expected["decidedBy"], "{name}");
+        assert_eq!(election["decidedBy"], expected["decidedBy"], "{name}");
     }
 }
 

@@ -39,7 +39,7 @@ function useChosen(): Chosen {
   // The day on which the page was opened: looked at once, so that what is asked stays the same.
   const [now] = useState(() => Date.now());
   const of = useMemo(
-    () => ({ ...since(range, now), ...(project === null ? {} : { project_id: project }) }),
+    () => ({ ...since(range, now), ...(project === null ? {} : { project }) }),
     [range, project, now],
   );
   return { range, project, of };

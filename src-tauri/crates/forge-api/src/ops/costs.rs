@@ -1,7 +1,7 @@
 //! What runs cost.
 
 use forge_model::actor::Via;
-use forge_model::cost::{CostAnomalyEntry, CostRow, CostSeries, CostTotals};
+use forge_model::cost::{CostAnomalyEntry, CostGroup, CostRow, CostSeries, CostSum, CostTotals};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::Strategy;
 use forge_model::race::RaceEstimate;
@@ -16,7 +16,23 @@ input! {
     pub struct CostsOf {
         /// Of this project alone.
         #[serde(default)]
-        pub project_id: Option<ProjectId>,
+        pub project: Option<ProjectId>,
+        /// That ended then or later.
+        #[serde(default)]
+        pub since: Option<Timestamp>,
+        /// That ended before.
+        #[serde(default)]
+        pub until: Option<Timestamp>,
+    }
+
+    /// Sums of one kind over the runs of a time.
+    pub struct CostsBy {
+        /// What a sum is for; days when absent.
+        #[serde(default)]
+        pub by: CostGroup,
+        /// Of this project alone.
+        #[serde(default)]
+        pub project: Option<ProjectId>,
         /// That ended then or later.
         #[serde(default)]
         pub since: Option<Timestamp>,
@@ -29,7 +45,7 @@ input! {
     pub struct ListCosts {
         /// Of this project alone.
         #[serde(default)]
-        pub project_id: Option<ProjectId>,
+        pub project: Option<ProjectId>,
         /// That ended then or later.
         #[serde(default)]
         pub since: Option<Timestamp>,
@@ -48,7 +64,7 @@ input! {
     pub struct ListAnomalies {
         /// Of this project alone.
         #[serde(default)]
-        pub project_id: Option<ProjectId>,
+        pub project: Option<ProjectId>,
         /// Of this task alone.
         #[serde(default)]
         pub task_id: Option<TaskId>,
@@ -94,13 +110,13 @@ answer! {
 
 impl From<CostsOf> for CostFilter {
     fn from(of: CostsOf) -> Self {
-        Self { project: of.project_id, since: of.since, until: of.until }
+        Self { project: of.project, since: of.since, until: of.until }
     }
 }
 
 impl ListCosts {
     fn filter(&self) -> CostFilter {
-        CostFilter { project: self.project_id.clone(), since: self.since, until: self.until }
+        CostFilter { project: self.project.clone(), since: self.since, until: self.until }
     }
 }
 
@@ -114,6 +130,19 @@ pub(crate) async fn csv(api: Api, _: Via, list: ListCosts) -> Result<CsvPage, Ap
     let limit = limit(list.limit)?;
     let page = api.engine().cost_csv(&list.filter(), list.cursor.as_deref(), limit).await?;
     Ok(CsvPage { text: page.text, next_cursor: page.next_cursor })
+}
+
+/// One list of the totals.
+pub(crate) async fn sums(api: Api, _: Via, of: CostsBy) -> Result<Page<CostSum>, ApiError> {
+    let filter = CostFilter { project: of.project, since: of.since, until: of.until };
+    let totals = api.engine().cost_totals(&filter).await?;
+    Ok(Page::whole(match of.by {
+        CostGroup::Day => totals.days,
+        CostGroup::Project => totals.projects,
+        CostGroup::Task => totals.tasks,
+        CostGroup::Agent => totals.agents,
+        CostGroup::Model => totals.models,
+    }))
 }
 
 pub(crate) async fn totals(api: Api, _: Via, of: CostsOf) -> Result<CostTotals, ApiError> {
@@ -130,7 +159,7 @@ pub(crate) async fn anomalies(
     list: ListAnomalies,
 ) -> Result<Page<CostAnomalyEntry>, ApiError> {
     let limit = limit(list.limit)?;
-    let filter = CostFilter { project: list.project_id, since: list.since, until: list.until };
+    let filter = CostFilter { project: list.project, since: list.since, until: list.until };
     Ok(Page::whole(api.engine().cost_anomalies(&filter, list.task_id.as_ref(), limit).await?))
 }
 

@@ -8,12 +8,19 @@ use super::{Page, TaskPath, input, person, projects::ProjectPath};
 use crate::{Api, ApiError};
 
 input! {
-    /// A drafted fix of a task.
+    /// A drafted fix.
     pub struct FixPath {
-        /// The task.
-        pub task_id: TaskId,
         /// The fix.
         pub fix_id: String,
+        /// Its task; needed only where several tasks have the same fix of the same files.
+        #[serde(default)]
+        pub task_id: Option<TaskId>,
+    }
+}
+
+impl FixPath {
+    async fn task(&self, api: &Api) -> Result<TaskId, ApiError> {
+        Ok(api.engine().task_of_fix(&self.fix_id, self.task_id.as_ref()).await?)
     }
 }
 
@@ -26,13 +33,16 @@ pub(crate) async fn of_project(api: Api, _: Via, path: ProjectPath) -> Result<Pa
 }
 
 pub(crate) async fn apply(api: Api, via: Via, path: FixPath) -> Result<FixProposal, ApiError> {
-    Ok(api.engine().apply_fix(person(via), &path.task_id, &path.fix_id).await?)
+    let task = path.task(&api).await?;
+    Ok(api.engine().apply_fix(person(via), &task, &path.fix_id).await?)
 }
 
 pub(crate) async fn rollback(api: Api, via: Via, path: FixPath) -> Result<FixProposal, ApiError> {
-    Ok(api.engine().rollback_fix(person(via), &path.task_id, &path.fix_id).await?)
+    let task = path.task(&api).await?;
+    Ok(api.engine().rollback_fix(person(via), &task, &path.fix_id).await?)
 }
 
 pub(crate) async fn reject(api: Api, via: Via, path: FixPath) -> Result<FixProposal, ApiError> {
-    Ok(api.engine().reject_fix(person(via), &path.task_id, &path.fix_id).await?)
+    let task = path.task(&api).await?;
+    Ok(api.engine().reject_fix(person(via), &task, &path.fix_id).await?)
 }

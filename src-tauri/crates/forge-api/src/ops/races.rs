@@ -1,11 +1,44 @@
 //! Races.
 
+use forge_engine::ActionRequest;
 use forge_model::actor::Via;
+use forge_model::ids::TaskId;
+use forge_model::offer::Verb;
 use forge_model::race::Race;
 
-use super::{Page, TaskPath};
+use super::{Page, TaskPath, input, person};
 use crate::{Api, ApiError};
+
+input! {
+    /// Whose work is the task's.
+    pub struct CrownEntry {
+        /// The task.
+        pub task_id: TaskId,
+        /// The name of the entry's strategy.
+        pub strategy: String,
+        /// The task's version that the person saw; not compared when absent.
+        #[serde(default)]
+        pub version: Option<u32>,
+    }
+}
 
 pub(crate) async fn list(api: Api, _: Via, path: TaskPath) -> Result<Page<Race>, ApiError> {
     Ok(Page::whole(api.engine().races(&path.task_id).await?))
+}
+
+pub(crate) async fn last(api: Api, _: Via, path: TaskPath) -> Result<Race, ApiError> {
+    let last = api.engine().races(&path.task_id).await?.pop();
+    last.ok_or_else(|| ApiError::not_found(format!("task {} was never raced", path.task_id)))
+}
+
+pub(crate) async fn crown(api: Api, via: Via, crown: CrownEntry) -> Result<Race, ApiError> {
+    let request = ActionRequest {
+        verb: Verb::Crown,
+        version: crown.version,
+        reason: None,
+        message: None,
+        entry: Some(crown.strategy),
+    };
+    api.engine().act_on(person(via), &crown.task_id, request).await?;
+    last(api, via, TaskPath { task_id: crown.task_id }).await
 }

@@ -160,10 +160,7 @@ fn written(decision: &impl Serialize) -> Result<Value, CliError> {
 }
 
 fn election(case: &Case) -> Result<Value, CliError> {
-    let election = written(&facts_of::<RaceInput>(case)?.elect())?;
-    Ok(json!({
-        "winner": election["winner"], "decidedBy": election["decided_by"], "trail": election["trail"],
-    }))
+    written(&facts_of::<RaceInput>(case)?.elect())
 }
 
 /// How a decision differs from what it was to be, in what that names.

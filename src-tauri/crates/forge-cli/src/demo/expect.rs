@@ -102,7 +102,7 @@ fn in_records(story: Story, task: &Value, reviews: &Value, runs: &Value) -> Vec<
 /// How a race ended otherwise than it should.
 fn of_race(races: &Value) -> Vec<String> {
     let [race] = items(races) else { return vec![format!("it was raced {} times", items(races).len())] };
-    let (winner, rule) = (string(race, "winner"), string(&race["election"], "decided_by"));
+    let (winner, rule) = (string(race, "winner"), string(race, "decidedBy"));
     let good = winner == "quick" && rule == "cost" && race["status"] == "promoted";
     let told = format!("{winner} won by {rule}, its race is {}", string(race, "status"));
     if good { Vec::new() } else { vec![told] }

@@ -54,6 +54,28 @@ impl Engine {
         Ok(fixes::of_project(&mut conn, id).await?)
     }
 
+    /// The task that a fix was drafted for. Tasks whose files were the same when the same was drafted share its name.
+    ///
+    /// # Errors
+    /// `NotFound`, or `Invalid` when several tasks have it and none is named.
+    pub async fn task_of_fix(&self, fix: &str, task: Option<&TaskId>) -> Result<TaskId> {
+        let tasks = fixes::tasks_of(&mut *self.store().read().await?, fix).await?;
+        match tasks.as_slice() {
+            all if task.is_some() => all
+                .iter()
+                .find(|id| Some(*id) == task)
+                .cloned()
+                .ok_or_else(|| EngineError::not_found("fix", fix)),
+            [] => Err(EngineError::not_found("fix", fix)),
+            [only] => Ok(only.clone()),
+            several => {
+                let names: Vec<&str> = several.iter().map(TaskId::as_str).collect();
+                let message = format!("several tasks have this fix: name one of {}", names.join(", "));
+                Err(EngineError::invalid("task_id", message))
+            }
+        }
+    }
+
     /// Applies a drafted fix as a commit of its own and has the failing step run again: green, it is verified; else it is
     /// rolled back by itself.
     ///

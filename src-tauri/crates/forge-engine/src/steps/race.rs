@@ -99,7 +99,9 @@ impl Engine {
             human_crown: config.human_crown,
             keep_losers_days: config.keep_losers_days,
             entries,
-            election: None,
+            elected: None,
+            decided_by: None,
+            trail: Vec::new(),
             winner: None,
             crowned_by: None,
             error: None,
@@ -108,7 +110,7 @@ impl Engine {
             losers_until: None,
         };
         races::put(&mut tx, &race).await?;
-        let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.name.as_str()).collect();
+        let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.as_str()).collect();
         let facts = json!({ "number": race.number, "entries": names });
         self.emit(&mut tx, EventType::RaceStarted, &s.task, race.id.as_str(), &facts).await?;
         tx.commit().await?;
@@ -183,8 +185,8 @@ impl Engine {
             entry.duration_ms = entry.started_at.map(|at| now.since(at));
             races::put_entry(&mut tx, &race.id, entry).await?;
             let facts = json!({
-                "name": entry.strategy.name, "status": entry.status, "gate": entry.gate,
-                "score": entry.reviewer_score, "cost_micro_usd": entry.cost_micro_usd,
+                "name": entry.strategy, "status": entry.status, "gate": entry.gate,
+                "score": entry.score, "cost_micro_usd": entry.cost_micro_usd,
             });
             self.emit(&mut tx, EventType::RaceEntryFinished, &s.task, race.id.as_str(), &facts).await?;
             if !done {
@@ -223,7 +225,7 @@ impl Engine {
             entry.started_at = Some(self.now());
             entry.branch = Some(task_branch(&task));
             races::put_entry(&mut tx, &race.id, entry).await?;
-            let facts = json!({ "name": entry.strategy.name });
+            let facts = json!({ "name": entry.strategy });
             self.emit(&mut tx, EventType::RaceEntryStarted, &s.task, race.id.as_str(), &facts).await?;
             tx.commit().await?;
             self.point("race.entry_started");
@@ -233,9 +235,8 @@ impl Engine {
     }
 
     async fn elect(&self, s: &Stepping, mut race: Race) -> Result<End> {
-        let election = race.elect();
-        race.winner.clone_from(&election.winner);
-        race.election = Some(election);
+        race.elect();
+        race.winner.clone_from(&race.elected);
         race.status = match (&race.winner, race.human_crown) {
             (None, _) => RaceStatus::NoWinner,
             (Some(_), true) => RaceStatus::AwaitingCrown,
@@ -264,8 +265,7 @@ impl Engine {
         if race.winner.is_none() {
             self.record_postmortem(&mut tx, &s.task, PostmortemCause::GateFailed, None).await?;
         }
-        let facts =
-            json!({ "winner": race.winner, "decided_by": race.election.as_ref().map(|e| e.decided_by) });
+        let facts = json!({ "winner": race.winner, "decidedBy": race.decided_by });
         self.emit(&mut tx, kind, &s.task, race.id.as_str(), &facts).await?;
         if race.winner.is_some() {
             let cause = format!("race:{}", race.id);
@@ -278,7 +278,7 @@ impl Engine {
             RaceStatus::AwaitingCrown => waits_for_crown(&race),
             RaceStatus::NoWinner => {
                 let mut trouble = Trouble::new(AnnotationType::RaceNoWinner, body);
-                trouble.details = json!({ "race": race.id, "trail": race.election.map(|e| e.trail) });
+                trouble.details = json!({ "race": race.id, "trail": race.trail });
                 End::Block(trouble)
             }
             _ => End::Ok(race.winner.map(|winner| format!("{winner} won"))),
@@ -307,7 +307,7 @@ impl Engine {
             Some(now) if *now != race.base_commit => Some(now.clone()),
             before => {
                 let before = before.as_deref().unwrap_or_default();
-                let reason = format!("forge: {} won the race", winner.strategy.name);
+                let reason = format!("forge: {} won the race", winner.strategy);
                 match repo.land(&branch, &commit, before, &reason).await? {
                     Landing::Landed => None,
                     Landing::Moved { now } => Some(now.unwrap_or_default()),
@@ -338,18 +338,18 @@ impl Engine {
         let mut tx = self.store().write().await?;
         races::put(&mut tx, &race).await?;
         if let Some(role) = s.context.work_role() {
-            let coder = RoleHolder { kind: HolderKind::Agent, id: Some(winner.strategy.agent_id.clone()) };
+            let coder = RoleHolder { kind: HolderKind::Agent, id: Some(winner.agent_id.clone()) };
             roles::put(&mut tx, &s.task.id, role, Some(&coder)).await?;
         }
         if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
             task.diff_stat = winner.diff_stat;
             tasks::update(&mut tx, &mut task, self.now()).await?;
         }
-        let facts = json!({ "winner": winner.strategy.name, "commit": commit });
+        let facts = json!({ "winner": winner.strategy, "commit": commit });
         self.emit(&mut tx, EventType::RacePromoted, &s.task, race.id.as_str(), &facts).await?;
         tx.commit().await?;
         self.point("race.promoted");
-        Ok(End::Ok(Some(format!("{} is the task's work", winner.strategy.name))))
+        Ok(End::Ok(Some(format!("{} is the task's work", winner.strategy))))
     }
 
     async fn not_promoted(&self, s: &Stepping, mut race: Race, what: String) -> Result<End> {
@@ -392,9 +392,9 @@ impl Engine {
             Leave::Aside(aside) => Some(aside),
             Leave::Refused(trouble) => return Ok(End::Block(trouble)),
         };
-        let actor = Actor::Agent { id: winner.strategy.agent_id.clone() };
+        let actor = Actor::Agent { id: winner.agent_id.clone() };
         let mut mv = Move::by_engine(&accept.to, "accept", actor);
-        mv.reason = Some(format!("{} won the race", winner.strategy.name));
+        mv.reason = Some(format!("{} won the race", winner.strategy));
         Ok(End::go(aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv))))
     }
 

@@ -143,12 +143,12 @@ impl Engine {
         if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
             && let Err(reason) = self.remove_workspace(context, &task, workspace, Goes::ForReuse).await?
         {
-            return Ok(Some(format!("{}: {reason}", entry.strategy.name)));
+            return Ok(Some(format!("{}: {reason}", entry.strategy)));
         }
         self.point("race.entry_cleared");
         let own = task_branch(&task);
-        let wins = promoted.as_ref() == Some(&entry.strategy.name);
-        let name = kept_branch(&raced, number, &entry.strategy.name);
+        let wins = promoted.as_ref() == Some(&entry.strategy);
+        let name = kept_branch(&raced, number, &entry.strategy);
         if let Some(tip) = repo.resolve(&format!("refs/heads/{own}")).await? {
             if !wins {
                 let work = with_what_was_saved(repo, &tip, entry.commit.as_ref()).await?;
@@ -241,7 +241,7 @@ impl Engine {
         let Some(mut race) = self.race_by_id(&found.task_id, id).await? else { return Ok(()) };
         let repo = self.repo(&context).await?;
         let promoted = race.winner.clone().filter(|_| race.status == RaceStatus::Promoted);
-        for entry in race.entries.iter_mut().filter(|entry| promoted.as_ref() != Some(&entry.strategy.name)) {
+        for entry in race.entries.iter_mut().filter(|entry| promoted.as_ref() != Some(&entry.strategy)) {
             // A branch that somebody went on with is theirs.
             if let Some((branch, commit)) = entry.branch.take().zip(entry.commit.take())
                 && repo.resolve(&format!("refs/heads/{branch}")).await?.as_ref() == Some(&commit)

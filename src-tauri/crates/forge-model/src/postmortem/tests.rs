@@ -125,26 +125,19 @@ fn people_are_gates_too() {
 
 #[test]
 fn entries_of_races_count_with_their_own_failures() {
+    let strategy = Strategy {
+        name: "cheap".into(),
+        agent_id: "a".into(),
+        model: None,
+        effort: None,
+        prompt_suffix: None,
+    };
     let entry = RaceEntry {
-        strategy: Strategy {
-            name: "cheap".into(),
-            agent_id: "a".into(),
-            model: None,
-            effort: None,
-            prompt_suffix: None,
-        },
-        task_id: "e".into(),
         status: RaceEntryStatus::Finished,
-        reason: None,
         gate: GateResult::Failed,
-        reviewer_score: None,
         cost_micro_usd: Some(9),
         duration_ms: Some(70),
-        diff_stat: None,
-        commit: None,
-        branch: None,
-        started_at: None,
-        finished_at: None,
+        ..RaceEntry::queued(strategy, "e".into())
     };
     let mut facts = facts(vec![review(1, 500, "c", vec![check("t", 1, "later")])], vec![]);
     let reviews = vec![review(1, 50, "e", vec![check("t", 2, "earlier")])];

@@ -83,6 +83,18 @@ pub async fn get(
     row.as_ref().map(read).transpose()
 }
 
+/// The tasks that have a fix of this name.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn tasks_of(conn: &mut SqliteConnection, fix: &str) -> Result<Vec<TaskId>, StoreError> {
+    let rows = sqlx::query("SELECT task_id FROM fixes WHERE fix_id = ?1 ORDER BY seq")
+        .bind(fix)
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(|row| Columns(row).text("task_id")).collect()
+}
+
 /// A task's proposals, oldest first.
 ///
 /// # Errors

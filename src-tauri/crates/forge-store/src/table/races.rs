@@ -35,7 +35,7 @@ pub async fn put(conn: &mut SqliteConnection, race: &Race) -> Result<(), StoreEr
     .bind(race.timeout_sec)
     .bind(race.human_crown)
     .bind(race.keep_losers_days)
-    .bind(json_opt(race.election.as_ref())?)
+    .bind(json_opt(race.election().as_ref())?)
     .bind(&race.winner)
     .bind(json_opt(race.crowned_by.as_ref())?)
     .bind(&race.error)
@@ -64,13 +64,13 @@ pub async fn put_entry(conn: &mut SqliteConnection, race: &RaceId, e: &RaceEntry
          started_at = ?16, finished_at = ?17",
     )
     .bind(race.as_str())
-    .bind(&e.strategy.name)
-    .bind(json(&e.strategy)?)
+    .bind(&e.strategy)
+    .bind(json(&e.how())?)
     .bind(e.task_id.as_str())
     .bind(e.status.as_str())
     .bind(&e.reason)
     .bind(e.gate.as_str())
-    .bind(e.reviewer_score)
+    .bind(e.score)
     .bind(e.cost_micro_usd.map(|cost| i64::try_from(cost).unwrap_or(i64::MAX)))
     .bind(e.duration_ms)
     .bind(e.diff_stat.map(|stat| stat.files))
@@ -250,7 +250,7 @@ async fn with_entries(conn: &mut SqliteConnection, rows: &[SqliteRow]) -> Result
 
 fn read(row: &SqliteRow) -> Result<Race, StoreError> {
     let c = Columns(row);
-    Ok(Race {
+    let mut race = Race {
         id: c.text("id")?,
         task_id: c.text("task_id")?,
         number: c.int("number")?,
@@ -262,14 +262,20 @@ fn read(row: &SqliteRow) -> Result<Race, StoreError> {
         human_crown: c.flag("human_crown")?,
         keep_losers_days: c.int("keep_losers_days")?,
         entries: Vec::new(),
-        election: c.json_opt("election")?,
+        elected: None,
+        decided_by: None,
+        trail: Vec::new(),
         winner: c.text_opt("winner")?,
         crowned_by: c.json_opt("crowned_by")?,
         error: c.text_opt("error")?,
         started_at: c.time("started_at")?,
         finished_at: c.time_opt("finished_at")?,
         losers_until: c.time_opt("losers_until")?,
-    })
+    };
+    if let Some(election) = c.json_opt("election")? {
+        race.keep_election(election);
+    }
+    Ok(race)
 }
 
 fn read_entry(row: &SqliteRow) -> Result<RaceEntry, StoreError> {
@@ -279,12 +285,10 @@ fn read_entry(row: &SqliteRow) -> Result<RaceEntry, StoreError> {
         _ => None,
     };
     Ok(RaceEntry {
-        strategy: c.json("strategy")?,
-        task_id: c.text("task_id")?,
         status: c.name("status")?,
         reason: c.text_opt("reason")?,
         gate: c.name("gate")?,
-        reviewer_score: c.real_opt("reviewer_score")?,
+        score: c.real_opt("reviewer_score")?,
         cost_micro_usd: c.int_opt("cost_micro_usd")?,
         duration_ms: c.int_opt("duration_ms")?,
         diff_stat,
@@ -292,6 +296,7 @@ fn read_entry(row: &SqliteRow) -> Result<RaceEntry, StoreError> {
         branch: c.text_opt("branch")?,
         started_at: c.time_opt("started_at")?,
         finished_at: c.time_opt("finished_at")?,
+        ..RaceEntry::queued(c.json("strategy")?, c.text("task_id")?)
     })
 }
 

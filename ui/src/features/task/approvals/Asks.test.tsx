@@ -147,7 +147,13 @@ it("folds an answered one to a line: what, who, and the note", async () => {
 
 describe("a question of a race's entry", () => {
   it("stands in the raced task's banner and in its race, and is answered there", async () => {
-    const race = sampleRace({ status: "running", winner: null, election: null });
+    const race = sampleRace({
+      status: "running",
+      winner: null,
+      elected: null,
+      decidedBy: null,
+      trail: [],
+    });
     const asked = sampleApproval({
       task_id: "t1-cheap",
       raced: { task_id: "t1", name: "cheap" },

@@ -23,9 +23,9 @@ export interface CrownFormProps {
 
 function useNote(race: Race) {
   const { t } = useTranslation();
-  return ({ strategy, gate, cost_micro_usd: cost, reviewer_score: score }: RaceEntry): string =>
+  return ({ strategy, gate, cost_micro_usd: cost, score }: RaceEntry): string =>
     [
-      race.election?.winner === strategy.name ? t("race.elected") : null,
+      race.elected === strategy ? t("race.elected") : null,
       `${t("race.fact.gate")}: ${t(`race.gate.${gate}`)}`,
       score === null ? null : t("race.scoreOf", { score: Math.round(score) }),
       cost === null ? null : money(cost),
@@ -40,7 +40,7 @@ function Choice({ race, offer, action, onTake, onClose }: CrownFormProps & { rac
   const entries = race.entries.filter((entry) => isTakeable(race, entry));
   const first = entries.find((entry) => isWinner(race, entry)) ?? entries[0];
   const [chosen, setChosen] = useState<string | null>(null);
-  const name = chosen ?? first?.strategy.name;
+  const name = chosen ?? first?.strategy;
   const take = async () => {
     if (name !== undefined && !action.busy && (await onTake(offer, name))) onClose();
   };
@@ -66,8 +66,8 @@ function Choice({ race, offer, action, onTake, onClose }: CrownFormProps & { rac
           hint={t("race.chooseHint")}
           value={name}
           options={entries.map((entry) => ({
-            value: entry.strategy.name,
-            label: entry.strategy.name,
+            value: entry.strategy,
+            label: entry.strategy,
             note: noteOf(entry),
           }))}
           onChange={setChosen}

@@ -82,7 +82,7 @@ function Body({ race, entry, view }: Pick<EntryViewProps, "race" | "entry" | "vi
 
 export function EntryView({ race, entry, view, onView, onBack }: EntryViewProps) {
   const { t } = useTranslation();
-  const { name } = entry.strategy;
+  const { strategy: name } = entry;
   return (
     <section className={styles.entry} aria-label={t("race.lane", { name })}>
       <div className={styles.entryBar}>

@@ -138,7 +138,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 
 function Facts({ race, entry }: { race: Race; entry: RaceEntry }) {
   const { t } = useTranslation();
-  const { reviewer_score: score, cost_micro_usd: cost } = entry;
+  const { score, cost_micro_usd: cost } = entry;
   return (
     <dl className={styles.facts}>
       <Fact name={t("race.fact.gate")}>
@@ -167,8 +167,8 @@ function CrownButton({ task, race, entry }: Pick<LaneProps, "task" | "race" | "e
   const { t } = useTranslation();
   const action = useAction();
   const [asking, setAsking] = useState(false);
-  const { name } = entry.strategy;
-  const elected = race.election?.winner ?? null;
+  const { strategy: name } = entry;
+  const { elected } = race;
   const crown = async () => {
     const done = await action.run("task_action", {
       task_id: task.id,
@@ -214,10 +214,9 @@ function CrownButton({ task, race, entry }: Pick<LaneProps, "task" | "race" | "e
 
 export function Lane({ task, race, entry, agent, newest, focus, onShow }: LaneProps) {
   const { t } = useTranslation();
-  const { strategy } = entry;
-  const { name } = strategy;
+  const { strategy: name } = entry;
   const crownable = newest && crownOffer(task) !== null && isTakeable(race, entry);
-  const program = [strategy.model, strategy.effort].filter(Boolean).join(" · ");
+  const program = [entry.model, entry.effort].filter(Boolean).join(" · ");
   const begun = entry.status !== "queued";
   return (
     <li
@@ -241,9 +240,9 @@ export function Lane({ task, race, entry, agent, newest, focus, onShow }: LanePr
         </span>
       </p>
       <div className={styles.notes}>
-        {strategy.prompt_suffix && (
-          <p className={styles.suffix} title={strategy.prompt_suffix}>
-            <span className="visually-hidden">{t("race.suffix")}: </span>“{strategy.prompt_suffix}”
+        {entry.prompt_suffix && (
+          <p className={styles.suffix} title={entry.prompt_suffix}>
+            <span className="visually-hidden">{t("race.suffix")}: </span>“{entry.prompt_suffix}”
           </p>
         )}
         {entry.status === "running" && <Now entry={entry} onShow={() => onShow("conversation")} />}

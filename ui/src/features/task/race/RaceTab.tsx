@@ -187,7 +187,7 @@ export function RaceTab({ task, start }: RaceTabProps) {
             task={task}
             race={race}
             entry={each}
-            agent={agents.get(each.strategy.agent_id)}
+            agent={agents.get(each.agent_id)}
             newest={race === last}
             focus={left?.entry === each.task_id ? left.view : null}
             onShow={(view) => setShown({ entry: each.task_id, view })}

@@ -12,7 +12,7 @@ const date = (at: string): string =>
   );
 
 function crownedWords(race: Race, who: string) {
-  const elected = race.election?.winner ?? null;
+  const { elected } = race;
   return elected !== null && elected !== race.winner
     ? { key: "race.crownedOver" as const, who, name: race.winner, elected }
     : { key: "race.crownedBy" as const, who, name: race.winner, elected };
@@ -32,7 +32,7 @@ export function Trail({ race }: { race: Race }) {
       </h3>
       <ol className={styles.rules}>
         {lines.map((line) => (
-          <li key={line.rule} data-decides={race.election?.decided_by === line.rule || undefined}>
+          <li key={line.rule} data-decides={race.decidedBy === line.rule || undefined}>
             <span className={styles.rule}>{t(`race.rule.${line.rule}`)}</span>{" "}
             <span>{line.sentences.join(" ")}</span>
           </li>

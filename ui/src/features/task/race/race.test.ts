@@ -25,20 +25,18 @@ describe("how a race was decided", () => {
         sampleEntry("e", { gate: "timed_out" }),
         sampleEntry("f", { gate: "not_run", status: "failed" }),
       ],
-      election: {
-        winner: null,
-        decided_by: "none",
-        trail: [
-          {
-            rule: "gate",
-            kept: [],
-            dropped: ["a", "b", "c", "d", "e", "f"].map((name) => ({
-              name,
-              value: name < "c" ? "failed" : name === "e" ? "timed_out" : "not_run",
-            })),
-          },
-        ],
-      },
+      elected: null,
+      decidedBy: "none",
+      trail: [
+        {
+          rule: "gate",
+          kept: [],
+          dropped: ["a", "b", "c", "d", "e", "f"].map((name) => ({
+            name,
+            value: name < "c" ? "failed" : name === "e" ? "timed_out" : "not_run",
+          })),
+        },
+      ],
     });
     expect(said(race)).toEqual([
       [
@@ -55,29 +53,27 @@ describe("how a race was decided", () => {
   it("tells scores, ties, what nobody knows, and names", () => {
     const race = sampleRace({
       entries: [
-        sampleEntry("a", { reviewer_score: 90 }),
-        sampleEntry("b", { reviewer_score: 90 }),
-        sampleEntry("c", { reviewer_score: 60 }),
+        sampleEntry("a", { score: 90 }),
+        sampleEntry("b", { score: 90 }),
+        sampleEntry("c", { score: 60 }),
         sampleEntry("d"),
-        sampleEntry("e", { reviewer_score: 90, cost_micro_usd: null }),
+        sampleEntry("e", { score: 90, cost_micro_usd: null }),
       ],
-      election: {
-        winner: "a",
-        decided_by: "name",
-        trail: [
-          { rule: "gate", kept: ["a", "b", "c", "d", "e"], dropped: [] },
-          {
-            rule: "reviewer",
-            kept: ["a", "b", "e"],
-            dropped: [
-              { name: "c", value: "60" },
-              { name: "d", value: null },
-            ],
-          },
-          { rule: "cost", kept: ["a", "b"], dropped: [{ name: "e", value: null }] },
-          { rule: "name", kept: ["a"], dropped: [{ name: "b", value: "b" }] },
-        ],
-      },
+      elected: "a",
+      decidedBy: "name",
+      trail: [
+        { rule: "gate", kept: ["a", "b", "c", "d", "e"], dropped: [] },
+        {
+          rule: "reviewer",
+          kept: ["a", "b", "e"],
+          dropped: [
+            { name: "c", value: "60" },
+            { name: "d", value: null },
+          ],
+        },
+        { rule: "cost", kept: ["a", "b"], dropped: [{ name: "e", value: null }] },
+        { rule: "name", kept: ["a"], dropped: [{ name: "b", value: "b" }] },
+      ],
     });
     expect(said(race)).toEqual([
       ["gate", "All passed."],
@@ -88,7 +84,7 @@ describe("how a race was decided", () => {
   });
 
   it("is nothing while nobody was elected", () => {
-    expect(said(sampleRace({ election: null }))).toEqual([]);
+    expect(said(sampleRace({ trail: [] }))).toEqual([]);
   });
 });
 

@@ -23,7 +23,7 @@ export const overCount = ({ entries }: Pick<Race, "entries">): number =>
 
 /** Who is ahead: the winner, or who is elected and waits for the crown. */
 export const isWinner = (race: Race, entry: RaceEntry): boolean =>
-  race.winner !== null && race.winner === entry.strategy.name;
+  race.winner !== null && race.winner === entry.strategy;
 
 /** Its work can be taken: it committed something since the race began. */
 export function isTakeable(race: Race, entry: RaceEntry): boolean {
@@ -74,7 +74,7 @@ export function gateReason(
 }
 
 function gateWords(step: ElectionStep, race: Race, t: TFunction): string[] {
-  const entryOf = (name: string) => race.entries.find(({ strategy }) => strategy.name === name);
+  const entryOf = (name: string) => race.entries.find(({ strategy }) => strategy === name);
   const reasons = grouped(step.dropped, ({ name, value }) => gateReason(entryOf(name), value, t));
   return reasons.map(([reason, dropped]) =>
     t("race.out.gate", {
@@ -87,12 +87,12 @@ function gateWords(step: ElectionStep, race: Race, t: TFunction): string[] {
 
 /** The value by which the rule kept whom it kept; null where nobody knows it. */
 function keptBy(step: ElectionStep, race: Race, of: (entry: RaceEntry) => number | null) {
-  const kept = race.entries.find(({ strategy }) => step.kept.includes(strategy.name));
+  const kept = race.entries.find(({ strategy }) => step.kept.includes(strategy));
   return kept ? of(kept) : null;
 }
 
 function reviewerWords(step: ElectionStep, race: Race, t: TFunction): string[] {
-  const best = keptBy(step, race, (entry) => entry.reviewer_score);
+  const best = keptBy(step, race, (entry) => entry.score);
   const name = listed(step.kept);
   return step.dropped.map((dropped) =>
     dropped.value === null
@@ -143,8 +143,7 @@ export interface TrailLine {
 
 /** How the election went, a line a rule. */
 export function trailOf(race: Race, t: TFunction): readonly TrailLine[] {
-  const steps = race.election?.trail ?? [];
-  return steps.map((step) => ({ rule: step.rule, sentences: stepWords(step, race, t) }));
+  return race.trail.map((step) => ({ rule: step.rule, sentences: stepWords(step, race, t) }));
 }
 
 /** Where a race stands, in a sentence. */
