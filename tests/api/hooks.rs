@@ -448,7 +448,7 @@ async fn plugins_act_where_they_may_and_say_why_not_elsewhere() -> Result<()> {
         .map(|hook| (text(hook, "action"), text(hook, "outcome"), text(hook, "reason")))
         .collect();
     let wanted = [
-        ("before_work[1]", "skipped", "the target branch keeps no lessons"),
+        ("before_work[1]", "skipped", "no lesson under docs/knowledge of main"),
         ("before_work[0]", "skipped", "unsupported_event"),
         ("on_work_start[0]", "ok", "0 of 2 used"),
         ("on_work_start[1]", "skipped", "it is switched off"),

@@ -81,7 +81,7 @@ async fn every_action_runs_in_every_phase_it_may_stand_in() -> Result<()> {
         [
             "before_enter run_before_work_hooks skipped: before_work hooks run in active states",
             "before_enter run_ci_steps skipped: no review belongs to this move",
-            "before_enter knowledge-inject skipped: the target branch keeps no lessons under docs/knowledge",
+            "before_enter knowledge-inject skipped: no lesson under docs/knowledge of main fits the task",
             "before_enter clear_barrier ok",
             "on_enter dispatch_role_agent skipped: no agent holds the role of this state",
             "on_enter run_merge skipped: answers to agent_only moves",
@@ -89,7 +89,7 @@ async fn every_action_runs_in_every_phase_it_may_stand_in() -> Result<()> {
             "on_enter propagate_done_to_subtasks skipped: no ordered subtasks are open",
             "on_enter cancel_pending_subtasks skipped: no ordered subtasks are open",
             "on_enter publish_task_blocked skipped: the person knows",
-            "on_enter knowledge-inject skipped: the target branch keeps no lessons under docs/knowledge",
+            "on_enter knowledge-inject skipped: no lesson under docs/knowledge of main fits the task",
             "on_enter knowledge-capture skipped: no lesson was proposed",
             "on_enter cleanup_workspace_now skipped: no workspace",
             "on_enter schedule_workspace_cleanup skipped: answers to agent_only moves",
@@ -283,7 +283,7 @@ async fn the_agent_is_told_the_lessons_that_fit_its_task() -> Result<()> {
         sandbox.wait(&task, "running", |task| task["live"].is_object()).await?;
         let prompt = sandbox.call("task_prompt_preview", json!({ "task_id": task["id"] })).await?;
         let prompt = prompt["text"].as_str().context("no prompt")?.to_owned();
-        let wanted = "# What this project has learned\n\n## Sessions (`docs/knowledge/login.md`)\n\nA login lives for an hour.\n";
+        let wanted = "# What this project has learned\n\n## Sessions\n\nA login lives for an hour.\n\nSource: `docs/knowledge/login.md`\n";
         assert!(prompt.contains(wanted), "{prompt}");
         assert!(!prompt.contains("icons.md") && !prompt.contains("What happened so far"), "{prompt}");
         let steps = steps(&sandbox, &task, "in_progress").await?;
