@@ -156,8 +156,7 @@ async fn an_auditor_scores_entries_without_knowing_whose_they_are(program: Agent
     let races = floor.get(&format!("/tasks/{}/races", text(&task, "id"))).await?;
     let race = &races["items"][0];
     assert_eq!(race["winner"], "cheap", "both score the same, and it costs less: {race:#}");
-    let rules: Vec<_> =
-        race["trail"].as_array().into_iter().flatten().map(|it| text(it, "rule")).collect();
+    let rules: Vec<_> = race["trail"].as_array().into_iter().flatten().map(|it| text(it, "rule")).collect();
     assert_eq!(rules.last().map(String::as_str), Some("cost"));
     for entry in race["entries"].as_array().context("no entries")? {
         assert_eq!(entry["score"], 70.0, "{entry:#}");

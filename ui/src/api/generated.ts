@@ -837,6 +837,19 @@ export type CostAnomalyRecord = {
 	attempts: number,
 };
 
+/**  What a sum of costs is for. */
+export type CostGroup = 
+/**  A day, where this machine is. */
+"day" | 
+/**  A project. */
+"project" | 
+/**  A task. */
+"task" | 
+/**  An agent. */
+"agent" | 
+/**  A model. */
+"model";
+
 /**
  *  What runs may cost, in micro-dollars. At 80 % the person is told, at 100 % agents are stopped. What nobody knows
  *  the cost of counts as nothing.
@@ -1000,10 +1013,22 @@ export type CostTotals = {
 	left_off: number,
 };
 
+/**  Sums of one kind over the runs of a time. */
+export type CostsBy = {
+	/**  What a sum is for; days when absent. */
+	by?: CostGroup,
+	/**  Of this project alone. */
+	project?: ProjectId | null,
+	/**  That ended then or later. */
+	since?: string | null,
+	/**  That ended before. */
+	until?: string | null,
+};
+
 /**  Runs of a time. */
 export type CostsOf = {
 	/**  Of this project alone. */
-	project_id?: ProjectId | null,
+	project?: ProjectId | null,
 	/**  That ended then or later. */
 	since?: string | null,
 	/**  That ended before. */
@@ -1084,6 +1109,16 @@ export type CreateTask = {
 	execution_mode?: ExecutionMode | null,
 	/**  Its turn among its parent's ordered parts; the last one when absent. */
 	subtask_order?: number | null,
+};
+
+/**  Whose work is the task's. */
+export type CrownEntry = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  The name of the entry's strategy. */
+	strategy: string,
+	/**  The task's version that the person saw; not compared when absent. */
+	version?: number | null,
 };
 
 /**  A part of a table as comma-separated values. */
@@ -1717,12 +1752,12 @@ export type FixGate = {
 	failureIds: string[],
 };
 
-/**  A drafted fix of a task. */
+/**  A drafted fix. */
 export type FixPath = {
-	/**  The task. */
-	task_id: TaskId,
 	/**  The fix. */
 	fix_id: string,
+	/**  Its task; needed only where several tasks have the same fix of the same files. */
+	task_id?: TaskId | null,
 };
 
 /**  A drafted fix. */
@@ -2260,7 +2295,7 @@ export type Limited = {
 /**  Which anomalies to list. */
 export type ListAnomalies = {
 	/**  Of this project alone. */
-	project_id?: ProjectId | null,
+	project?: ProjectId | null,
 	/**  Of this task alone. */
 	task_id?: TaskId | null,
 	/**  Found then or later. */
@@ -2282,7 +2317,7 @@ export type ListApprovals = {
 /**  A page of the runs of a time. */
 export type ListCosts = {
 	/**  Of this project alone. */
-	project_id?: ProjectId | null,
+	project?: ProjectId | null,
 	/**  That ended then or later. */
 	since?: string | null,
 	/**  That ended before. */
@@ -4479,10 +4514,16 @@ export interface Operations {
   task_debrief: { input: TaskPath; output: Debrief };
   /** Every race of a task, with what is known of each entry. */
   task_races: { input: TaskPath; output: Page<Race> };
+  /** The latest race of a task. */
+  task_race: { input: TaskPath; output: Race };
+  /** Says whose work is the task's. */
+  race_crown: { input: CrownEntry; output: Race };
   /** What a race of a task is likely to cost. */
   race_estimate: { input: EstimateRace; output: RaceEstimate };
   /** What the race of a task to be made is likely to cost, with these strategies or the project's. */
   project_race_estimate: { input: EstimateNewRace; output: RaceEstimate };
+  /** What runs cost by day, project, task, agent or model. */
+  cost_sums: { input: CostsBy; output: Page<CostSum> };
   /** What every run cost, a page of lines, the latest end first. */
   cost_ledger: { input: ListCosts; output: Page<CostRow> };
   /** A page of that as comma-separated values. */
@@ -4620,8 +4661,10 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   task_comments: (input) => [`task:${input.task_id}`, `diff:${input.task_id}`],
   task_debrief: (input) => [`task:${input.task_id}`],
   task_races: (input) => [`task:${input.task_id}`],
+  task_race: (input) => [`task:${input.task_id}`],
   race_estimate: (input) => [`task:${input.task_id}`, "costs"],
   project_race_estimate: () => ["projects", "costs"],
+  cost_sums: () => ["costs"],
   cost_ledger: () => ["costs"],
   cost_totals: () => ["costs"],
   cost_series: () => ["costs"],
