@@ -9,6 +9,7 @@ use forge_model::execution::{CostSource, Usage};
 use forge_model::ids::ProjectId;
 use forge_model::time::Timestamp;
 use forge_model::usage::UsageSample;
+use futures::TryStreamExt as _;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{StoreError, row::Columns};
@@ -145,7 +146,9 @@ pub async fn totals(
     );
     filter.narrow(&mut query, "t.project_id", "x.finished_at");
     let mut totals = Adding::default();
-    for row in query.build().fetch_all(conn).await? {
+    // One run at a time: there may be very many.
+    let mut rows = query.build().fetch(conn);
+    while let Some(row) = rows.try_next().await? {
         totals.add(&Columns(&row))?;
     }
     Ok(totals.done(most))
