@@ -1,6 +1,6 @@
 //! Waiting for what happens elsewhere: looked for again and again until it is there.
 
-use std::{path::Path, time::Duration};
+use std::{future::Future, path::Path, time::Duration};
 
 use anyhow::{Result, bail};
 use tokio::time::{Instant, sleep};
@@ -21,7 +21,11 @@ pub async fn until_there(file: &Path) -> Result<()> {
 ///
 /// # Errors
 /// When looking itself fails, or nothing has appeared in the end.
-pub async fn until<T>(what: &str, look: impl AsyncFnMut() -> Result<Option<T>>) -> Result<T> {
+pub async fn until<T, Look, Found>(what: &str, look: Look) -> Result<T>
+where
+    Look: FnMut() -> Found,
+    Found: Future<Output = Result<Option<T>>>,
+{
     until_within(LIMIT, what, look).await
 }
 
@@ -29,11 +33,11 @@ pub async fn until<T>(what: &str, look: impl AsyncFnMut() -> Result<Option<T>>) 
 ///
 /// # Errors
 /// When looking itself fails, or nothing has appeared in the end.
-pub async fn until_within<T>(
-    limit: Duration,
-    what: &str,
-    mut look: impl AsyncFnMut() -> Result<Option<T>>,
-) -> Result<T> {
+pub async fn until_within<T, Look, Found>(limit: Duration, what: &str, mut look: Look) -> Result<T>
+where
+    Look: FnMut() -> Found,
+    Found: Future<Output = Result<Option<T>>>,
+{
     let end = Instant::now() + limit;
     loop {
         if let Some(found) = look().await? {

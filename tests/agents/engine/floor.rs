@@ -2,6 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -210,18 +211,16 @@ impl Floor {
     }
 
     /// Looks until there is what is wanted.
-    pub async fn until<T>(
-        &self,
-        what: &str,
-        path: &str,
-        mut wanted: impl FnMut(&Value) -> Option<T>,
-    ) -> Result<T> {
-        let mut seen = Value::Null;
+    pub async fn until<T>(&self, what: &str, path: &str, wanted: impl Fn(&Value) -> Option<T>) -> Result<T> {
+        let seen = Mutex::new(Value::Null);
         let found = patience::until_within(LIMIT, what, async || {
-            seen = self.get(path).await?;
-            Ok(wanted(&seen))
+            let now = self.get(path).await?;
+            let found = wanted(&now);
+            *seen.lock().unwrap_or_else(PoisonError::into_inner) = now;
+            Ok(found)
         });
         let found = found.await;
+        let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.with_context(|| format!("{path}: {seen:#}\nthe model refused {:?}", self.server.refused()))
     }
 
@@ -293,13 +292,11 @@ impl Floor {
 
     /// Waits until nothing lives here but the engine.
     pub async fn nothing_left(&self) -> Result<()> {
-        let mut left = Vec::new();
         let gone = patience::until_within(LIMIT, "the end of what runs here", async || {
-            left = self.processes()?;
-            Ok(left.is_empty().then_some(()))
+            Ok(self.processes()?.is_empty().then_some(()))
         });
         let gone = gone.await;
-        gone.with_context(|| format!("left behind: {left:#?}"))
+        gone.with_context(|| format!("left behind: {:#?}", self.processes()))
     }
 
     /// The end of every scenario: nothing lives beside the engine, nor when it has ended as one that is asked to.

@@ -25,9 +25,9 @@ mod engine;
 mod error;
 mod estimate;
 mod executions;
-mod growth;
 mod exports;
 mod fixes;
+mod growth;
 mod guards;
 mod hook_script;
 mod hooks;
@@ -80,9 +80,8 @@ pub use command::{
     workflows::{NewDefinition, WorkflowCheck, WorkflowState},
 };
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock};
-pub use engine::{Engine, StartError};
 pub use costs::{CostCsvPage, CostPage};
-pub use engine::{Engine, LogGrowth, StartError};
+pub use engine::{Engine, StartError};
 pub use error::{ConflictCode, EngineError};
 pub use forge_agents::{AgentError, Detected};
 pub use forge_git::{DiffPage, GitError};
