@@ -130,7 +130,7 @@ async fn measure(folder: &Path, rounds: usize, megabytes: u64, only: Option<&str
         rows.extend(fleet::measure(folder, rounds.min(LONG_ROUNDS)).await?);
     }
     if wanted("costs") {
-        rows.extend(costs::measure(folder, rounds).await?);
+        rows.extend(Box::pin(costs::measure(folder, rounds)).await?);
     }
     Ok(rows)
 }

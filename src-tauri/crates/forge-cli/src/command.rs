@@ -31,7 +31,9 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
             serve::run(data_dir(common.data_dir)?, options, observer).await.map(|()| None)
         }
         Command::Demo => {
-            let answer = interruptible(demo::run(common.data_dir, common.json, observer)).await?;
+            // A whole story is a large future.
+            let story = Box::pin(demo::run(common.data_dir, common.json, observer));
+            let answer = interruptible(story).await?;
             Ok(Some(answer))
         }
         Command::Project(project) => {

@@ -142,7 +142,7 @@ impl Engine {
     async fn decided_meanwhile(&self, tx: &mut Tx, task: &TaskRow, row: &mut PullRequestRow) -> Result<()> {
         row.next_check_at = None;
         let Some(pull) = &row.pull_request else { return Ok(()) };
-        let context = self.context_of(tx, &task).await?;
+        let context = self.context_of(tx, task).await?;
         if !is_at_work(&context, &task.status) {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 //! number of queries however many rows the page has.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, hash_map::Entry},
     sync::Arc,
 };
 
@@ -134,9 +134,8 @@ impl Engine {
     ) -> Result<HashMap<(ProjectId, bool), Arc<ProjectContext>>> {
         let mut contexts = HashMap::new();
         for row in rows {
-            let key = (row.project_id.clone(), is_entry(row));
-            if !contexts.contains_key(&key) {
-                contexts.insert(key, self.context_of(conn, row).await?);
+            if let Entry::Vacant(place) = contexts.entry((row.project_id.clone(), is_entry(row))) {
+                place.insert(self.context_of(conn, row).await?);
             }
         }
         Ok(contexts)

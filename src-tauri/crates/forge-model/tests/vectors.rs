@@ -1,4 +1,5 @@
 //! The examples that elections and cost judgements are held to.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use forge_model::replay::{CostInput, RaceInput};
 use serde::de::DeserializeOwned;
