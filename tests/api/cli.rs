@@ -195,7 +195,8 @@ fn every_story_of_the_demo_ends_as_it_should() -> Result<()> {
         "offered: send_back",
         "1 conflicting file(s) with main",
         "merging -> done",
-        "All 5 stories ended as they should.",
+        "Three entries race for one task",
+        "All 6 stories ended as they should.",
     ] {
         assert!(told.stdout.contains(sentence), "{sentence}: {}", told.stdout);
     }

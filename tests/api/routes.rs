@@ -59,7 +59,7 @@ async fn every_file_is_documented_and_served_as_what_it_is() -> Result<()> {
             .flatten()
             .filter_map(|parameter| parameter["name"].as_str())
             .collect();
-        assert_eq!(asked, ["project_id", "since", "until"], "{}", file.path);
+        assert_eq!(asked, ["project", "since", "until"], "{}", file.path);
         let answer = server.request(Method::GET, file.path).send().await?;
         assert_eq!(
             (answer.status().as_u16(), &answer.headers()["content-type"]),

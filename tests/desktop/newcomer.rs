@@ -32,7 +32,7 @@ async fn with_the_pointer(window: &Window) -> Result<()> {
     let page = &window.page;
     page.press_named("button", "Try the demo project").await?;
     page.find(&card_in("Todo", FRENCH)).await?;
-    assert_eq!(page.find_all("[data-task]").await?.len(), 6, "every task of the demo has its card");
+    assert_eq!(page.find_all("[data-task]").await?.len(), 7, "every task of the demo has its card");
     window.keep_picture("newcomer-board").await?;
 
     // Opened before the agent is asked, so that whatever appears has come while it was looked at.
@@ -111,7 +111,7 @@ async fn take_to_work(window: &Window) -> Result<()> {
     page.wait_for_focus(&card_in("Todo", DAYTIME)).await?;
 
     page.press(&[keys::SPACE]).await?;
-    page.wait_for_announcement("Task 4 taken up, Todo, place 4 of 6.").await?;
+    page.wait_for_announcement("Task 4 taken up, Todo, place 4 of 7.").await?;
     page.press(&[keys::RIGHT]).await?;
     page.wait_for_announcement("In progress, place 1 of 1, task 4.").await?;
     window.keep_picture("newcomer-carried").await?;
