@@ -166,7 +166,7 @@ async fn spend(api: &Api, project: &str, agent: &str, runs: u32) -> Result<()> {
         }
     }
     tx.commit().await?;
-    let totals = call(api, "cost_totals", json!({ "project_id": project })).await?;
+    let totals = call(api, "cost_totals", json!({ "project": project })).await?;
     ensure!(totals["all"]["runs"] == runs, "{}", totals["all"]);
     Ok(())
 }
