@@ -1,6 +1,7 @@
 //! The inner loop's configuration over HTTP: layers, where each value comes from, what is refused.
 
 use anyhow::Result;
+use forge_tests::patience;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -13,15 +14,11 @@ async fn inner_loop(server: &Server, project: &str) -> Result<Value> {
 }
 
 async fn until(server: &Server, project: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
-    let deadline = std::time::Instant::now() + crate::forge::PATIENCE;
-    loop {
+    patience::until("the configuration that is wanted", async || {
         let now = inner_loop(server, project).await?;
-        if wanted(&now) {
-            return Ok(now);
-        }
-        anyhow::ensure!(std::time::Instant::now() < deadline, "it never came to be as wanted: {now:#}");
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+        Ok(wanted(&now).then_some(now))
+    })
+    .await
 }
 
 fn keep(sandbox: &Sandbox, config: &Value, message: &str) -> Result<()> {

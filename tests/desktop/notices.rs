@@ -11,13 +11,19 @@ use crate::{
     work::{Work, reach},
 };
 
-#[tokio::test]
-async fn a_blocked_task_is_told_and_a_click_opens_it() -> Result<()> {
+/// A window whose notifications go to a service that tells them.
+async fn listened_to() -> Result<(NotificationService, Window)> {
     let folder = tempfile::tempdir()?;
     let display = Display::start(folder.path()).await?;
-    let mut service = NotificationService::start(&display).await?;
+    let service = NotificationService::start(&display).await?;
     let window = Window::open_on(display, folder).await?;
     window.page.find("main").await?;
+    Ok((service, window))
+}
+
+#[tokio::test]
+async fn a_blocked_task_is_told_and_a_click_opens_it() -> Result<()> {
+    let (mut service, window) = listened_to().await?;
 
     let work = Work::prepare(&window, "/nonexistent/agent", &[]).await?;
     let task = work.task(&window, "Sharpen the axe").await?;
@@ -35,11 +41,7 @@ async fn a_blocked_task_is_told_and_a_click_opens_it() -> Result<()> {
 
 #[tokio::test]
 async fn a_task_that_waits_for_a_decision_is_told_and_a_click_opens_it() -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let display = Display::start(folder.path()).await?;
-    let mut service = NotificationService::start(&display).await?;
-    let window = Window::open_on(display, folder).await?;
-    window.page.find("main").await?;
+    let (mut service, window) = listened_to().await?;
 
     let agent = program("forge-scripted-agent")?.to_string_lossy().into_owned();
     let work = Work::prepare(&window, &agent, &["--prompt-file", "{prompt_file}"]).await?;
@@ -57,11 +59,7 @@ async fn a_task_that_waits_for_a_decision_is_told_and_a_click_opens_it() -> Resu
 
 #[tokio::test]
 async fn a_race_that_is_decided_is_told_and_a_click_opens_it() -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let display = Display::start(folder.path()).await?;
-    let mut service = NotificationService::start(&display).await?;
-    let window = Window::open_on(display, folder).await?;
-    window.page.find("main").await?;
+    let (mut service, window) = listened_to().await?;
 
     let work = scripted(&window).await?;
     let names = ["cheap", "dear"].map(|name| json!({ "name": name, "agent_id": work.agent_id }));
@@ -86,11 +84,7 @@ async fn a_race_that_is_decided_is_told_and_a_click_opens_it() -> Result<()> {
 
 #[tokio::test]
 async fn a_cost_out_of_the_ordinary_is_told_where_it_is_wanted_and_a_click_opens_the_costs() -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let display = Display::start(folder.path()).await?;
-    let mut service = NotificationService::start(&display).await?;
-    let window = Window::open_on(display, folder).await?;
-    window.page.find("main").await?;
+    let (mut service, window) = listened_to().await?;
 
     let work = scripted(&window).await?;
     work.settle(&window, json!({ "auto_approve": true })).await?;

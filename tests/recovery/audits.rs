@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::{Repository, fault};
-use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
+use forge_tests::serve::{Serve, Served, id, marked_processes, scripted_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -24,10 +24,6 @@ struct Audited {
     repo: Repository,
     server: Served,
     way: Way,
-}
-
-fn id(value: &Value) -> Result<String> {
-    Ok(value["id"].as_str().with_context(|| format!("no id in {value}"))?.to_owned())
 }
 
 impl Audited {

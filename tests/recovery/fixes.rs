@@ -6,7 +6,7 @@ use forge_testkit::{Repository, fault, script};
 use forge_tests::{
     drafter,
     patience::until,
-    serve::{Serve, Served, marked_processes, scripted_agent},
+    serve::{Serve, Served, id, marked_processes, scripted_agent},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -19,10 +19,6 @@ struct Given {
     repo: Repository,
     server: Served,
     task: String,
-}
-
-fn id(value: &Value) -> Result<String> {
-    Ok(value["id"].as_str().with_context(|| format!("no id in {value}"))?.to_owned())
 }
 
 impl Given {

@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, ensure};
 use forge_testkit::{Repository, fault};
 use forge_tests::{
     patience::{until, until_there},
-    serve::{Serve, Served},
+    serve::{Serve, Served, id},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -30,10 +30,6 @@ struct Given {
     server: Served,
     project: String,
     task: String,
-}
-
-fn id(value: &Value) -> Result<String> {
-    Ok(value["id"].as_str().with_context(|| format!("no id in {value}"))?.to_owned())
 }
 
 impl Given {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::{Repository, fault};
-use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
+use forge_tests::serve::{Serve, Served, id, marked_processes, scripted_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -13,10 +13,6 @@ struct Raced {
     dir: TempDir,
     repo: Repository,
     server: Served,
-}
-
-fn id(value: &Value) -> Result<String> {
-    Ok(value["id"].as_str().with_context(|| format!("no id in {value}"))?.to_owned())
 }
 
 /// What each entry does; a run that a kill cut short is another attempt of the same.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::{Repository, fault};
-use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
+use forge_tests::serve::{Serve, Served, id, marked_processes, scripted_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -18,10 +18,6 @@ struct Sequence {
     dir: TempDir,
     repo: Repository,
     server: Served,
-}
-
-fn id(value: &Value) -> Result<String> {
-    Ok(value["id"].as_str().with_context(|| format!("no id in {value}"))?.to_owned())
 }
 
 impl Sequence {

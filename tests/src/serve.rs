@@ -212,3 +212,11 @@ pub fn marked_processes(dir: &Path) -> Result<Vec<String>> {
     }
     Ok(found)
 }
+
+/// The identity of what the engine answered with.
+///
+/// # Errors
+/// When it has none.
+pub fn id(value: &Value) -> Result<String> {
+    Ok(value["id"].as_str().with_context(|| format!("no id in {value}"))?.to_owned())
+}

@@ -26,6 +26,7 @@ use crate::{
     context::ProjectContext,
     error::Result,
     executions::{close_log, limits_of, write_end},
+    fixes::Undrafted,
     meter::Metered,
     prices::{Cost, Ledger},
 };
@@ -36,20 +37,20 @@ const MOST_TIME: Duration = Duration::from_secs(600);
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Engine {
-    /// Runs the drafter to its end. The inner error is why it was not started.
+    /// Runs the drafter to its end.
     pub(crate) async fn run_drafter(
         &self,
         (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
         draft: &mut FixDraft,
         prompt: &str,
         cancel: &CancellationToken,
-    ) -> Result<std::result::Result<Execution, String>> {
+    ) -> std::result::Result<Execution, Undrafted> {
         let id: ExecutionId = self.new_id();
         let of = Metered { context, task, agent, execution: &id };
         let left = {
             let mut conn = self.store().read().await?;
             if limits::of(&mut conn, &agent.id).await?.is_some_and(|until| until > self.now()) {
-                return Ok(Err(format!("{} has reached its provider's limit", agent.name)));
+                return Err(Undrafted::ProviderLimit { agent: agent.name.clone() });
             }
             self.limits_of_cost(&mut conn, context, task, Some(&of)).await?
         };
@@ -60,7 +61,7 @@ impl Engine {
         });
         let cost = left.min_by_key(|limit| limit.left_micro_usd);
         if cost.as_ref().is_some_and(|limit| limit.left_micro_usd == 0) {
-            return Ok(Err("a limit of cost is reached".to_owned()));
+            return Err(Undrafted::CostLimit);
         }
         let mut execution = self.record_drafter(task, agent, draft, id).await?;
         let folder = self.data_dir().join("drafts").join(execution.id.as_str());
@@ -73,12 +74,12 @@ impl Engine {
         match ran {
             Ok((outcome, cost)) => {
                 self.end_drafter(task, &mut execution, outcome, cost, cancel).await?;
-                Ok(Ok(execution))
+                Ok(execution)
             }
             Err(error) => {
                 let failed = RunOutcome::failed(AgentError::Cancelled);
                 self.end_drafter(task, &mut execution, failed, Ledger::default().cost(), cancel).await?;
-                Err(error)
+                Err(error.into())
             }
         }
     }

@@ -46,8 +46,32 @@ const PATCHES: &str = "proposed-fixes";
 /// The export's list.
 const PROPOSALS: &str = "fix-proposals.json";
 
-/// Why nothing came of a draft, in words; or the proposal.
-type Drafted = std::result::Result<FixProposal, String>;
+/// Why nothing came of a draft.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Undrafted {
+    #[error("{agent} has reached its provider's limit")]
+    ProviderLimit { agent: String },
+    #[error("a limit of cost is reached")]
+    CostLimit,
+    #[error("{file} has {size} bytes, {limit} can be shown to an agent")]
+    TooLarge { file: String, size: u64, limit: u64 },
+    #[error("{file} is no text that can be shown to an agent")]
+    NoText { file: String },
+    #[error("{agent} did not answer: {why}")]
+    NoAnswer { agent: String, why: String },
+    #[error(transparent)]
+    NoPatch(PatchRefusal),
+    #[error("the patch does not apply: {reason}")]
+    DoesNotApply { reason: String },
+    #[error(transparent)]
+    Engine(EngineError),
+}
+
+impl<E: Into<EngineError>> From<E> for Undrafted {
+    fn from(error: E) -> Self {
+        Self::Engine(error.into())
+    }
+}
 
 impl Engine {
     /// What is to be drafted after a failed check; nothing when it is no case for a small local patch.
@@ -184,10 +208,7 @@ impl Engine {
         mut draft: FixDraft,
         cancel: &CancellationToken,
     ) -> Result<Option<FixProposal>> {
-        let drafted = match self.try_draft(&mut draft, cancel).await {
-            Ok(drafted) => drafted,
-            Err(error) => Err(error.to_string()),
-        };
+        let drafted = self.try_draft(&mut draft, cancel).await;
         if self.inner.shutdown.is_cancelled() && drafted.is_err() {
             return Ok(None);
         }
@@ -208,9 +229,9 @@ impl Engine {
                 draft.fix_id = Some(fix.fix_id);
                 draft.reason = Some("the same patch was proposed before".to_owned());
             }
-            Err(reason) => {
+            Err(why) => {
                 draft.status = DraftStatus::Dropped;
-                draft.reason = Some(reason);
+                draft.reason = Some(why.to_string());
             }
         }
         fixes::update_draft(&mut tx, &draft).await?;
@@ -228,7 +249,11 @@ impl Engine {
         Ok(proposal)
     }
 
-    async fn try_draft(&self, draft: &mut FixDraft, cancel: &CancellationToken) -> Result<Drafted> {
+    async fn try_draft(
+        &self,
+        draft: &mut FixDraft,
+        cancel: &CancellationToken,
+    ) -> std::result::Result<FixProposal, Undrafted> {
         let (task, context, agent, title, judged) = {
             let mut conn = self.store().read().await?;
             let (task, context) = self.load(&mut conn, &draft.task_id, None).await?;
@@ -244,12 +269,12 @@ impl Engine {
         let limit = u64::try_from(SHOWN_BYTES).unwrap_or(u64::MAX);
         let content = match repo.file_at(&draft.base_commit, &draft.file, limit).await {
             Err(GitError::TooLarge { size, .. }) => {
-                return Ok(Err(format!("{} has {size} bytes, {limit} can be shown to an agent", draft.file)));
+                return Err(Undrafted::TooLarge { file: draft.file.clone(), size, limit });
             }
             other => other?,
         };
         let Some(content) = content.and_then(|content| String::from_utf8(content).ok()) else {
-            return Ok(Err(format!("{} is no text that can be shown to an agent", draft.file)));
+            return Err(Undrafted::NoText { file: draft.file.clone() });
         };
         let log_id = format!("check-{}-{}", draft.review_id, draft.gate.step);
         let output = self.output_of(&task.project_id, &judged, &log_id).await?;
@@ -263,23 +288,18 @@ impl Engine {
             max_lines,
         };
         let prompt = forge_model::fix_prompt::fix_prompt(&asked);
-        let execution = match self.run_drafter((&task, &context, &agent), draft, &prompt, cancel).await? {
-            Ok(execution) => execution,
-            Err(reason) => return Ok(Err(reason)),
-        };
+        let execution = self.run_drafter((&task, &context, &agent), draft, &prompt, cancel).await?;
         if execution.status != ExecutionStatus::Finished {
             let why = execution.error.map_or_else(|| "it was stopped".to_owned(), |error| error.message);
-            return Ok(Err(format!("{} did not answer: {why}", agent.name)));
+            return Err(Undrafted::NoAnswer { agent: agent.name, why });
         }
-        let patch = match self.read_answer(&task, &execution.log_id, &draft.file, max_lines).await? {
-            Ok(patch) => patch,
-            Err(refusal) => return Ok(Err(refusal.to_string())),
-        };
+        let answer = self.read_answer(&task, &execution.log_id, &draft.file, max_lines).await?;
+        let patch = answer.map_err(Undrafted::NoPatch)?;
         let applied = (patch.text.as_str(), Way::Forward);
         match repo.patched(&draft.base_commit, &draft.file, applied, "a drafted fix", FORGE).await {
             Ok(_) => {}
             Err(GitError::PatchRefused { reason }) => {
-                return Ok(Err(format!("the patch does not apply: {reason}")));
+                return Err(Undrafted::DoesNotApply { reason });
             }
             Err(error) => return Err(error.into()),
         }
@@ -287,7 +307,7 @@ impl Engine {
         let fix_id = repo.name_of(&format!("{tree}\n{}", patch.text)).await?;
         let model = execution.models.iter().map(|sample| sample.model.clone()).find(|name| !name.is_empty());
         let now = self.now();
-        Ok(Ok(FixProposal {
+        Ok(FixProposal {
             fix_id,
             task_id: task.id,
             execution_id: execution.id,
@@ -307,7 +327,7 @@ impl Engine {
             decided_by: None,
             updated_at: now,
             patch: patch.text,
-        }))
+        })
     }
 
     /// The patch in what a drafter said: in the last of its texts that holds one.
