@@ -1,7 +1,7 @@
 //! The Costs page in the built window: from the wish to see it to the drawn chart and lists, of ten thousand runs
 //! beside a hundred.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use forge_api::Api;
@@ -17,7 +17,7 @@ use forge_store::table::{
     costs::{self, CostSample},
     executions::{self, ExecutionRow},
 };
-use forge_tests::{display::Display, window::Window};
+use forge_tests::{display::Display, patience::until, window::Window};
 use serde_json::{Value, json};
 
 use crate::{
@@ -68,8 +68,9 @@ const LEAVE: &str = r##"
         ? requestAnimationFrame(look) : requestAnimationFrame(() => requestAnimationFrame(() => done()));
     requestAnimationFrame(look);"##;
 
-/// How long the window may take to come up again.
-const RELOADED: Duration = Duration::from_millis(200);
+/// Begins the page anew; what is marked here is gone then.
+const RELOAD: &str = "window.isOld = true; location.hash = '#/agents'; location.reload()";
+const IS_NEW: &str = "return !window.isOld && document.querySelector('main') !== null";
 
 /// Measures both, taking turns in one window.
 pub async fn measure(folder: &Path, rounds: usize) -> Result<Vec<Row>> {
@@ -81,9 +82,13 @@ pub async fn measure(folder: &Path, rounds: usize) -> Result<Vec<Row>> {
     let (mut of_few, mut of_many) = (Sides::default(), Sides::default());
     for round in 0..rounds {
         // Nothing that was read or built before helps.
-        window.page.execute("location.hash = '#/agents'; location.reload()", &[]).await?;
-        tokio::time::sleep(RELOADED).await;
-        window.page.find("main").await?;
+        window.page.execute(RELOAD, &[]).await?;
+        until("the window to come up again", async || {
+            // Between two pages there is none that could answer.
+            let is_new = window.page.execute(IS_NEW, &[]).await.unwrap_or_default();
+            Ok((is_new == true).then_some(()))
+        })
+        .await?;
         // The page's program is loaded by a project that is not measured.
         Sides::default().look(&window, &warm).await?;
         let mut turns = [(&mut of_few, &few), (&mut of_many, &many)];

@@ -63,6 +63,20 @@ it("asks for what the filters in the address say, and saves it as CSV", async ()
   expect(host.saved[0]?.text.split("\r\n")).toHaveLength(102);
 });
 
+it("shows the first anomalies, and the others when they are wanted", async () => {
+  const host = createSampleHost("costs");
+  const { items } = (await host.call("cost_anomalies", { limit: 50 })) as {
+    items: readonly unknown[];
+  };
+  openApp(host, "#/costs?range=all");
+  const further = await screen.findByRole("button", { name: `Show ${items.length - 8} more` });
+  const list = screen.getByRole("region", { name: "Out of the ordinary" });
+  expect(list.querySelectorAll("[data-anomaly]")).toHaveLength(8);
+  await userEvent.click(further);
+  expect(list.querySelectorAll("[data-anomaly]")).toHaveLength(items.length);
+  expect(further.isConnected).toBe(false);
+});
+
 it("says that there is nothing, and why it could not be read", async () => {
   const { unmount } = openApp(createSampleHost("empty"), "#/costs?range=all");
   expect(await screen.findByText("Nothing has cost anything yet")).toBeTruthy();

@@ -29,7 +29,7 @@ use crate::{Engine, EngineError, context::ProjectContext, error::Result, meter::
 /// The file of the export.
 const EXPORT: &str = "cost-anomalies.jsonl";
 /// How many points a chart gets, about.
-const MOST_POINTS: usize = 2_000;
+const MOST_POINTS: usize = 1_000;
 /// How many lines a chart gets.
 const MOST_LINES: usize = 40;
 /// How many sums a list of them has.
@@ -231,25 +231,26 @@ impl Engine {
     /// # Errors
     /// When it cannot be read.
     pub async fn cost_series(&self, filter: &CostFilter) -> Result<CostSeries> {
-        let mut rows = costs::lines(&mut *self.store().read().await?, filter).await?;
-        rows.sort_by_key(|row| std::cmp::Reverse(row.points.len()));
+        let mut conn = self.store().read().await?;
+        let mut rows = costs::lines(&mut conn, filter).await?;
         let left_off = u32::try_from(rows.len().saturating_sub(MOST_LINES)).unwrap_or(u32::MAX);
         rows.truncate(MOST_LINES);
-        let all: usize = rows.iter().map(|row| row.points.len()).sum();
+        let all: usize = rows.iter().map(|row| row.known as usize).sum();
         let mut lines = Vec::with_capacity(rows.len());
         for row in rows {
+            let points = costs::points(&mut conn, filter, &row).await?;
             // Each line has its part of the points, the short ones all of theirs.
-            let part = MOST_POINTS.saturating_mul(row.points.len()).checked_div(all).unwrap_or(0).max(20);
+            let part = MOST_POINTS.saturating_mul(points.len()).checked_div(all).unwrap_or(0).max(20);
+            let shown = if all > MOST_POINTS { thinned(points, part) } else { points };
             let mut line = CostLine {
                 project_id: row.project_id.0,
                 project_name: row.project_name,
                 model: row.model,
-                samples: u32::try_from(row.points.len()).unwrap_or(u32::MAX),
+                samples: row.known,
                 unknown: row.unknown,
                 ..CostLine::default()
             };
-            let points = if all > MOST_POINTS { thinned(row.points, part) } else { row.points };
-            points.iter().for_each(|point| line.push(point));
+            shown.iter().for_each(|point| line.push(point));
             lines.push(line);
         }
         Ok(CostSeries { lines, left_off })

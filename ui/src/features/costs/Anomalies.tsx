@@ -1,14 +1,21 @@
 /** Runs that cost more than is usual, the latest first; each leads to its task. */
 import { Diamond } from "lucide-react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { CostAnomalyEntry } from "#ui/api/generated.ts";
 import { formatRoute } from "#ui/app/router.ts";
+import { Button } from "#ui/components/Button.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { money, times } from "./numbers.ts";
 import styles from "./Costs.module.css";
 
+/** The others are a press away: the course above shows all of them. */
+const atFirst = 8;
+
 export function Anomalies({ items }: { items: readonly CostAnomalyEntry[] }) {
   const { t } = useTranslation();
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? items : items.slice(0, atFirst);
   return (
     <section className={styles.section} aria-labelledby="costs-anomalies">
       <div className={styles.head}>
@@ -18,7 +25,7 @@ export function Anomalies({ items }: { items: readonly CostAnomalyEntry[] }) {
         <p className={styles.note}>{t("costPage.noAnomalies")}</p>
       ) : (
         <ul className={styles.anomalies}>
-          {items.map(({ project_id: project, task_number, record }) => (
+          {shown.map(({ project_id: project, task_number, record }) => (
             <li key={record.executionId}>
               <a
                 className={styles.anomaly}
@@ -50,6 +57,11 @@ export function Anomalies({ items }: { items: readonly CostAnomalyEntry[] }) {
             </li>
           ))}
         </ul>
+      )}
+      {shown.length < items.length && (
+        <Button variant="ghost" onClick={() => setWhole(true)}>
+          {t("costPage.furtherAnomalies", { count: items.length - shown.length })}
+        </Button>
       )}
     </section>
   );

@@ -43,7 +43,7 @@ pub struct CostSample {
     pub ended_at: Timestamp,
 }
 
-/// What runs of a model cost in a project.
+/// The runs of a model in a project.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostLineRow {
     /// The project.
@@ -52,10 +52,10 @@ pub struct CostLineRow {
     pub project_name: String,
     /// The model.
     pub model: String,
-    /// How many runs there are whose cost nobody knows.
+    /// Of how many runs the cost is known.
+    pub known: u32,
+    /// Of how many it is not.
     pub unknown: u32,
-    /// The others, as they ended.
-    pub points: Vec<CostPoint>,
 }
 
 /// Writes down a sample.
@@ -140,40 +140,62 @@ pub async fn last_model(
     Ok(row.map(|row| row.get(0)))
 }
 
-/// The course of costs, a line per project and model.
+/// Projects and models that have runs, the ones with the most known costs first.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When they cannot be read.
 pub async fn lines(conn: &mut SqliteConnection, filter: &CostFilter) -> Result<Vec<CostLineRow>, StoreError> {
     let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT s.project_id, p.name, s.model, s.cost, s.median, s.ratio, s.anomaly, s.ended_at, t.number
-         FROM cost_samples s JOIN projects p ON p.id = s.project_id JOIN tasks t ON t.id = s.task_id WHERE TRUE",
+        "SELECT s.project_id, p.name, s.model, count(s.cost) AS known, count(*) - count(s.cost) AS unknown
+         FROM cost_samples s JOIN projects p ON p.id = s.project_id WHERE TRUE",
     );
     filter.narrow(&mut query, "s.project_id", "s.ended_at");
-    query.push(" ORDER BY s.project_id, s.model, s.seq");
-    let mut lines: Vec<CostLineRow> = Vec::new();
-    for row in query.build().fetch_all(conn).await? {
-        let c = Columns(&row);
-        let (project_id, model): (ProjectId, String) = (c.text("project_id")?, c.text("model")?);
-        let same = |line: &&mut CostLineRow| line.project_id == project_id && line.model == model;
-        if lines.last_mut().as_ref().filter(|line| same(line)).is_none() {
-            let project_name = c.text("name")?;
-            lines.push(CostLineRow { project_id, project_name, model, unknown: 0, points: Vec::new() });
-        }
-        let Some(line) = lines.last_mut() else { continue };
-        match c.int_opt("cost")? {
-            Some(cost) => line.points.push(CostPoint {
+    query.push(" GROUP BY s.project_id, s.model ORDER BY known DESC, s.project_id, s.model");
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter()
+        .map(|row| {
+            let c = Columns(row);
+            Ok(CostLineRow {
+                project_id: c.text("project_id")?,
+                project_name: c.text("name")?,
+                model: c.text("model")?,
+                known: c.int("known")?,
+                unknown: c.int("unknown")?,
+            })
+        })
+        .collect()
+}
+
+/// The runs of known cost of such a line, as they ended.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn points(
+    conn: &mut SqliteConnection,
+    filter: &CostFilter,
+    line: &CostLineRow,
+) -> Result<Vec<CostPoint>, StoreError> {
+    let mut query = QueryBuilder::<Sqlite>::new(
+        "SELECT s.cost, s.median, s.ratio, s.anomaly, s.ended_at, t.number
+         FROM cost_samples s JOIN tasks t ON t.id = s.task_id WHERE s.cost IS NOT NULL AND s.project_id = ",
+    );
+    query.push_bind(line.project_id.as_str()).push(" AND s.model = ").push_bind(&line.model);
+    filter.narrow(&mut query, "s.project_id", "s.ended_at");
+    query.push(" ORDER BY s.seq");
+    let rows = query.build().fetch_all(conn).await?;
+    rows.iter()
+        .map(|row| {
+            let c = Columns(row);
+            Ok(CostPoint {
                 at: c.time("ended_at")?,
-                cost,
+                cost: c.int("cost")?,
                 median: c.real_opt("median")?,
                 ratio: c.real_opt("ratio")?,
                 task_number: c.int("number")?,
                 is_anomaly: c.flag("anomaly")?,
-            }),
-            None => line.unknown += 1,
-        }
-    }
-    Ok(lines)
+            })
+        })
+        .collect()
 }
 
 /// Writes down an anomaly.

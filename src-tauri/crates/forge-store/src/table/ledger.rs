@@ -2,7 +2,7 @@
 //!
 //! A race's entry is counted to the raced task, as everywhere.
 
-use std::collections::HashMap;
+use std::{cmp::Ordering, collections::HashMap};
 
 use forge_model::cost::{CostRow, CostSum, CostTokens, CostTotals, main_model};
 use forge_model::execution::{CostSource, Usage};
@@ -12,7 +12,10 @@ use forge_model::usage::UsageSample;
 use futures::TryStreamExt as _;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
-use crate::{StoreError, row::Columns};
+use crate::{
+    StoreError,
+    row::{Columns, json},
+};
 
 /// Which runs are meant.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -134,38 +137,50 @@ pub async fn totals(
     filter: &CostFilter,
     most: usize,
 ) -> Result<CostTotals, StoreError> {
+    // Names are looked up once per sum, behind it: what a row carries is what ten thousand of them cost.
     let mut query = QueryBuilder::<Sqlite>::new(
         "SELECT date(x.finished_at / 1000, 'unixepoch', 'localtime') AS day, x.usage, x.models, x.cost_source, x.agent_id,
-           g.name AS agent_name, k.id AS task_id, k.number, k.title, k.project_id, p.name AS project_name
-         FROM executions x
-         JOIN tasks t ON t.id = x.task_id
-         JOIN tasks k ON k.id = CASE WHEN t.execution_mode = 'race_entry' THEN coalesce(t.parent_id, t.id) ELSE t.id END
-         JOIN projects p ON p.id = k.project_id
-         JOIN agents g ON g.id = x.agent_id
-         WHERE x.finished_at IS NOT NULL",
+           CASE WHEN t.execution_mode = 'race_entry' THEN coalesce(t.parent_id, t.id) ELSE t.id END AS task_id
+         FROM executions x JOIN tasks t ON t.id = x.task_id WHERE x.finished_at IS NOT NULL",
     );
     filter.narrow(&mut query, "t.project_id", "x.finished_at");
-    let mut totals = Adding::default();
+    let mut sums = Sums::default();
     // One run at a time: there may be very many.
-    let mut rows = query.build().fetch(conn);
+    let mut rows = query.build().fetch(&mut *conn);
     while let Some(row) = rows.try_next().await? {
-        totals.add(&Columns(&row))?;
+        sums.add(&Columns(&row))?;
     }
-    Ok(totals.done(most))
+    drop(rows);
+    let projects = name_tasks(conn, &mut sums.tasks).await?;
+    name_agents(conn, &mut sums.agents).await?;
+    let mut all = CostSum::default();
+    sums.days.values().for_each(|day| add(&mut all, day));
+    let mut longest = 0;
+    let mut list = |sums: HashMap<String, CostSum>, order: fn(&CostSum, &CostSum) -> Ordering| {
+        longest = longest.max(sums.len());
+        listed(sums, order, most)
+    };
+    Ok(CostTotals {
+        all: complete(all),
+        days: list(sums.days, latest_first),
+        projects: list(projects, dearest_first),
+        tasks: list(sums.tasks, dearest_first),
+        agents: list(sums.agents, dearest_first),
+        models: list(sums.models, dearest_first),
+        left_off: u32::try_from(longest.saturating_sub(most)).unwrap_or(u32::MAX),
+    })
 }
 
-/// Sums that grow.
+/// Sums by what the runs have in common.
 #[derive(Default)]
-struct Adding {
-    all: CostSum,
+struct Sums {
     days: HashMap<String, CostSum>,
-    projects: HashMap<String, CostSum>,
     tasks: HashMap<String, CostSum>,
     agents: HashMap<String, CostSum>,
     models: HashMap<String, CostSum>,
 }
 
-impl Adding {
+impl Sums {
     fn add(&mut self, c: &Columns) -> Result<(), StoreError> {
         let usage: Usage = c.json("usage")?;
         let by_list_price = source(c, usage.cost_micro_usd)? == CostSource::Computed;
@@ -176,67 +191,113 @@ impl Adding {
             output: usage.output,
             reasoning: usage.reasoning,
         };
-        let run = |sum: &mut CostSum| count(sum, usage.cost_micro_usd, by_list_price, &tokens);
-        run(&mut self.all);
-        let day: String = c.text("day")?;
-        run(self.days.entry(day.clone()).or_insert_with(|| named(&day, &day)));
-        let (project, project_name): (String, String) = (c.text("project_id")?, c.text("project_name")?);
-        run(self.projects.entry(project.clone()).or_insert_with(|| named(&project, &project_name)));
-        let (task, title): (String, String) = (c.text("task_id")?, c.text("title")?);
-        let number = c.int("number")?;
-        run(self.tasks.entry(task.clone()).or_insert_with(|| CostSum {
-            project_id: Some(ProjectId(project)),
-            task_number: Some(number),
-            ..named(&task, &title)
-        }));
-        let (agent, name): (String, String) = (c.text("agent_id")?, c.text("agent_name")?);
-        run(self.agents.entry(agent.clone()).or_insert_with(|| named(&agent, &name)));
+        let run = one(usage.cost_micro_usd, by_list_price, tokens);
+        add(of(&mut self.days, c.text("day")?), &run);
+        add(of(&mut self.tasks, c.text("task_id")?), &run);
+        add(of(&mut self.agents, c.text("agent_id")?), &run);
         let mut models: Vec<UsageSample> = c.json("models")?;
         if models.is_empty() {
             models.push(UsageSample::default());
         }
         for used in models {
-            let sum =
-                self.models.entry(used.model.clone()).or_insert_with(|| named(&used.model, &used.model));
-            count(sum, used.cost_micro_usd, by_list_price, &CostTokens::of(std::slice::from_ref(&used)));
+            let tokens = CostTokens::of(std::slice::from_ref(&used));
+            add(of(&mut self.models, used.model), &one(used.cost_micro_usd, by_list_price, tokens));
         }
         Ok(())
     }
+}
 
-    fn done(self, most: usize) -> CostTotals {
-        let mut left_off = 0;
-        let mut list = |sums: HashMap<String, CostSum>, by_key: bool| {
-            let mut sums: Vec<CostSum> = sums.into_values().map(complete).collect();
-            sums.sort_by(|a, b| {
-                let by_cost = b.cost_micro_usd.cmp(&a.cost_micro_usd).then_with(|| a.label.cmp(&b.label));
-                if by_key { b.key.cmp(&a.key) } else { by_cost.then_with(|| a.key.cmp(&b.key)) }
-            });
-            left_off = left_off.max(sums.len().saturating_sub(most));
-            sums.truncate(most);
-            sums
-        };
-        let days = list(self.days, true);
-        let projects = list(self.projects, false);
-        let tasks = list(self.tasks, false);
-        let agents = list(self.agents, false);
-        let models = list(self.models, false);
-        let left_off = u32::try_from(left_off).unwrap_or(u32::MAX);
-        CostTotals { all: complete(self.all), days, projects, tasks, agents, models, left_off }
+/// Gives the sums of tasks their names, and answers with the sums of their projects.
+async fn name_tasks(
+    conn: &mut SqliteConnection,
+    tasks: &mut HashMap<String, CostSum>,
+) -> Result<HashMap<String, CostSum>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT k.id, k.number, k.title, k.project_id, p.name FROM tasks k JOIN projects p ON p.id = k.project_id
+         WHERE k.id IN (SELECT value FROM json_each(?1))",
+    )
+    .bind(json(&tasks.keys().collect::<Vec<_>>())?)
+    .fetch_all(conn)
+    .await?;
+    let mut projects = HashMap::new();
+    for row in &rows {
+        let c = Columns(row);
+        let Some(task) = tasks.get_mut(&c.text::<String>("id")?) else { continue };
+        task.label = c.text("title")?;
+        task.task_number = Some(c.int("number")?);
+        task.project_id = Some(c.text("project_id")?);
+        let project = of(&mut projects, c.text("project_id")?);
+        project.label = c.text("name")?;
+        add(project, task);
+    }
+    Ok(projects)
+}
+
+async fn name_agents(
+    conn: &mut SqliteConnection,
+    agents: &mut HashMap<String, CostSum>,
+) -> Result<(), StoreError> {
+    let rows = sqlx::query("SELECT id, name FROM agents WHERE id IN (SELECT value FROM json_each(?1))")
+        .bind(json(&agents.keys().collect::<Vec<_>>())?)
+        .fetch_all(conn)
+        .await?;
+    for row in &rows {
+        let c = Columns(row);
+        if let Some(agent) = agents.get_mut(&c.text::<String>("id")?) {
+            agent.label = c.text("name")?;
+        }
+    }
+    Ok(())
+}
+
+/// The sum of a key; until it has a name, the key is its label.
+fn of(sums: &mut HashMap<String, CostSum>, key: String) -> &mut CostSum {
+    sums.entry(key).or_insert_with_key(|key| CostSum {
+        key: key.clone(),
+        label: key.clone(),
+        ..CostSum::default()
+    })
+}
+
+/// What one run adds to a sum.
+fn one(cost: Option<u64>, by_list_price: bool, tokens: CostTokens) -> CostSum {
+    let cost_micro_usd = cost.unwrap_or(0);
+    CostSum {
+        cost_micro_usd,
+        list_price_micro_usd: if by_list_price { cost_micro_usd } else { 0 },
+        runs: 1,
+        unknown: u32::from(cost.is_none()),
+        tokens,
+        ..CostSum::default()
     }
 }
 
-fn named(key: &str, label: &str) -> CostSum {
-    CostSum { key: key.to_owned(), label: label.to_owned(), ..CostSum::default() }
+fn add(sum: &mut CostSum, more: &CostSum) {
+    sum.runs += more.runs;
+    sum.unknown += more.unknown;
+    sum.cost_micro_usd = sum.cost_micro_usd.saturating_add(more.cost_micro_usd);
+    sum.list_price_micro_usd = sum.list_price_micro_usd.saturating_add(more.list_price_micro_usd);
+    sum.tokens.add(&more.tokens);
 }
 
-fn count(sum: &mut CostSum, cost: Option<u64>, by_list_price: bool, tokens: &CostTokens) {
-    sum.runs += 1;
-    sum.unknown += u32::from(cost.is_none());
-    sum.cost_micro_usd = sum.cost_micro_usd.saturating_add(cost.unwrap_or(0));
-    if by_list_price {
-        sum.list_price_micro_usd = sum.list_price_micro_usd.saturating_add(cost.unwrap_or(0));
-    }
-    sum.tokens.add(tokens);
+fn listed(
+    sums: HashMap<String, CostSum>,
+    order: fn(&CostSum, &CostSum) -> Ordering,
+    most: usize,
+) -> Vec<CostSum> {
+    let mut sums: Vec<CostSum> = sums.into_values().map(complete).collect();
+    sums.sort_by(order);
+    sums.truncate(most);
+    sums
+}
+
+fn latest_first(a: &CostSum, b: &CostSum) -> Ordering {
+    b.key.cmp(&a.key)
+}
+
+fn dearest_first(a: &CostSum, b: &CostSum) -> Ordering {
+    let by_cost = b.cost_micro_usd.cmp(&a.cost_micro_usd);
+    by_cost.then_with(|| a.label.cmp(&b.label)).then_with(|| a.key.cmp(&b.key))
 }
 
 fn complete(mut sum: CostSum) -> CostSum {
