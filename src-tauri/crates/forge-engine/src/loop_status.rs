@@ -174,7 +174,7 @@ async fn above(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Known
         let of = entry.record.strategy.map(|name| format!("{name}, ")).unwrap_or_default();
         LoopEffect {
             at: entry.record.at,
-            effect: format!("{of}{} cost {} medians", entry.record.model, entry.record.ratio),
+            effect: format!("{of}{} cost {:.2} times the median", entry.record.model, entry.record.ratio),
             task: Some(LoopTask {
                 id: entry.record.task_id,
                 number: entry.task_number,

@@ -82,8 +82,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`; `fix_decided`, `fix_outdated`, `fix_blocked` or `workspace_locked` with the reason.
     pub async fn apply_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
-        let (task, context, workspace, fix, _lock) = self.take_up(id, fix).await?;
-        require(&fix, &[FixStatus::Drafted])?;
+        let (task, context, workspace, fix, _lock) = self.take_up(id, fix, &[FixStatus::Drafted]).await?;
         let of = Fixing { context: &context, task: &task, workspace: &workspace };
         let fix = self.land_fix(&of, fix, actor, true).await?;
         self.kick(id);
@@ -95,8 +94,8 @@ impl Engine {
     /// # Errors
     /// As [`Engine::apply_fix`]; `fix_outdated` when its file moved on.
     pub async fn rollback_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
-        let (task, context, workspace, fix, _lock) = self.take_up(id, fix).await?;
-        require(&fix, &[FixStatus::Applied, FixStatus::Verified])?;
+        let statuses = [FixStatus::Applied, FixStatus::Verified];
+        let (task, context, workspace, fix, _lock) = self.take_up(id, fix, &statuses).await?;
         let of = Fixing { context: &context, task: &task, workspace: &workspace };
         self.take_back_fix(&of, fix, Some(actor), "somebody took it back").await
     }
@@ -118,16 +117,19 @@ impl Engine {
         Ok(fix)
     }
 
-    /// Everything that changing the branch of a task needs, when nobody else is at it.
+    /// Everything that changing the branch of a task needs, when nobody else is at it and the fix is in one of the
+    /// `statuses`: what was decided is told first, since waiting would not help.
     async fn take_up(
         &self,
         id: &TaskId,
         fix: &str,
+        statuses: &[FixStatus],
     ) -> Result<(TaskRow, std::sync::Arc<ProjectContext>, Workspace, FixProposal, WorkspaceHold)> {
         let mut conn = self.store().read().await?;
         let (task, context) = self.load_own(&mut conn, id, None).await?;
         let found = fixes::get(&mut conn, id, fix).await?;
         let found = found.ok_or_else(|| EngineError::not_found("fix", fix))?;
+        require(&found, statuses)?;
         let workspace = workspaces::last(&mut conn, id).await?;
         let present =
             workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
