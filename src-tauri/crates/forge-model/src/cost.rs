@@ -5,7 +5,7 @@
 
 use crate::{
     contract,
-    execution::{CostSource, ExecutionRole, ExecutionStatus},
+    execution::{CostSource, ExecutionRole, ExecutionStatus, Usage},
     ids::{AgentId, ExecutionId, ProjectId, TaskId},
     names,
     time::Timestamp,
@@ -250,6 +250,18 @@ pub struct CostPoint {
     pub task_number: u32,
     /// Whether it is one.
     pub is_anomaly: bool,
+}
+
+impl From<&Usage> for CostTokens {
+    fn from(usage: &Usage) -> Self {
+        Self {
+            input: usage.input_uncached,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            output: usage.output,
+            reasoning: usage.reasoning,
+        }
+    }
 }
 
 impl CostTokens {

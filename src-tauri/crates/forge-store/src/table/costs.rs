@@ -175,12 +175,13 @@ pub async fn points(
     filter: &CostFilter,
     line: &CostLineRow,
 ) -> Result<Vec<CostPoint>, StoreError> {
+    let of_project = CostFilter { project: Some(line.project_id.clone()), ..filter.clone() };
     let mut query = QueryBuilder::<Sqlite>::new(
         "SELECT s.cost, s.median, s.ratio, s.anomaly, s.ended_at, t.number
-         FROM cost_samples s JOIN tasks t ON t.id = s.task_id WHERE s.cost IS NOT NULL AND s.project_id = ",
+         FROM cost_samples s JOIN tasks t ON t.id = s.task_id WHERE s.cost IS NOT NULL AND s.model = ",
     );
-    query.push_bind(line.project_id.as_str()).push(" AND s.model = ").push_bind(&line.model);
-    filter.narrow(&mut query, "s.project_id", "s.ended_at");
+    query.push_bind(&line.model);
+    of_project.narrow(&mut query, "s.project_id", "s.ended_at");
     query.push(" ORDER BY s.seq");
     let rows = query.build().fetch_all(conn).await?;
     rows.iter()
@@ -369,5 +370,24 @@ mod tests {
         .unwrap();
         let rows: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
         assert_eq!(rows, ["x0 t - m5 asked 5 1", "x4 t - m4 asked 9 3", "x6 t quick mnull asked ? 1"]);
+    }
+
+    #[tokio::test]
+    async fn a_line_has_the_runs_of_one_model() {
+        let mut conn = seeded(&[
+            ("t", "coder", "finished", "started", Some(5)),
+            ("t", "coder", "finished", "your message", Some(4)),
+            ("t", "coder", "finished", "your message", Some(4)),
+            ("t", "coder", "failed", "your message", None),
+            ("t", "reviewer", "finished", "started", Some(9)),
+        ])
+        .await;
+        let all = CostFilter::default();
+        let lines = lines(&mut conn, &all).await.unwrap();
+        let told: Vec<_> = lines.iter().map(|line| (line.model.as_str(), line.known, line.unknown)).collect();
+        assert_eq!(told, [("m4", 2, 0), ("m5", 1, 0), ("mnull", 0, 1)]);
+        let points = points(&mut conn, &all, &lines[0]).await.unwrap();
+        let told: Vec<_> = points.iter().map(|point| (point.at.0, point.cost, point.task_number)).collect();
+        assert_eq!(told, [(1, 4, 1), (2, 4, 1)]);
     }
 }

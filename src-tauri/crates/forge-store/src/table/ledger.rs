@@ -110,13 +110,7 @@ fn read(row: &SqliteRow) -> Result<(LedgerCursor, CostRow), StoreError> {
         cost_micro_usd: usage.cost_micro_usd,
         cost_source: source(&c, usage.cost_micro_usd)?,
         price_version: c.text_opt("price_version")?,
-        tokens: CostTokens {
-            input: usage.input_uncached,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            output: usage.output,
-            reasoning: usage.reasoning,
-        },
+        tokens: CostTokens::from(&usage),
         is_anomaly: c.flag("is_anomaly")?,
     };
     Ok(((ended_at.0, c.int("seq")?), line))
@@ -184,13 +178,7 @@ impl Sums {
     fn add(&mut self, c: &Columns) -> Result<(), StoreError> {
         let usage: Usage = c.json("usage")?;
         let by_list_price = source(c, usage.cost_micro_usd)? == CostSource::Computed;
-        let tokens = CostTokens {
-            input: usage.input_uncached,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            output: usage.output,
-            reasoning: usage.reasoning,
-        };
+        let tokens = CostTokens::from(&usage);
         let run = one(usage.cost_micro_usd, by_list_price, tokens);
         add(of(&mut self.days, c.text("day")?), &run);
         add(of(&mut self.tasks, c.text("task_id")?), &run);
