@@ -50,7 +50,7 @@ impl Fixing {
     }
 
     fn path(&self) -> String {
-        format!("/tasks/{}/fixes", text(&self.task, "id"))
+        format!("/tasks/{}/fixes/drafts", text(&self.task, "id"))
     }
 
     async fn fixes(&self) -> Result<Value> {

@@ -20,6 +20,7 @@ mod hooks;
 mod inner_loop;
 mod knowledge;
 mod life;
+mod lists;
 mod merging;
 mod messages;
 mod moves;

@@ -58,7 +58,7 @@ impl Given {
     }
 
     async fn fixes(&self) -> Result<Value> {
-        self.server.get(&format!("/tasks/{}/fixes", self.task)).await
+        self.server.get(&format!("/tasks/{}/fixes/drafts", self.task)).await
     }
 
     async fn proposal(&self, status: &str) -> Result<Value> {

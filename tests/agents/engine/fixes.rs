@@ -115,7 +115,7 @@ async fn what_each_tool_complains_about_is_mended(program: AgentProgram) -> Resu
 
 /// The task's only proposal, once it has come so far.
 async fn became(floor: &Floor, task: &Value, status: &str) -> Result<Value> {
-    let path = format!("/tasks/{}/fixes", text(task, "id"));
+    let path = format!("/tasks/{}/fixes/drafts", text(task, "id"));
     let only = |all: &Value| all["proposals"][0]["status"].eq(status).then(|| all["proposals"][0].clone());
     floor.until(&format!("a fix that is {status}"), &path, only).await
 }

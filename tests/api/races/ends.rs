@@ -152,7 +152,7 @@ async fn a_race_without_a_winner_drafts_once_for_each_failed_entry() -> Result<(
     let task = task(&board, &blocks, more).await?;
     board.claim(&task).await?;
     board.server.until(&task, |task| task["error_annotation"]["type"] == "race_no_winner").await?;
-    let path = format!("/tasks/{}/fixes", text(&task, "id"));
+    let path = format!("/tasks/{}/fixes/drafts", text(&task, "id"));
     let drafted = async || {
         let all = board.server.get(&path).await?;
         let settled = |draft: &Value| draft["status"] != "drafting";

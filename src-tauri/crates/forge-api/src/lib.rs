@@ -15,6 +15,7 @@ mod openapi;
 mod operation;
 mod operations;
 pub mod ops;
+mod paging;
 mod tags;
 pub mod typescript;
 
@@ -30,6 +31,7 @@ pub use files::{COSTS_CSV, FILE_ROUTES, FileRoute, PAGING};
 pub use openapi::document as openapi_document;
 pub use operation::{Method, Operation};
 pub use operations::operations;
+pub use paging::{DEFAULT_LIMIT, MAX_LIMIT};
 
 /// The contract over one engine. Cheap to clone.
 #[derive(Clone)]

@@ -1,5 +1,8 @@
 //! The OpenAPI document, generated from the table.
 
+mod answers;
+mod elsewhere;
+
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -7,7 +10,12 @@ use crate::{
     ApiError, Method, Operation,
     files::{FILE_ROUTES, FileRoute, PAGING},
     operations,
+    paging::{DEFAULT_LIMIT, MAX_LIMIT},
 };
+
+/// What is asked in the address although the rest is in the body: it is about the answer and when it comes, not
+/// about the task.
+const IN_ADDRESS: [&str; 3] = ["wait", "if_locked", "queue"];
 
 /// The document, OpenAPI 3.1.
 #[must_use]
@@ -15,22 +23,22 @@ pub fn document() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
     let mut generator = settings.into_generator();
-    let error = generator.subschema_for::<ApiError>();
+    generator.subschema_for::<ApiError>();
     let mut paths: Map<String, Value> = Map::new();
     for operation in operations() {
         let (input, output) = (operation.schemas)(&mut generator);
-        let fields = fields_of(&generator, input.as_value());
-        let entry = describe(operation, &fields, output.as_value(), error.as_value());
+        let whole = resolved(&generator, input.as_value());
+        let fields = fields_of(whole);
+        let entry = describe(operation, &fields, takes_more(whole), output.as_value());
         let path = paths.entry(operation.path.to_owned()).or_insert_with(|| json!({}));
         path[method_name(operation.method)] = entry;
         for file in FILE_ROUTES.iter().filter(|file| file.operation == operation.name) {
-            paths.insert(
-                file.path.to_owned(),
-                json!({ "get": describe_file(file, &fields, error.as_value()) }),
-            );
+            paths.insert(file.path.to_owned(), json!({ "get": describe_file(file, &fields) }));
         }
     }
-    let schemas: Map<String, Value> = generator.take_definitions(true).into_iter().collect();
+    paths.extend(elsewhere::paths());
+    let mut schemas: Map<String, Value> = generator.take_definitions(true).into_iter().collect();
+    answers::with_request_id(&mut schemas);
     json!({
         "openapi": "3.1.0",
         "info": { "title": "Forge", "version": env!("CARGO_PKG_VERSION") },
@@ -39,6 +47,8 @@ pub fn document() -> Value {
         "paths": paths,
         "components": {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+            "headers": answers::headers(),
+            "responses": answers::refusals(),
             "schemas": schemas,
         },
     })
@@ -50,9 +60,17 @@ struct Field {
     required: bool,
 }
 
-fn fields_of(generator: &schemars::SchemaGenerator, input: &Value) -> Vec<Field> {
+fn resolved<'a>(generator: &'a schemars::SchemaGenerator, input: &'a Value) -> &'a Value {
     let name = input["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
-    let whole = name.and_then(|name| generator.definitions().get(name)).unwrap_or(input);
+    name.and_then(|name| generator.definitions().get(name)).unwrap_or(input)
+}
+
+/// Whether fields that it does not name may stand beside those that it does.
+fn takes_more(input: &Value) -> bool {
+    input["additionalProperties"] != false
+}
+
+fn fields_of(whole: &Value) -> Vec<Field> {
     let required: Vec<&str> =
         whole["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     whole["properties"]
@@ -67,21 +85,16 @@ fn fields_of(generator: &schemars::SchemaGenerator, input: &Value) -> Vec<Field>
         .collect()
 }
 
-fn describe(operation: &Operation, fields: &[Field], output: &Value, error: &Value) -> Value {
+fn describe(operation: &Operation, fields: &[Field], takes_more: bool, output: &Value) -> Value {
     let in_path: Vec<&str> = operation.path_fields().collect();
     let in_query = matches!(operation.method, Method::Get | Method::Delete);
     let mut parameters = Vec::new();
     let (mut body, mut body_required) = (Map::new(), Vec::new());
     for field in fields {
-        let is_path = in_path.contains(&field.name.as_str());
-        // Whether an answer waits is asked in the address, like everything about the answer's form.
-        if is_path || in_query || field.name == "wait" || field.name == "queue" {
-            parameters.push(json!({
-                "name": field.name,
-                "in": if is_path { "path" } else { "query" },
-                "required": is_path || field.required,
-                "schema": field.schema,
-            }));
+        if in_path.contains(&field.name.as_str()) {
+            parameters.push(parameter(field, "path"));
+        } else if in_query || IN_ADDRESS.contains(&field.name.as_str()) {
+            parameters.push(parameter(field, "query"));
         } else {
             body.insert(field.name.clone(), field.schema.clone());
             if field.required {
@@ -89,47 +102,96 @@ fn describe(operation: &Operation, fields: &[Field], output: &Value, error: &Val
             }
         }
     }
+    if operation.cut {
+        parameters.extend(page_of_a_list());
+    }
+    let takes = if fields.is_empty() { answers::Takes::Nothing } else { answers::Takes::Fields };
+    let mut responses = answers::refused(operation.method, takes);
+    responses.insert(operation.status.to_string(), answers::good("application/json", output));
     let mut entry = json!({
         "operationId": operation.name,
         "summary": operation.summary,
         "parameters": parameters,
-        "responses": {
-            operation.status.to_string(): { "description": "Done.", "content": { "application/json": { "schema": output } } },
-            "default": refusal(error),
-        },
+        "responses": responses,
     });
     if !in_query {
-        let schema = json!({ "type": "object", "properties": body, "required": body_required, "additionalProperties": operation.name == "project_settings_update" });
+        let schema = json!({ "type": "object", "properties": body, "required": body_required, "additionalProperties": takes_more });
         entry["requestBody"] = json!({ "required": !body_required.is_empty(), "content": { "application/json": { "schema": schema } } });
     }
     entry
 }
 
+/// A field that is asked for in the address, where there is no `null`.
+fn parameter(field: &Field, place: &str) -> Value {
+    let schema = if field.name == "limit" { limit_schema(field) } else { without_null(&field.schema) };
+    let is_list = schema["type"] == "array";
+    let mut parameter = json!({
+        "name": field.name,
+        "in": place,
+        "required": place == "path" || field.required,
+        "schema": schema,
+    });
+    if is_list && place == "query" {
+        // Parted by commas.
+        parameter["style"] = "form".into();
+        parameter["explode"] = false.into();
+    }
+    parameter
+}
+
+/// The range of `limit`; rows of a diff have one of their own.
+fn limit_schema(field: &Field) -> Value {
+    let mut schema = without_null(&field.schema);
+    if schema["maximum"].is_null() {
+        schema["minimum"] = 1.into();
+        schema["maximum"] = MAX_LIMIT.into();
+        schema["default"] = DEFAULT_LIMIT.into();
+    }
+    schema
+}
+
+fn page_of_a_list() -> [Value; 2] {
+    let field = |name: &str, schema: Value| Field { name: name.to_owned(), schema, required: false };
+    let limit = json!({ "type": "integer", "description": "How many." });
+    let cursor = json!({ "type": "string", "description": "Where to go on, from `next_cursor`." });
+    [parameter(&field("limit", limit), "query"), parameter(&field("cursor", cursor), "query")]
+}
+
+/// A schema that takes no `null`.
+fn without_null(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    let Some(fields) = schema.as_object_mut() else { return schema };
+    if fields.get("default").is_some_and(Value::is_null) {
+        fields.shift_remove("default");
+    }
+    if let Some(Value::Array(kinds)) = fields.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [only] = kinds.as_slice() {
+            let only = only.clone();
+            fields.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(options)) = fields.get_mut("anyOf") {
+        options.retain(|option| option["type"] != "null");
+    }
+    schema
+}
+
 /// A file is asked for as its operation is, but whole.
-fn describe_file(file: &FileRoute, fields: &[Field], error: &Value) -> Value {
-    let parameters: Vec<Value> = fields
-        .iter()
-        .filter(|field| !PAGING.contains(&field.name.as_str()))
-        .map(|field| json!({ "name": field.name, "in": "query", "required": field.required, "schema": field.schema }))
-        .collect();
+fn describe_file(file: &FileRoute, fields: &[Field]) -> Value {
+    let asked = fields.iter().filter(|field| !PAGING.contains(&field.name.as_str()));
+    let parameters: Vec<Value> = asked.map(|field| parameter(field, "query")).collect();
+    let mut good = answers::good(file.media_type, &json!({ "type": "string" }));
     let name = json!({ "schema": { "type": "string" }, "description": "Suggests a name to save it as." });
+    good["headers"]["content-disposition"] = name;
+    let mut responses = answers::refused(Method::Get, answers::Takes::Fields);
+    responses.insert("200".to_owned(), good);
     json!({
         "operationId": format!("{}_file", file.operation),
         "summary": file.summary,
         "parameters": parameters,
-        "responses": {
-            "200": {
-                "description": "The file.",
-                "headers": { "content-disposition": name },
-                "content": { file.media_type: { "schema": { "type": "string" } } },
-            },
-            "default": refusal(error),
-        },
+        "responses": responses,
     })
-}
-
-fn refusal(error: &Value) -> Value {
-    json!({ "description": "Refused or failed.", "content": { "application/json": { "schema": error } } })
 }
 
 const fn method_name(method: Method) -> &'static str {

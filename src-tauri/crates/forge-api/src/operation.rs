@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use specta::{Type, Types, datatype::DataType};
 
-use crate::{Api, ApiError, input};
+use crate::{Api, ApiError, input, paging::Cut};
 
 /// An HTTP method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub struct Operation {
     pub provides: &'static [&'static str],
     /// The largest body of a request, in bytes.
     pub max_body: usize,
+    /// Whether its handler gives a list whole, to be cut into the pages that are asked for.
+    pub cut: bool,
     run: Arc<dyn Fn(Api, Via, Value) -> Running + Send + Sync>,
     pub(crate) schemas: fn(&mut SchemaGenerator) -> (Schema, Schema),
     pub(crate) types: fn(&mut Types) -> (DataType, DataType),
@@ -74,6 +76,7 @@ impl Operation {
             summary,
             provides: &[],
             max_body: MAX_BODY,
+            cut: false,
             run: Arc::new(move |api, via, value| {
                 let handler = handler.clone();
                 Box::pin(async move {
@@ -97,6 +100,12 @@ impl Operation {
         self
     }
 
+    /// Its handler gives a list whole; `limit` and `cursor` ask for a page of it.
+    pub(crate) const fn cut(mut self) -> Self {
+        self.cut = true;
+        self
+    }
+
     pub(crate) const fn created(mut self) -> Self {
         self.status = 201;
         self
@@ -106,8 +115,12 @@ impl Operation {
     ///
     /// # Errors
     /// What it refuses.
-    pub async fn run(&self, api: Api, via: Via, input: Value) -> Result<Value, ApiError> {
-        (self.run)(api, via, input).await
+    pub async fn run(&self, api: Api, via: Via, mut input: Value) -> Result<Value, ApiError> {
+        if !self.cut {
+            return (self.run)(api, via, input).await;
+        }
+        let cut = Cut::asked(&mut input)?;
+        Ok(cut.answer((self.run)(api, via, input).await?))
     }
 
     /// The names in its path.
@@ -119,6 +132,9 @@ impl Operation {
     /// the schema says so, lists split at commas, else text.
     #[must_use]
     pub fn coerce(&self, field: &str, text: &str) -> Value {
+        if self.cut && field == "limit" {
+            return text.parse::<u64>().map_or_else(|_| text.into(), Value::from);
+        }
         let mut generator = SchemaGenerator::default();
         let (input, _) = (self.schemas)(&mut generator);
         let definitions = generator.take_definitions(true);

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod attachments;
+pub mod changes;
 pub mod comments;
 pub mod costs;
 pub mod executions;
@@ -25,6 +26,7 @@ use forge_model::ids::{AgentId, TaskId};
 use forge_model::review::Review;
 use forge_model::task::{HolderKind, RoleHolder, Task};
 
+pub(crate) use crate::paging::limit;
 use crate::{Api, ApiError};
 
 /// The derives that inputs share: unknown fields are refused.
@@ -135,18 +137,6 @@ impl From<Wait> for Settle {
             Wait::Settled => Self::Settled,
             Wait::None => Self::None,
         }
-    }
-}
-
-/// How many items a list gives unless asked otherwise, and at most.
-pub(crate) const DEFAULT_LIMIT: u32 = 50;
-const MAX_LIMIT: u32 = 200;
-
-pub(crate) fn limit(asked: Option<u32>) -> Result<u32, ApiError> {
-    match asked {
-        None => Ok(DEFAULT_LIMIT),
-        Some(limit) if (1..=MAX_LIMIT).contains(&limit) => Ok(limit),
-        Some(_) => Err(ApiError::invalid("limit", "must be 1 to 200")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use forge_api::{ApiError, Method, operations};
+use forge_api::{ApiError, MAX_LIMIT, Method, Operation, operations};
 use forge_engine::EngineAddress;
 use forge_server::TokenError;
 use reqwest::{Client, RequestBuilder, Response, Url};
@@ -40,10 +40,35 @@ impl Remote {
             .iter()
             .find(|operation| operation.name == name)
             .ok_or_else(|| self.strange(format!("there is no operation {name}")))?;
-        let mut input = match input {
+        let input = match input {
             Value::Object(input) => input,
             _ => Map::new(),
         };
+        if operation.cut && !input.contains_key("limit") {
+            self.whole(operation, input).await
+        } else {
+            self.ask(operation, input).await
+        }
+    }
+
+    /// All pages of a list as one.
+    async fn whole(&self, operation: &Operation, mut input: Map<String, Value>) -> Result<Value, CliError> {
+        input.insert("limit".to_owned(), MAX_LIMIT.into());
+        let mut all = Vec::new();
+        loop {
+            let mut page = self.ask(operation, input.clone()).await?;
+            if let Value::Array(items) = page["items"].take() {
+                all.extend(items);
+            }
+            if page["next_cursor"].is_null() {
+                page["items"] = Value::Array(all);
+                return Ok(page);
+            }
+            input.insert("cursor".to_owned(), page["next_cursor"].take());
+        }
+    }
+
+    async fn ask(&self, operation: &Operation, mut input: Map<String, Value>) -> Result<Value, CliError> {
         let mut url = self.at(operation.path, &mut input)?;
         let reads = matches!(operation.method, Method::Get | Method::Delete);
         if reads {

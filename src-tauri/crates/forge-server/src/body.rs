@@ -30,7 +30,11 @@ pub(crate) async fn input(
     let query = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri)
         .map_err(|error| ApiError::invalid("", &format!("the query string is not valid: {error}")))?;
     for (name, text) in &query.0 {
-        put(&mut input, name, operation.coerce(name, text))?;
+        match (input.get_mut(name), operation.coerce(name, text)) {
+            // A list may also be given an item at a time.
+            (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
+            (_, value) => put(&mut input, name, value)?,
+        }
     }
     for (name, value) in object(headers, &read(body, operation.max_body).await?)? {
         put(&mut input, &name, value)?;
@@ -86,10 +90,10 @@ fn object(headers: &HeaderMap, bytes: &[u8]) -> Result<Map<String, Value>, Refus
     match serde_json::from_slice(bytes) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(ApiError::invalid("", "the body must be a JSON object").into()),
-        Err(error) => Err(Refusal::new(
-            StatusCode::BAD_REQUEST,
-            "malformed_json",
-            format!("the body is not JSON: {error}"),
-        )),
+        Err(error) => {
+            let mut refusal = ApiError::invalid("", &format!("the body is not JSON: {error}"));
+            refusal.code = "malformed_json".to_owned();
+            Err(refusal.into())
+        }
     }
 }

@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, time::Duration};
 
 use axum::{
     Json, Router,
-    extract::{RawPathParams, Request, State},
+    extract::{RawPathParams, Request, State, rejection::RawPathParamsRejection},
     http::{HeaderMap, StatusCode},
     middleware,
     response::{IntoResponse, Response},
     routing::{MethodFilter, MethodRouter, get},
 };
-use forge_api::{Api, ApiError, COSTS_CSV, Method, Operation, openapi_document, operations};
+use forge_api::{Api, ApiError, COSTS_CSV, DEFAULT_LIMIT, Method, Operation, openapi_document, operations};
 use forge_model::actor::Via;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -63,6 +63,8 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken) -> Route
         .with_state(Shared { api, stopping })
 }
 
+type PathParams = Result<RawPathParams, RawPathParamsRejection>;
+
 const fn filter(method: Method) -> MethodFilter {
     match method {
         Method::Get => MethodFilter::GET,
@@ -76,7 +78,8 @@ const fn filter(method: Method) -> MethodFilter {
 fn add(methods: MethodRouter<Shared>, operation: &'static Operation) -> MethodRouter<Shared> {
     methods.on(
         filter(operation.method),
-        async move |State(shared): State<Shared>, path: RawPathParams, request: Request| {
+        async move |State(shared): State<Shared>, path: PathParams, request: Request| {
+            let path = path.map_err(|error| ApiError::invalid("", &error.body_text()))?;
             answer(operation, shared, &path, request).await
         },
     )
@@ -91,7 +94,11 @@ async fn answer(
     let path: Vec<(String, String)> =
         path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let (head, content) = request.into_parts();
-    let input = body::input(operation, &path, &head.uri, &head.headers, content).await?;
+    let mut input = body::input(operation, &path, &head.uri, &head.headers, content).await?;
+    if operation.cut && input["limit"].is_null() {
+        // Whoever is on the other side may not know how long the list is.
+        input["limit"] = DEFAULT_LIMIT.into();
+    }
     let run = operation.run(shared.api.clone(), via(&head.headers), input);
     let answer = if operation.method == Method::Get {
         // Nothing is lost when a reader goes away, so its work may go with it.

@@ -9,7 +9,7 @@ use forge_model::time::Timestamp;
 use forge_store::table::ledger::CostFilter;
 
 use super::{Page, answer, input, limit};
-use crate::{Api, ApiError};
+use crate::{Api, ApiError, paging::Stretch};
 
 input! {
     /// Runs of a time.
@@ -77,6 +77,9 @@ input! {
         /// How many, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
+        /// Where to go on, from `next_cursor`.
+        #[serde(default)]
+        pub cursor: Option<String>,
     }
 
     /// Whose race to estimate.
@@ -158,9 +161,9 @@ pub(crate) async fn anomalies(
     _: Via,
     list: ListAnomalies,
 ) -> Result<Page<CostAnomalyEntry>, ApiError> {
-    let limit = limit(list.limit)?;
+    let stretch = Stretch::asked(list.limit, list.cursor.as_deref())?;
     let filter = CostFilter { project: list.project, since: list.since, until: list.until };
-    Ok(Page::whole(api.engine().cost_anomalies(&filter, list.task_id.as_ref(), limit).await?))
+    Ok(stretch.of(api.engine().cost_anomalies(&filter, list.task_id.as_ref(), stretch.reach()).await?))
 }
 
 pub(crate) async fn race_estimate(api: Api, _: Via, of: EstimateRace) -> Result<RaceEstimate, ApiError> {

@@ -28,6 +28,10 @@ pub(crate) async fn list(api: Api, _: Via, path: TaskPath) -> Result<Fixes, ApiE
     Ok(api.engine().fixes(&path.task_id).await?)
 }
 
+pub(crate) async fn of_task(api: Api, _: Via, path: TaskPath) -> Result<Page<FixProposal>, ApiError> {
+    Ok(Page::whole(api.engine().fixes(&path.task_id).await?.proposals))
+}
+
 pub(crate) async fn of_project(api: Api, _: Via, path: ProjectPath) -> Result<Page<FixProposal>, ApiError> {
     Ok(Page::whole(api.engine().fixes_of_project(&path.project_id).await?))
 }

@@ -7,7 +7,7 @@ use forge_model::knowledge::Lesson;
 use forge_model::lesson::{LessonDraft, LessonStatus, LessonView};
 
 use super::{Page, input, limit};
-use crate::{Api, ApiError};
+use crate::{Api, ApiError, paging::Stretch};
 
 input! {
     /// Which lessons of a project.
@@ -34,6 +34,9 @@ input! {
         /// At most this many, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
+        /// Where the page begins: `next_cursor` of the one before.
+        #[serde(default)]
+        pub cursor: Option<String>,
     }
 
     /// A lesson to propose.
@@ -82,8 +85,8 @@ pub(crate) async fn list(api: Api, _: Via, asked: ListKnowledge) -> Result<Page<
 }
 
 pub(crate) async fn search(api: Api, _: Via, asked: SearchKnowledge) -> Result<Page<Lesson>, ApiError> {
-    let limit = limit(asked.limit)?;
-    Ok(Page::whole(api.engine().search_lessons(&asked.project_id, &asked.q, limit).await?))
+    let stretch = Stretch::asked(asked.limit, asked.cursor.as_deref())?;
+    Ok(stretch.of(api.engine().search_lessons(&asked.project_id, &asked.q, stretch.reach()).await?))
 }
 
 pub(crate) async fn propose(api: Api, _: Via, new: ProposeLesson) -> Result<LessonView, ApiError> {

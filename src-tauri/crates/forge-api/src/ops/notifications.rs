@@ -4,8 +4,8 @@ use forge_model::actor::Via;
 use forge_model::ids::NotificationId;
 use forge_model::notification::Notification;
 
-use super::{Done, Page, input, limit, tasks::Limited};
-use crate::{Api, ApiError};
+use super::{Done, Page, input, tasks::Limited};
+use crate::{Api, ApiError, paging::Stretch};
 
 input! {
     /// Notifications to mark as seen.
@@ -17,7 +17,8 @@ input! {
 }
 
 pub(crate) async fn list(api: Api, _: Via, list: Limited) -> Result<Page<Notification>, ApiError> {
-    Ok(Page::whole(api.engine().notifications(limit(list.limit)?).await?))
+    let stretch = Stretch::asked(list.limit, list.cursor.as_deref())?;
+    Ok(stretch.of(api.engine().notifications(stretch.reach()).await?))
 }
 
 pub(crate) async fn read(api: Api, _: Via, mark: MarkRead) -> Result<Done, ApiError> {

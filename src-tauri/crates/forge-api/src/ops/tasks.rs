@@ -17,7 +17,7 @@ use forge_model::transition::Transition;
 use super::{
     Done, OnLock, Page, TaskAndReview, TaskPath, Wait, answer, holder, input, limit, person, settled,
 };
-use crate::{Api, ApiError, input::nullable};
+use crate::{Api, ApiError, input::nullable, paging::Stretch};
 
 input! {
     /// A list of tasks to read.
@@ -241,6 +241,9 @@ input! {
         /// How many, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
+        /// Where to go on, from `next_cursor`.
+        #[serde(default)]
+        pub cursor: Option<String>,
     }
 }
 
@@ -434,5 +437,6 @@ pub(crate) async fn prompt_preview(api: Api, _: Via, path: TaskPath) -> Result<P
 }
 
 pub(crate) async fn attention(api: Api, _: Via, list: Limited) -> Result<Page<Task>, ApiError> {
-    Ok(Page::whole(api.engine().attention(limit(list.limit)?).await?))
+    let stretch = Stretch::asked(list.limit, list.cursor.as_deref())?;
+    Ok(stretch.of(api.engine().attention(stretch.reach()).await?))
 }

@@ -98,6 +98,7 @@ input! {
         pub start: Option<u32>,
         /// How many rows; 2000 when absent.
         #[serde(default)]
+        #[schemars(range(min = 1, max = 20_000))]
         pub limit: Option<u32>,
         /// Unchanged lines around a change; 3 when absent.
         #[serde(default)]

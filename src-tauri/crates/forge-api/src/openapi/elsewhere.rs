@@ -1,0 +1,47 @@
+//! Routes that are no operations: they speak of the engine itself, or never end.
+
+use serde_json::{Map, Value, json};
+
+use super::answers::{self, Takes};
+use crate::Method;
+
+/// The events.
+const EVENTS: &str = "/events";
+/// This document.
+const DOCUMENT: &str = "/openapi.json";
+/// Beside the base of all routes, and without a token.
+const HEALTH: &str = "/healthz";
+
+/// Their entries in the document.
+pub(super) fn paths() -> Map<String, Value> {
+    let json = "application/json";
+    let object = json!({ "type": "object" });
+    let healthy =
+        json!({ "type": "object", "properties": { "status": { "const": "ok" } }, "required": ["status"] });
+    let last_seen = json!({
+        "name": "Last-Event-ID",
+        "in": "header",
+        "required": false,
+        "description": "The number of the last event that was seen: what follows it is sent. 0 sends all that is \
+            kept; without it only what is new is sent. A number that is no longer kept is answered with the event \
+            `events.resync`: read everything again.",
+        "schema": { "type": "integer", "minimum": 0 },
+    });
+    let mut health = described("health", "Whether the engine answers.", json, &healthy, &[]);
+    health["security"] = json!([]);
+    health["servers"] = json!([{ "url": "/" }]);
+    let summary = "What happens, as server-sent events: `id` is the number, `data` one line of JSON.";
+    let events =
+        described("events", summary, "text/event-stream", &json!({ "type": "string" }), &[last_seen]);
+    let document = described("openapi", "This document.", json, &object, &[]);
+    [(EVENTS, events), (DOCUMENT, document), (HEALTH, health)]
+        .into_iter()
+        .map(|(path, entry)| (path.to_owned(), json!({ "get": entry })))
+        .collect()
+}
+
+fn described(id: &str, summary: &str, media_type: &str, schema: &Value, parameters: &[Value]) -> Value {
+    let mut responses = answers::refused(Method::Get, Takes::Nothing);
+    responses.insert("200".to_owned(), answers::good(media_type, schema));
+    json!({ "operationId": id, "summary": summary, "parameters": parameters, "responses": responses })
+}
