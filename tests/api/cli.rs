@@ -142,7 +142,7 @@ fn exit_codes_say_what_went_wrong() -> Result<()> {
 
 impl Ended {
     /// It succeeded; what it printed does not matter.
-    fn json_less(&self) -> Result<()> {
+    pub fn json_less(&self) -> Result<()> {
         anyhow::ensure!(self.code == Some(0), "{self:?}");
         Ok(())
     }

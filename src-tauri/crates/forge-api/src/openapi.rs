@@ -28,7 +28,7 @@ pub fn document() -> Value {
     for operation in operations() {
         let (input, output) = (operation.schemas)(&mut generator);
         let whole = resolved(&generator, input.as_value());
-        let fields = fields_of(whole);
+        let fields = fields_of(&generator, whole);
         let entry = describe(operation, &fields, takes_more(whole), output.as_value());
         let path = paths.entry(operation.path.to_owned()).or_insert_with(|| json!({}));
         path[method_name(operation.method)] = entry;
@@ -57,6 +57,8 @@ pub fn document() -> Value {
 struct Field {
     name: String,
     schema: Value,
+    /// What may stand for it in an address.
+    in_address: Value,
     required: bool,
 }
 
@@ -70,7 +72,7 @@ fn takes_more(input: &Value) -> bool {
     input["additionalProperties"] != false
 }
 
-fn fields_of(whole: &Value) -> Vec<Field> {
+fn fields_of(generator: &schemars::SchemaGenerator, whole: &Value) -> Vec<Field> {
     let required: Vec<&str> =
         whole["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     whole["properties"]
@@ -80,6 +82,7 @@ fn fields_of(whole: &Value) -> Vec<Field> {
         .map(|(name, schema)| Field {
             name: name.clone(),
             schema: schema.clone(),
+            in_address: in_address(generator, schema),
             required: required.contains(&name.as_str()),
         })
         .collect()
@@ -121,9 +124,15 @@ fn describe(operation: &Operation, fields: &[Field], takes_more: bool, output: &
     entry
 }
 
-/// A field that is asked for in the address, where there is no `null`.
+/// A field that is asked for in the address.
 fn parameter(field: &Field, place: &str) -> Value {
-    let schema = if field.name == "limit" { limit_schema(field) } else { without_null(&field.schema) };
+    let mut schema = field.in_address.clone();
+    if field.name == "limit" && schema["maximum"].is_null() {
+        // Rows of a diff have a range of their own.
+        schema["minimum"] = 1.into();
+        schema["maximum"] = MAX_LIMIT.into();
+        schema["default"] = DEFAULT_LIMIT.into();
+    }
     let is_list = schema["type"] == "array";
     let mut parameter = json!({
         "name": field.name,
@@ -139,26 +148,21 @@ fn parameter(field: &Field, place: &str) -> Value {
     parameter
 }
 
-/// The range of `limit`; rows of a diff have one of their own.
-fn limit_schema(field: &Field) -> Value {
-    let mut schema = without_null(&field.schema);
-    if schema["maximum"].is_null() {
-        schema["minimum"] = 1.into();
-        schema["maximum"] = MAX_LIMIT.into();
-        schema["default"] = DEFAULT_LIMIT.into();
-    }
-    schema
-}
-
 fn page_of_a_list() -> [Value; 2] {
-    let field = |name: &str, schema: Value| Field { name: name.to_owned(), schema, required: false };
+    let field = |name: &str, schema: Value| Field {
+        name: name.to_owned(),
+        in_address: schema.clone(),
+        schema,
+        required: false,
+    };
     let limit = json!({ "type": "integer", "description": "How many." });
     let cursor = json!({ "type": "string", "description": "Where to go on, from `next_cursor`." });
     [parameter(&field("limit", limit), "query"), parameter(&field("cursor", cursor), "query")]
 }
 
-/// A schema that takes no `null`.
-fn without_null(schema: &Value) -> Value {
+/// The schema of a field in an address, where there is no `null`, in full: not every reader of the document follows
+/// references there.
+fn in_address(generator: &schemars::SchemaGenerator, schema: &Value) -> Value {
     let mut schema = schema.clone();
     let Some(fields) = schema.as_object_mut() else { return schema };
     if fields.get("default").is_some_and(Value::is_null) {
@@ -171,8 +175,21 @@ fn without_null(schema: &Value) -> Value {
             fields.insert("type".to_owned(), only);
         }
     }
+    let mut named = fields.shift_remove("$ref");
     if let Some(Value::Array(options)) = fields.get_mut("anyOf") {
         options.retain(|option| option["type"] != "null");
+        if let [only] = options.as_slice() {
+            named = Some(only["$ref"].clone());
+            fields.shift_remove("anyOf");
+        }
+    }
+    if let Some(Value::Object(whole)) =
+        named.map(|name| resolved(generator, &json!({ "$ref": name })).clone())
+    {
+        for (key, value) in whole {
+            // What the field says of itself goes before what its type says.
+            fields.entry(key).or_insert(value);
+        }
     }
     schema
 }

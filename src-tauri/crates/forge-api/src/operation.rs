@@ -123,6 +123,15 @@ impl Operation {
         Ok(cut.answer((self.run)(api, via, input).await?))
     }
 
+    /// Whether it takes a field of this name.
+    #[must_use]
+    pub fn takes(&self, field: &str) -> bool {
+        let mut generator = SchemaGenerator::default();
+        let (input, _) = (self.schemas)(&mut generator);
+        let definitions = generator.take_definitions(true);
+        resolve(input.as_value(), &definitions)["properties"].get(field).is_some()
+    }
+
     /// The names in its path.
     pub fn path_fields(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))

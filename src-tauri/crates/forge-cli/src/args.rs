@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 
 /// Forge: a board for work done by AI coding agents, without its window.
 #[derive(Debug, Parser)]
@@ -48,6 +49,30 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Look whether everything is in order on this machine
     Doctor,
+    /// Ask for any operation of the contract; without one, list them
+    Api(ApiCall),
+    /// Print what a shell reads to complete this program's command line
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, or write that of every command to a folder
+    Man {
+        /// Where to write them
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApiCall {
+    /// Which; the OpenAPI document names what each takes and answers
+    pub(crate) operation: Option<String>,
+    /// Its input, a JSON object; `-` reads standard input
+    pub(crate) input: Option<String>,
+    /// The task that it is about, by its id or number: gives `task_id` and `version`
+    #[arg(long, value_name = "ID|NUMBER")]
+    pub(crate) task: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -78,7 +103,13 @@ impl Command {
     pub(crate) const fn works(&self) -> bool {
         match self {
             Self::Serve(_) | Self::Demo => true,
-            Self::Project(_) | Self::Agent(_) | Self::Replay(_) | Self::Doctor => false,
+            Self::Project(_)
+            | Self::Agent(_)
+            | Self::Replay(_)
+            | Self::Doctor
+            | Self::Api(_)
+            | Self::Completions { .. }
+            | Self::Man { .. } => false,
             Self::Task(task) => match task {
                 Task::Start { wait, .. }
                 | Task::Move { wait, .. }

@@ -1,6 +1,8 @@
 //! The commands.
 
 mod agent;
+mod api;
+mod manual;
 mod project;
 mod replay;
 mod serve;
@@ -14,7 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
     Answer,
-    args::{Cli, Command, Common},
+    args::{ApiCall, Cli, Command, Common},
     demo,
     door::Door,
     error::CliError,
@@ -45,6 +47,13 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
         }
         Command::Replay(what) => replay::run(what).map(Some),
         Command::Doctor => through(common, observer, works, async |at| doctor(at).await).await,
+        Command::Api(ApiCall { operation: None, .. }) => Ok(Some(api::list())),
+        Command::Api(ApiCall { operation: Some(operation), input, task }) => {
+            let call = api::Call { operation, input, task };
+            through(common, observer, works, async |at| api::run(at, call).await).await
+        }
+        Command::Completions { shell } => Ok(Some(manual::completions(shell))),
+        Command::Man { out } => manual::pages(out.as_deref()).map(Some),
     }
 }
 

@@ -101,7 +101,8 @@ impl CliError {
             Self::Strange { .. } => one("Is it another version of Forge?"),
             Self::Token(_) => one("The token is made by the engine's first start, for its own user alone."),
             Self::Serve(_) => one("Choose another port with --port, or 0 for any."),
-            Self::Io { .. } | Self::Runtime(_) | Self::Interrupted => Vec::new(),
+            Self::Io { .. } | Self::Runtime(_) => one("See to what the system says, then try again."),
+            Self::Interrupted => one("`forge task list` shows how far it came."),
         }
     }
 
@@ -130,6 +131,16 @@ impl CliError {
     }
 }
 
+/// What helps where the engine itself gives no hint.
+const fn usual_hint(status: u16) -> &'static str {
+    match status {
+        400 => "Correct what the message names; nothing was done.",
+        404 => "The `list` commands show what there is.",
+        409 | 412 | 422 => "Nothing was done; look how it stands now, then decide anew.",
+        _ => "The log of the engine says more.",
+    }
+}
+
 /// The engine's hints, and what its details say can be done instead.
 fn hints_of(error: &ApiError) -> Vec<String> {
     let mut hints = error.hints.clone();
@@ -146,6 +157,9 @@ fn hints_of(error: &ApiError) -> Vec<String> {
     let offered = names(&error.details["offers"], "verb");
     if !offered.is_empty() {
         hints.push(format!("Offered now: {offered}."));
+    }
+    if hints.is_empty() {
+        hints.push(usual_hint(error.status).to_owned());
     }
     hints
 }

@@ -66,8 +66,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, observer: Option<Arc<d
             return ExitCode::SUCCESS;
         }
         Err(error) => {
-            let text = error.render().to_string();
-            say(&format!("usage: {}", text.strip_prefix("error: ").unwrap_or(&text).trim_end()));
+            say(&usage(&error.render().to_string()));
             return ExitCode::from(error::USAGE);
         }
     };
@@ -82,6 +81,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, observer: Option<Arc<d
             }
             ExitCode::from(error.exit_code())
         }
+    }
+}
+
+/// What the command line's reader says, in the form of every error.
+fn usage(said: &str) -> String {
+    let said = said.strip_prefix("error: ").unwrap_or(said).trim_end();
+    let (what, more) = said.rsplit_once("\n\n").unwrap_or((said, ""));
+    if more.starts_with("For more information") {
+        format!("usage: {what}\nhint: {more}")
+    } else {
+        format!("usage: {said}\nhint: `--help` tells what can be said.")
     }
 }
 

@@ -6,6 +6,7 @@
 mod bench;
 mod codegen;
 mod program;
+mod python;
 mod run;
 mod shots;
 mod suite;

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result};
 use crate::{
     codegen,
     program::{program, run as run_program},
+    python,
     system::{self, Purpose},
     tidy, ui,
     workspace::Workspace,
@@ -30,6 +31,7 @@ const STAGES: &[Stage] = &[
     ("ui tests", |w| ui::npm(&w.ui(), ["run", "test"])),
     ("ui bundle", ui::build),
     ("agent programs", |w| ui::install_packages(&w.agent_programs())),
+    ("judges of the http contract", python::install_api_tools),
     ("build", |w| cargo(w, &["build", "--locked", "--workspace"])),
     ("generated types", |w| codegen::run(w, true)),
     ("rust lints", |w| {

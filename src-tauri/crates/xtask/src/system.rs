@@ -26,6 +26,7 @@ const TO_TEST: &[&str] = &[
     "xauth",
     "webkit2gtk-driver",
     "dbus",
+    "python3-venv",
     "python3-dbus",
     "python3-gi",
     "openbox",
@@ -44,8 +45,8 @@ const ELSEWHERE: &str = "\
   Fedora:   dnf install gcc pkgconf webkit2gtk4.1-devel libayatana-appindicator-gtk3
   Arch:     pacman -S base-devel webkit2gtk-4.1 libayatana-appindicator
   openSUSE: zypper install gcc pkg-config webkit2gtk3-devel libayatana-appindicator3-1
-  and for the tests: Xvfb, WebKitWebDriver, dbus-daemon, openbox, xdotool, xprop, setpriv, and for /usr/bin/python3
-  its bindings to D-Bus and GObject";
+  and for the tests: Xvfb, WebKitWebDriver, dbus-daemon, openbox, xdotool, xprop, setpriv, Python with venv, and for
+  /usr/bin/python3 its bindings to D-Bus and GObject";
 
 /// Sees to it that the machine has what the purpose needs.
 pub fn prepare(purpose: Purpose) -> Result<()> {

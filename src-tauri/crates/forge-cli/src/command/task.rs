@@ -78,7 +78,7 @@ fn put(input: &mut Value, field: &str, value: Option<impl Into<Value>>) {
 }
 
 /// A task by its id, or by its number with or without `#`.
-async fn find(at: &At, reference: &TaskRef) -> Result<Value, CliError> {
+pub(crate) async fn find(at: &At, reference: &TaskRef) -> Result<Value, CliError> {
     let text = reference.task.trim();
     match text.strip_prefix('#').unwrap_or(text).parse::<u32>() {
         Ok(number) => {

@@ -1,0 +1,127 @@
+//! What the program says about itself: the help of every command, completions, manual pages.
+
+use std::collections::VecDeque;
+
+use anyhow::Result;
+
+use crate::forge::{Ended, Sandbox};
+
+impl Sandbox {
+    /// Runs the program as on a terminal of a hundred columns.
+    fn asked(&self, args: &[String]) -> Result<Ended> {
+        let output = self.command(args)?.env("COLUMNS", "100").output()?;
+        Ok(Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout)?,
+            stderr: String::from_utf8(output.stderr)?,
+        })
+    }
+}
+
+/// The commands that a help lists.
+fn listed(help: &str) -> Vec<String> {
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = commands.take_while(|line| !line.is_empty()).filter_map(|line| {
+        // A wrapped explanation stands further in.
+        line.strip_prefix("  ").filter(|line| !line.starts_with(' '))?.split_whitespace().next()
+    });
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+/// Every command of the program, each with its help, the program itself first.
+fn all(sandbox: &Sandbox) -> Result<Vec<(Vec<String>, String)>> {
+    let mut told = Vec::new();
+    let mut open = VecDeque::from([Vec::new()]);
+    while let Some(command) = open.pop_front() {
+        let ended = sandbox.asked(&[&command[..], &["--help".to_owned()]].concat())?;
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{command:?}");
+        for name in listed(&ended.stdout) {
+            open.push_back([&command[..], &[name]].concat());
+        }
+        told.push((command, ended.stdout));
+    }
+    Ok(told)
+}
+
+#[test]
+fn every_command_explains_itself() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let all = all(&sandbox)?;
+    assert!(all.len() > 20, "{}", all.len());
+    let text: String = all
+        .iter()
+        .map(|(command, help)| {
+            format!("$ forge {}\n{help}\n", [&command[..], &["--help".to_owned()]].concat().join(" "))
+        })
+        .collect();
+    insta::assert_snapshot!("help", text.trim_end());
+    assert!(!sandbox.data_dir().exists(), "asking for help opens nothing");
+    Ok(())
+}
+
+#[test]
+fn shells_complete_and_manuals_explain_every_command() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let all = all(&sandbox)?;
+    for (shell, begins) in [
+        ("bash", "_forge() {"),
+        ("zsh", "#compdef forge"),
+        ("fish", "# Print an optspec"),
+        ("elvish", ""),
+        ("powershell", ""),
+    ] {
+        let script = sandbox.run(&["completions", shell])?;
+        assert_eq!(script.code, Some(0), "{script:?}");
+        assert!(script.stdout.starts_with(begins), "{script:?}");
+        for (command, _) in &all {
+            let name = command.last().map_or("forge", String::as_str);
+            assert!(script.stdout.contains(name), "{shell}: {command:?}");
+        }
+    }
+    let script = sandbox.dir.path().join("forge.bash");
+    std::fs::write(&script, sandbox.run(&["completions", "bash"])?.stdout)?;
+    let line = "source \"$0\"; COMP_WORDS=(forge task app); COMP_CWORD=2; _forge forge app task; echo \"${COMPREPLY[@]}\"";
+    let said = std::process::Command::new("bash").args(["--norc", "-c", line]).arg(&script).output()?;
+    assert_eq!(String::from_utf8(said.stdout)?, "approve\n");
+
+    let folder = sandbox.dir.path().join("man/man1");
+    let written = sandbox.run(&["man", "--out", &folder.to_string_lossy()])?;
+    assert_eq!(written.code, Some(0), "{written:?}");
+    for (command, _) in &all {
+        let name = [&["forge".to_owned()], &command[..]].concat().join("-");
+        let page = std::fs::read_to_string(folder.join(format!("{name}.1")))?;
+        assert!(page.contains(".SH SYNOPSIS"), "{name}");
+    }
+    assert_eq!(
+        sandbox.run(&["man"])?.stdout.trim_end(),
+        std::fs::read_to_string(folder.join("forge.1"))?.trim_end()
+    );
+    Ok(())
+}
+
+#[test]
+fn any_operation_can_be_asked_for() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let list = sandbox.run(&["api"])?;
+    let removal = list.stdout.lines().find(|line| line.starts_with("task_dependency_remove "));
+    assert!(removal.is_some_and(|line| line.contains(" task_id, depends_on ")), "{list:?}");
+    assert!(!sandbox.data_dir().exists(), "listing them opens nothing");
+    let repo = sandbox.repo.path().to_string_lossy().into_owned();
+    sandbox.run(&["project", "add", &repo])?.json_less()?;
+    sandbox.run(&["task", "create", "Old"])?.json_less()?;
+    let input = r#"{"title": "New"}"#;
+    let task = sandbox.run(&["api", "task_update", input, "--task", "#1"])?.json()?;
+    assert_eq!((&task["title"], &task["number"]), (&"New".into(), &1.into()));
+    let settings = sandbox.run(&["api", "project_settings_update", r#"{"auto_start": true}"#])?.json()?;
+    assert_eq!(settings["own"], serde_json::json!({ "auto_start": true }));
+    for (args, code, says) in [
+        (["api", "no_such_operation", "{}"], 3, "not_found: "),
+        (["api", "task_list", "[]"], 2, "usage: the input is not a JSON object"),
+        (["api", "task_list", r#"{"limit": 0}"#], 1, "invalid: limit: "),
+    ] {
+        let ended = sandbox.run(&args)?;
+        assert_eq!(ended.code, Some(code), "{ended:?}");
+        assert!(ended.stderr.starts_with(says), "{ended:?}");
+    }
+    Ok(())
+}
