@@ -15,6 +15,7 @@ mod failures;
 mod fixes;
 mod forge;
 mod guards;
+mod guide;
 mod half_done;
 mod help;
 mod hold;

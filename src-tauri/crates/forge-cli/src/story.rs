@@ -70,8 +70,11 @@ pub(crate) fn rest(task: &Value, transitions: &Value) -> Option<Rest> {
     if !task["live"].is_null() {
         return None;
     }
-    if !task["waiting"].is_null() {
-        return Some(Rest::Waiting);
+    match task["waiting"]["reason"].as_str() {
+        // Agents of its own are at work, so nothing rests.
+        Some("race_running") => return None,
+        Some(_) => return Some(Rest::Waiting),
+        None => {}
     }
     let moves = transitions["items"].as_array().into_iter().flatten();
     let pending = moves
@@ -108,6 +111,7 @@ mod tests {
         assert_eq!(with(json!({ "live": {} }), &done), None);
         assert_eq!(with(json!({ "offers": [] }), &pending), Some(Rest::Closed));
         assert_eq!(with(json!({ "waiting": { "reason": "held" } }), &pending), Some(Rest::Waiting));
+        assert_eq!(with(json!({ "waiting": { "reason": "race_running" } }), &pending), None);
         assert_eq!(with(json!({ "error_annotation": {} }), &done), Some(Rest::Trouble));
         assert_eq!(with(json!({ "review": { "status": "awaiting_human" } }), &done), Some(Rest::Decide));
         assert_eq!(with(json!({ "review": { "status": "passed" } }), &done), Some(Rest::Idle));
