@@ -1,6 +1,7 @@
 //! Server-sent events: what is replayed, what follows, and what is not kept.
 
 use anyhow::{Context as _, Result, bail};
+use forge_store::{Store, table::events};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
@@ -142,5 +143,33 @@ async fn logs_that_grow_are_told_without_a_number() -> Result<()> {
     }
     let ids: Vec<i64> = kept.iter().filter_map(|event| event.id).collect();
     assert!(ids.windows(2).all(|pair| pair[1] == pair[0] + 1), "{ids:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_that_is_no_longer_kept_is_told_to_read_again() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let mut server = sandbox.serve()?;
+    let (project, _) = server.project(&sandbox, json!({})).await?;
+    for title in ["One", "Two", "Three"] {
+        server.task(&project, json!({ "title": title })).await?;
+    }
+    server.terminate().await?;
+    let store = Store::open(&sandbox.data_dir()).await?;
+    let mut tx = store.write().await?;
+    events::prune(&mut tx, 2).await?;
+    tx.commit().await?;
+    store.close().await;
+
+    let server = sandbox.serve()?;
+    let mut gone = Stream::open(&server, Some(1)).await?;
+    let resync = gone.next().await?.context("ended")?;
+    let last = resync.id.context("no number to go on from")?;
+    assert_eq!((resync.kind(), &resync.data["seq"]), ("events.resync", &json!(last)));
+    let kept = Stream::open(&server, Some(0)).await?.until(|event| event.id == Some(last)).await?;
+    let kept: Vec<i64> = kept.iter().filter_map(|event| event.id).collect();
+    assert_eq!(kept, [last - 1, last], "from the first that is kept");
+    let four = server.task(&project, json!({ "title": "Four" })).await?;
+    assert_eq!(gone.next().await?.context("ended")?.data["task_id"], four["id"]);
     Ok(())
 }

@@ -108,10 +108,13 @@ fn any_operation_can_be_asked_for() -> Result<()> {
     assert!(!sandbox.data_dir().exists(), "listing them opens nothing");
     let repo = sandbox.repo.path().to_string_lossy().into_owned();
     sandbox.run(&["project", "add", &repo])?.json_less()?;
-    sandbox.run(&["task", "create", "Old"])?.json_less()?;
+    sandbox.run(&["task", "create", "Old", "--description", "Words"])?.json_less()?;
     let input = r#"{"title": "New"}"#;
     let task = sandbox.run(&["api", "task_update", input, "--task", "#1"])?.json()?;
-    assert_eq!((&task["title"], &task["number"]), (&"New".into(), &1.into()));
+    assert_eq!((&task["title"], &task["description"]), (&"New".into(), &"Words".into()));
+    let input = r#"{"description": null}"#;
+    let task = sandbox.run(&["api", "task_update", input, "--task", "1"])?.json()?;
+    assert_eq!((&task["title"], &task["description"]), (&"New".into(), &"".into()), "null takes it away");
     let settings = sandbox.run(&["api", "project_settings_update", r#"{"auto_start": true}"#])?.json()?;
     assert_eq!(settings["own"], serde_json::json!({ "auto_start": true }));
     for (args, code, says) in [

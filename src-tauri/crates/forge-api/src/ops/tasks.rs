@@ -96,9 +96,11 @@ input! {
         /// One line.
         #[serde(default)]
         pub title: Option<String>,
-        /// Markdown.
-        #[serde(default)]
-        pub description: Option<String>,
+        /// Markdown; null takes it away.
+        #[serde(default, deserialize_with = "nullable")]
+        #[specta(type = Option<String>)]
+        #[schemars(with = "Option<String>")]
+        pub description: Option<Option<String>>,
         /// Higher goes first.
         #[serde(default)]
         pub priority: Option<i32>,
@@ -322,7 +324,7 @@ pub(crate) async fn get(api: Api, _: Via, path: TaskPath) -> Result<Task, ApiErr
 pub(crate) async fn update(api: Api, _: Via, change: UpdateTask) -> Result<Task, ApiError> {
     let edit = TaskEdit {
         title: change.title,
-        description: change.description,
+        description: change.description.map(Option::unwrap_or_default),
         priority: change.priority,
         review_config: change.review_config,
         merge_config: change.merge_config,
