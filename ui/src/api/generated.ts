@@ -503,6 +503,32 @@ export type ChangeBatch = {
 	changes: Change[],
 };
 
+/**  A changed file with its lines. */
+export type ChangedFile = {
+	/**  Its hunks, up to `next_start`. */
+	hunks: Hunk[],
+	/**  Too large to be shown unasked; `hunks` is empty then. */
+	too_large: boolean,
+	/**  Some text was not UTF-8 and is shown with replacement characters. */
+	lossy: boolean,
+	/**  The row where the rest begins, which `diff/file` gives; null when all is here. */
+	next_start: number | null,
+} & FileChange;
+
+/**  What a task changes. */
+export type Changes = {
+	/**  The commit that the changes are counted from. */
+	base: string,
+	/**  The commit they are counted to; null when they run up to the files of the worktree. */
+	head: string | null,
+	/**  The changed files, by path. */
+	files: ChangedFile[],
+	/**  Added lines over all text files. */
+	added: number,
+	/**  Removed lines over all text files. */
+	removed: number,
+};
+
 /**  A repository that is no project yet. */
 export type CheckFolder = {
 	/**  The repository, or a folder in it. */
@@ -2290,6 +2316,8 @@ export type LifecycleHooks = {
 export type Limited = {
 	/**  How many, 1 to 200; 50 when absent. */
 	limit?: number | null,
+	/**  Where to go on, from `next_cursor`. */
+	cursor?: string | null,
 };
 
 /**  Which anomalies to list. */
@@ -2304,6 +2332,8 @@ export type ListAnomalies = {
 	until?: string | null,
 	/**  How many, 1 to 200; 50 when absent. */
 	limit?: number | null,
+	/**  Where to go on, from `next_cursor`. */
+	cursor?: string | null,
 };
 
 /**  Which questions of agents to list. */
@@ -3210,6 +3240,16 @@ export type RaceStatus =
 /**  It was given up. */
 "cancelled";
 
+/**  Changes to read. */
+export type ReadChanges = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Which part; everything when absent. */
+	scope?: Scope | null,
+	/**  Of this file alone. */
+	path?: string | null,
+};
+
 /**  Changes to list. */
 export type ReadDiff = {
 	/**  The task. */
@@ -3538,6 +3578,8 @@ export type SearchKnowledge = {
 	q: string,
 	/**  At most this many, 1 to 200; 50 when absent. */
 	limit?: number | null,
+	/**  Where the page begins: `next_cursor` of the one before. */
+	cursor?: string | null,
 };
 
 /**  What of a pull request is sent to the agent. */
@@ -4034,7 +4076,7 @@ export type UpdateTask = {
 	version: number,
 	/**  One line. */
 	title?: string | null,
-	/**  Markdown. */
+	/**  Markdown; null takes it away. */
 	description?: string | null,
 	/**  Higher goes first. */
 	priority?: number | null,
@@ -4534,7 +4576,9 @@ export interface Operations {
   cost_series: { input: CostsOf; output: CostSeries };
   /** Runs that cost more than is usual, the latest first. */
   cost_anomalies: { input: ListAnomalies; output: Page<CostAnomalyEntry> };
-  /** What was drafted to mend a task's failed checks. */
+  /** The fixes that were drafted for a task, oldest first. */
+  task_fixes: { input: TaskPath; output: Page<FixProposal> };
+  /** What was drafted to mend a task's failed checks, and the attempts at drafting. */
   fix_list: { input: TaskPath; output: Fixes };
   /** The drafted fixes of a project. */
   project_fixes: { input: ProjectPath; output: Page<FixProposal> };
@@ -4616,6 +4660,8 @@ export interface Operations {
   task_backups: { input: TaskPath; output: Page<WorkspaceBackup> };
   /** Puts a backup back into the worktree. */
   backup_restore: { input: RestoreBackup; output: Done };
+  /** The changed files of a task with their lines. */
+  task_changes: { input: ReadChanges; output: Changes };
   /** The changed files of a task. */
   task_diff: { input: ReadDiff; output: DiffSummary };
   /** A page of one changed file. */
@@ -4669,6 +4715,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   cost_totals: () => ["costs"],
   cost_series: () => ["costs"],
   cost_anomalies: () => ["costs"],
+  task_fixes: (input) => [`task:${input.task_id}`],
   fix_list: (input) => [`task:${input.task_id}`],
   project_fixes: () => ["fixes"],
   task_merges: (input) => [`task:${input.task_id}`],
@@ -4689,6 +4736,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   workspace_orphans: () => ["workspaces"],
   task_workspace: (input) => [`task:${input.task_id}`],
   task_backups: (input) => [`task:${input.task_id}`],
+  task_changes: (input) => [`diff:${input.task_id}`],
   task_diff: (input) => [`diff:${input.task_id}`],
   task_diff_file: (input) => [`diff:${input.task_id}`],
   task_diff_preview: (input) => [`diff:${input.task_id}`],
