@@ -1,0 +1,157 @@
+//! Whether a text is well formed in the language that its path's ending names.
+//!
+//! "Well formed" is what the language's own compiler or loader says before it runs anything: for scripts and
+//! Python this includes errors that need scopes, like a name declared twice or `return` outside a function.
+
+mod data;
+mod go;
+mod json;
+mod python;
+mod rust;
+mod script;
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use crate::{
+    bounds::{MAX_BYTES, on_large_stack},
+    files, nesting,
+    place::place,
+};
+
+pub(crate) use python::read as python_text;
+pub(crate) use script::{read as script_text, source_types};
+
+/// What a path's ending says about its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Language {
+    /// JavaScript and TypeScript, with or without JSX.
+    Script,
+    /// Python 3.
+    Python,
+    /// Rust.
+    Rust,
+    /// Go.
+    Go,
+    /// JSON; with comments where the file's name says that its tools allow them.
+    Json,
+    /// TOML.
+    Toml,
+    /// YAML, one document or more.
+    Yaml,
+}
+
+impl Language {
+    /// The language of a path; `None` if its ending is none that is read here.
+    #[must_use]
+    pub fn of(path: &str) -> Option<Self> {
+        let (stem, ending) = files::name(path).rsplit_once('.')?;
+        if stem.is_empty() {
+            return None;
+        }
+        Some(match ending {
+            "js" | "mjs" | "cjs" | "jsx" | "ts" | "tsx" | "mts" | "cts" => Self::Script,
+            "py" | "pyi" => Self::Python,
+            "rs" => Self::Rust,
+            "go" => Self::Go,
+            "json" | "jsonc" => Self::Json,
+            "toml" => Self::Toml,
+            "yaml" | "yml" => Self::Yaml,
+            _ => return None,
+        })
+    }
+}
+
+/// The first place where a text is not well formed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{message} ({line}:{column})")]
+pub struct SyntaxError {
+    /// What is wrong, in the parser's words.
+    pub message: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1, in characters.
+    pub column: u32,
+}
+
+impl SyntaxError {
+    /// An error at a byte's place in the text.
+    fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
+        let (line, column) = place(text, offset);
+        Self { message: message.into(), line, column }
+    }
+}
+
+/// What is to be said about a text's form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Syntax {
+    /// It is well formed.
+    Sound,
+    /// It is not.
+    Broken(SyntaxError),
+    /// It was not parsed: too large, nested too deeply, in an encoding that is not read here.
+    Refused {
+        /// Completes "it was not checked: ".
+        reason: String,
+    },
+}
+
+/// Judges a text by its path's ending; `None` for an ending that is not known.
+///
+/// Blocks for as long as parsing takes, which [`MAX_BYTES`] bounds; [`within`](crate::within) runs it beside an
+/// async runtime and gives up on it.
+#[must_use]
+pub fn syntax(path: &str, bytes: &[u8]) -> Option<Syntax> {
+    let language = Language::of(path)?;
+    Some(judge(language, path, bytes))
+}
+
+fn judge(language: Language, path: &str, bytes: &[u8]) -> Syntax {
+    if bytes.len() > MAX_BYTES {
+        return Syntax::Refused { reason: format!("it is larger than {} MB", MAX_BYTES / (1024 * 1024)) };
+    }
+    let text = match decoded(language, bytes) {
+        Ok(text) => text,
+        Err(verdict) => return verdict,
+    };
+    // The others are read without recursion, or by parsers that stop by themselves.
+    let descends = matches!(language, Language::Script | Language::Python | Language::Rust);
+    if descends && let Some(reason) = nesting::refusal(text.as_bytes()) {
+        return Syntax::Refused { reason };
+    }
+    let parse = || match language {
+        Language::Script => script::check(path, &text),
+        Language::Python => python::check(&text),
+        Language::Rust => rust::check(&text),
+        Language::Go => go::check(&text),
+        Language::Json => json::check(&text, json::comments_allowed(path)).map_or(Syntax::Sound, Syntax::Broken),
+        Language::Toml => data::toml(&text),
+        Language::Yaml => data::yaml(&text),
+    };
+    on_large_stack(parse).unwrap_or_else(|error| Syntax::Refused { reason: error.to_string() })
+}
+
+/// The text of a file, without a byte order mark.
+fn decoded(language: Language, bytes: &[u8]) -> Result<Cow<'_, str>, Syntax> {
+    match language {
+        // As Node and browsers do: what is no UTF-8 becomes a replacement character.
+        Language::Script => Ok(script::read(bytes)),
+        Language::Python => python::read(bytes),
+        Language::Rust | Language::Go | Language::Json | Language::Toml | Language::Yaml => {
+            strict(bytes).map_err(Syntax::Broken)
+        }
+    }
+}
+
+/// A text that must be UTF-8.
+fn strict(bytes: &[u8]) -> Result<Cow<'_, str>, SyntaxError> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text))),
+        Err(error) => {
+            let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+            Err(SyntaxError::at(&valid, valid.len(), "not valid UTF-8"))
+        }
+    }
+}

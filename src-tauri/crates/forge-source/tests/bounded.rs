@@ -1,0 +1,162 @@
+//! Hostile texts: deep, long, torn, random. None may take the program down or be passed over in silence.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use std::fmt::Write as _;
+
+use forge_source::{MAX_BYTES, Syntax, syntax};
+use proptest::prelude::*;
+
+const PATHS: [&str; 12] =
+    ["a.js", "a.mjs", "a.cjs", "a.jsx", "a.ts", "a.tsx", "a.d.ts", "a.py", "a.rs", "a.go", "a.json", "a.toml"];
+
+/// What makes one parser or another go deeper with every repetition.
+const DEEPER: [&str; 44] = [
+    "[", "(", "{", "[[", "{a:", "{\"a\":", "f(", "f(a)(", "!", "- ", "-\n", "~", "a+", "a+\n", "a.b+", "a=", "a = b == c, ",
+    "if(a)", "if(a)\n", "if a {} else ", "if (a) {} else ", "else ", "for(;;)", "while(a)", "do ", "a?a:", "a?", "a=>", "a,",
+    "typeof ", "await ", "not ", "lambda:", "<a>", "<a>, ", "<a>\n", "`${", "a.", "a()", "a[0]", "&", "&mut ", "fn f() {", "|a| ",
+];
+
+#[test]
+fn nesting_a_hundred_thousand_deep_is_answered() {
+    for path in PATHS.into_iter().chain(["a.yaml"]) {
+        for bracket in ["[", "(", "{"] {
+            let text = bracket.repeat(100_000);
+            let verdict = syntax(path, text.as_bytes()).unwrap();
+            assert_ne!(verdict, Syntax::Sound, "{path} {bracket}");
+        }
+    }
+    let balanced = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!(syntax("a.json", balanced.as_bytes()), Some(Syntax::Sound));
+    for path in ["a.js", "a.py", "a.ts", "a.rs"] {
+        assert!(matches!(syntax(path, balanced.as_bytes()), Some(Syntax::Refused { .. })), "{path}");
+    }
+}
+
+#[test]
+fn every_way_down_is_bounded() {
+    for path in PATHS.into_iter().chain(["a.yaml"]) {
+        for part in DEEPER {
+            // Below and above what is refused.
+            for count in [600, 1_000, 6_600, 9_900, 19_900, 100_000] {
+                let opened = part.repeat(count);
+                assert!(syntax(path, opened.as_bytes()).is_some());
+                let closed: String = part.chars().rev().filter_map(closing).collect();
+                let text = format!("{opened}a{}", closed.repeat(count));
+                assert!(syntax(path, text.as_bytes()).is_some());
+            }
+        }
+    }
+}
+
+fn closing(open: char) -> Option<char> {
+    match open {
+        '(' => Some(')'),
+        '[' => Some(']'),
+        '{' => Some('}'),
+        _ => None,
+    }
+}
+
+#[test]
+fn indentation_is_bounded() {
+    let mut text = String::new();
+    for depth in 0..2_000 {
+        writeln!(text, "{}if a:", " ".repeat(depth)).unwrap();
+    }
+    write!(text, "{}pass", " ".repeat(2_000)).unwrap();
+    assert!(syntax("a.py", text.as_bytes()).is_some());
+    let yaml: String = (0..2_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+    assert_eq!(syntax("a.yaml", yaml.as_bytes()), Some(Syntax::Sound));
+}
+
+#[test]
+fn size_is_bounded() {
+    for path in PATHS {
+        let text = vec![b' '; MAX_BYTES + 1];
+        assert!(matches!(syntax(path, &text), Some(Syntax::Refused { .. })), "{path}");
+    }
+}
+
+#[test]
+fn one_huge_line_is_read() {
+    let list = "1,".repeat(400_000);
+    let cases = [
+        ("a.js", format!("export default [{list}]")),
+        ("a.ts", format!("export const a: number[] = [{list}]")),
+        ("a.py", format!("a = [{list}]")),
+        ("a.rs", format!("const A: &[u8] = &[{list}];")),
+        ("a.go", format!("package a; var a = []int{{{list}}}")),
+        ("a.json", format!("[{list}1]")),
+        ("a.toml", format!("a = [{list}]")),
+        ("a.yaml", format!("a: [{list}]")),
+    ];
+    for (path, text) in cases {
+        assert_eq!(syntax(path, text.as_bytes()), Some(Syntax::Sound), "{path}");
+    }
+}
+
+#[test]
+fn line_ends_marks_and_broken_bytes() {
+    let sound = [
+        ("a.js", "\u{feff}let a = 1;\r\nlet b = 2;\r\n"),
+        ("a.py", "\u{feff}def f():\r\n    return 1\r\n"),
+        ("a.rs", "\u{feff}fn f() {\r\n}\r\n"),
+        ("a.go", "\u{feff}package a\r\n\r\nfunc f() {\r\n}\r\n"),
+        ("a.json", "\u{feff}{\r\n\"a\": 1}\r\n"),
+        ("a.toml", "\u{feff}a = 1\r\n[b]\r\n"),
+        ("a.yaml", "\u{feff}a: 1\r\nb:\r\n  - 1\r\n---\r\nc: 1\r\n"),
+        ("a.js", ""),
+        ("a.py", ""),
+        ("a.rs", ""),
+        ("a.toml", ""),
+        ("a.yaml", ""),
+    ];
+    for (path, text) in sound {
+        assert_eq!(syntax(path, text.as_bytes()), Some(Syntax::Sound), "{path} {text:?}");
+    }
+    for path in PATHS {
+        for text in [&b"a\0b"[..], b"\0", b"\xff\xfe\xff", b"a = \"\xc3\x28\"", b"\xed\xa0\x80", b"\xef\xbb\xbf\xef\xbb\xbf"] {
+            assert!(syntax(path, text).is_some());
+        }
+    }
+    for path in ["a.py", "a.rs", "a.go", "a.json", "a.toml", "a.yaml"] {
+        let Some(Syntax::Broken(error)) = syntax(path, b"# \n/\xff") else { panic!("{path}") };
+        assert_eq!((error.line, error.column), (2, 2), "{path}");
+    }
+}
+
+/// Words of all languages, so that random texts come further than their first byte.
+fn soup() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(vec![
+        "a", "b", "1", "0x", "\"s\"", "'", "\"", "`", "(", ")", "[", "]", "{", "}", "<", ">", "</", "/>", ":", ";", ",", ".", "=",
+        "=>", "->", "::", "#", "@", "!", "?", "\\", "/", "//", "/*", "*/", "\"\"\"", "r#\"", "\n", "\n  ", "\t", "\r\n", " ", "if",
+        "else", "for", "in", "def", "class", "fn", "func", "function", "import", "from", "export", "default", "return", "yield",
+        "await", "async", "let", "const", "mod", "use", "package", "lambda", "not", "match", "case", "type", "enum", "nonlocal",
+        "global", "del", "with", "try", "except", "- ", "&a", "*a", "|", "---", "%", "${", "é", "\u{feff}", "\0", "\u{2028}",
+    ]);
+    prop::collection::vec(word, 0..60).prop_map(|words| words.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        for path in PATHS.into_iter().chain(["a.yaml"]) {
+            let verdict = syntax(path, &bytes).unwrap();
+            prop_assert!(!matches!(&verdict, Syntax::Refused { reason } if reason.contains("failed in itself")), "{path}");
+        }
+    }
+
+    #[test]
+    fn arbitrary_words_are_answered(text in soup()) {
+        for path in PATHS.into_iter().chain(["a.yaml"]) {
+            let verdict = syntax(path, text.as_bytes()).unwrap();
+            prop_assert!(!matches!(&verdict, Syntax::Refused { reason } if reason.contains("failed in itself")), "{path}");
+            if let Syntax::Broken(error) = verdict {
+                let lines = text.split('\n').count();
+                prop_assert!(error.line >= 1 && error.line as usize <= lines + 1 && error.column >= 1, "{path} {error}");
+            }
+        }
+    }
+}
