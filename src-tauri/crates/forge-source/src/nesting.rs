@@ -45,6 +45,8 @@ enum Last {
     Other,
     /// After it a line goes on.
     Open,
+    /// An element is closed; the next one may stand beside it.
+    Element,
 }
 
 struct Scan<'a> {
@@ -87,6 +89,8 @@ impl Scan<'_> {
             b'/' if self.peek(1) == Some(b'>') => {
                 self.elements = self.elements.saturating_sub(1);
                 self.link();
+                self.last = Last::Element;
+                self.at += 1;
             }
             byte if is_word(byte) => return self.word(),
             byte => {
@@ -113,7 +117,14 @@ impl Scan<'_> {
 
     fn angle(&mut self) {
         match self.peek(1) {
-            Some(b'/') => self.elements = self.elements.saturating_sub(1),
+            Some(b'/') => {
+                self.elements = self.elements.saturating_sub(1);
+                let name = self.text[self.at + 2..].iter().take(256).take_while(|byte| **byte != b'>').count();
+                self.link();
+                self.last = Last::Element;
+                self.at += 2 + name;
+                return;
+            }
             // `a <b` is a comparison, `<b>` behind a bracket, an operator or a line's start may be an element.
             Some(next)
                 if (next.is_ascii_alphabetic() || next == b'>')
@@ -150,6 +161,7 @@ impl Scan<'_> {
             None => false,
             Some(byte) if is_word(*byte) => BINDING_WORDS.contains(&&next[..length]),
             // A line of its own may begin with these, too; then its end resets.
+            Some(b'<') if self.last == Last::Element => false,
             Some(byte) => !matches!(byte, b'}' | b'"' | b'\'' | b'#' | b'@' | b'/'),
         };
         if !goes_on {

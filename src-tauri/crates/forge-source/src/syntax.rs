@@ -20,7 +20,6 @@ use crate::{
     place::place,
 };
 
-pub(crate) use python::read as python_text;
 pub(crate) use script::{read as script_text, source_types};
 
 /// What a path's ending says about its content.

@@ -136,7 +136,7 @@ fn rust() {
         "a.rs",
         &[
             ("fn f() {\n    let a = ;\n}", (2, 13)),
-            ("fn f( {}", (1, 6)),
+            ("fn f( {}", (1, 5)),
             ("struct A { b: }", (1, 15)),
             ("fn f() {", (1, 8)),
             ("let a = 1;", (1, 1)),
@@ -150,7 +150,7 @@ fn go() {
     broken(
         "a.go",
         &[
-            ("package a\n\nfunc f() {\n\tx :=\n}\n", (4, 4)),
+            ("package a\n\nfunc f() {\n\tx :=\n}\n", (4, 6)),
             ("func f() {}", (1, 1)),
             ("", (1, 1)),
             ("package a\nfunc f() {}\nimport \"b\"", (3, 1)),
@@ -195,5 +195,5 @@ fn toml_and_yaml() {
         &["a: 1\n---\nb: [1, {c: d}]\n...\n", "- &a b\n- *a\n- !!str 1\n- |\n  text\n", "%YAML 1.2\n---\na\n", "on:\n  push: {}\n"],
     );
     sound("a.yml", &["a: b"]);
-    broken("a.yaml", &[("a: [1\nb: 2", (2, 2)), ("- *a", (1, 3)), ("a: b: c", (1, 5)), ("a:\n\t- b", (2, 1))]);
+    broken("a.yaml", &[("a: [1\nb: 2", (2, 2)), ("- *a", (1, 3)), ("a: b: c", (1, 5)), ("a:\n\t- b", (2, 2))]);
 }

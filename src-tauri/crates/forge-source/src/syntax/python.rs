@@ -199,9 +199,9 @@ impl<'a> Scopes<'a> {
         }
         let mut scope = Scope::new(Kind::Function { is_async: function.is_async });
         scope.parameters = names(&function.parameters);
-        let mut bound = Bound(scope.parameters.clone());
+        let mut bound = Bound { names: scope.parameters.clone(), globals: BTreeMap::new() };
         bound.visit_body(&function.body);
-        scope.bound = bound.0;
+        (scope.bound, scope.globals) = (bound.names, bound.globals);
         self.inside(scope, |scopes| scopes.visit_body(&function.body));
     }
 }
@@ -211,21 +211,28 @@ fn names(parameters: &ast::Parameters) -> Vec<String> {
 }
 
 /// Names that a function's own statements bind; those of functions and classes within stay theirs.
-struct Bound(Vec<String>);
+struct Bound {
+    names: Vec<String>,
+    /// Those that it declares to be the module's.
+    globals: BTreeMap<String, TextRange>,
+}
 
 impl Visitor<'_> for Bound {
     fn visit_stmt(&mut self, stmt: &Stmt) {
         match stmt {
-            Stmt::FunctionDef(inner) => self.0.push(inner.name.to_string()),
-            Stmt::ClassDef(inner) => self.0.push(inner.name.to_string()),
-            Stmt::Nonlocal(inner) => self.0.extend(inner.names.iter().map(ToString::to_string)),
+            Stmt::FunctionDef(inner) => self.names.push(inner.name.to_string()),
+            Stmt::ClassDef(inner) => self.names.push(inner.name.to_string()),
+            Stmt::Global(inner) => {
+                self.globals.extend(inner.names.iter().map(|name| (name.to_string(), name.range())));
+            }
+            Stmt::Nonlocal(inner) => self.names.extend(inner.names.iter().map(ToString::to_string)),
             stmt => walk_stmt(self, stmt),
         }
     }
 
     fn visit_expr(&mut self, expr: &Expr) {
         match expr {
-            Expr::Name(name) if !name.ctx.is_load() => self.0.push(name.id.to_string()),
+            Expr::Name(name) if !name.ctx.is_load() => self.names.push(name.id.to_string()),
             Expr::Lambda(_) => {}
             expr => walk_expr(self, expr),
         }
@@ -233,24 +240,24 @@ impl Visitor<'_> for Bound {
 
     fn visit_alias(&mut self, alias: &ast::Alias) {
         let name = alias.asname.as_ref().unwrap_or(&alias.name);
-        self.0.push(name.split('.').next().unwrap_or_default().to_owned());
+        self.names.push(name.split('.').next().unwrap_or_default().to_owned());
     }
 
     fn visit_except_handler(&mut self, handler: &ast::ExceptHandler) {
         let ast::ExceptHandler::ExceptHandler(inner) = handler;
-        self.0.extend(inner.name.as_ref().map(ToString::to_string));
+        self.names.extend(inner.name.as_ref().map(ToString::to_string));
         ast::visitor::walk_except_handler(self, handler);
     }
 
     fn visit_type_param(&mut self, param: &ast::TypeParam) {
-        self.0.push(param.name().to_string());
+        self.names.push(param.name().to_string());
     }
 
     fn visit_pattern(&mut self, pattern: &ast::Pattern) {
         match pattern {
-            ast::Pattern::MatchAs(inner) => self.0.extend(inner.name.as_ref().map(ToString::to_string)),
-            ast::Pattern::MatchStar(inner) => self.0.extend(inner.name.as_ref().map(ToString::to_string)),
-            ast::Pattern::MatchMapping(inner) => self.0.extend(inner.rest.as_ref().map(ToString::to_string)),
+            ast::Pattern::MatchAs(inner) => self.names.extend(inner.name.as_ref().map(ToString::to_string)),
+            ast::Pattern::MatchStar(inner) => self.names.extend(inner.name.as_ref().map(ToString::to_string)),
+            ast::Pattern::MatchMapping(inner) => self.names.extend(inner.rest.as_ref().map(ToString::to_string)),
             _ => {}
         }
         ast::visitor::walk_pattern(self, pattern);
@@ -284,13 +291,6 @@ impl Visitor<'_> for Scopes<'_> {
                 self.visit_expr(&inner.test);
                 self.in_loop(|scopes| scopes.visit_body(&inner.body));
                 self.visit_body(&inner.orelse);
-            }
-            Stmt::Global(inner) => {
-                if let Some(scope) = self.scopes.last_mut() {
-                    for name in &inner.names {
-                        scope.globals.insert(name.to_string(), name.range());
-                    }
-                }
             }
             Stmt::ImportFrom(inner) => {
                 if inner.module.as_deref() == Some("__future__")

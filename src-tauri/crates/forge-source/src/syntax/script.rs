@@ -18,7 +18,10 @@ pub(crate) fn read(bytes: &[u8]) -> Cow<'_, str> {
 pub(crate) fn source_types(path: &str) -> Vec<SourceType> {
     let Ok(named) = SourceType::from_path(path) else { return Vec::new() };
     match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
-        "js" | "jsx" => vec![named.with_unambiguous(true), named.with_commonjs(true)],
+        "js" | "jsx" => {
+            let named = named.with_jsx(true);
+            vec![named.with_unambiguous(true), named.with_commonjs(true)]
+        },
         "ts" | "tsx" => vec![named.with_unambiguous(true)],
         _ => vec![named],
     }

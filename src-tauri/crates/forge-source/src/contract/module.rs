@@ -1,0 +1,139 @@
+//! What one script offers and takes, read from its text alone: owned, so that the tree need not be kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use oxc_allocator::Allocator;
+use oxc_parser::Parser;
+use oxc_semantic::SemanticBuilder;
+
+use super::{commonjs, es};
+use crate::{nesting, syntax};
+
+/// How a file exports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `import` and `export`.
+    Es,
+    /// `module.exports`, `exports`, `require`.
+    Common,
+    /// Neither.
+    Plain,
+}
+
+/// One name that a file offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Export {
+    /// Made here.
+    Local {
+        /// Only types know it.
+        type_only: bool,
+    },
+    /// Another file's, under its name there.
+    From { specifier: String, name: String },
+}
+
+/// What is done with what another file offers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Take {
+    /// One name.
+    Name { name: String, type_only: bool },
+    /// All names that there are, whichever they be; or none of them, as only the loading counts.
+    Link,
+    /// The module itself as one value, as when it is called.
+    Whole,
+    /// What cannot be told; completes "it cannot be known what is taken, as ...".
+    Opaque(String),
+    /// A binding that nothing uses.
+    Nothing,
+}
+
+/// How a file is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Via {
+    Import,
+    Require,
+}
+
+/// One place where a file is asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Request {
+    pub specifier: String,
+    pub via: Via,
+    pub takes: BTreeSet<Take>,
+}
+
+/// A script, read.
+#[derive(Debug, Clone)]
+pub(super) struct Module {
+    pub kind: Kind,
+    pub names: BTreeMap<String, Export>,
+    /// Files all of whose names are exported again.
+    pub stars: Vec<String>,
+    /// Whether the module itself was set as one value.
+    pub whole: bool,
+    /// Why there may be more names.
+    pub open: Vec<String>,
+    pub requests: Vec<Request>,
+    /// Files are asked for by names that are computed.
+    pub computed_requests: bool,
+}
+
+impl Module {
+    fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            names: BTreeMap::new(),
+            stars: Vec::new(),
+            whole: false,
+            open: Vec::new(),
+            requests: Vec::new(),
+            computed_requests: false,
+        }
+    }
+
+    pub(super) fn define(&mut self, name: impl Into<String>) {
+        self.names.insert(name.into(), Export::Local { type_only: false });
+    }
+
+    pub(super) fn opened(&mut self, reason: impl Into<String>) {
+        let reason = reason.into();
+        if !self.open.contains(&reason) {
+            self.open.push(reason);
+        }
+    }
+}
+
+/// Reads a script; the error completes "... cannot be read: ".
+pub(super) fn read(path: &str, bytes: &[u8]) -> Result<Module, String> {
+    let text = syntax::script_text(bytes);
+    if let Some(reason) = nesting::refusal(text.as_bytes()) {
+        return Err(reason);
+    }
+    let mut error = "it is no script".to_owned();
+    for kind in syntax::source_types(path) {
+        let allocator = Allocator::default();
+        let parsed = Parser::new(&allocator, &text, kind).parse();
+        if let Some(first) = parsed.diagnostics.iter().find(|d| d.severity == oxc_diagnostics::Severity::Error) {
+            if error == "it is no script" {
+                error = format!("it is not well formed ({})", first.message);
+            }
+            continue;
+        }
+        let built = SemanticBuilder::new().with_build_nodes(true).build(&parsed.program);
+        let semantic = built.semantic;
+        let is_es = parsed.module_record.has_module_syntax || es::has_module_syntax(&parsed.program);
+        let mut module = Module::new(if is_es { Kind::Es } else { Kind::Plain });
+        if is_es {
+            es::read(&mut module, path, &parsed.program, &semantic);
+        } else {
+            commonjs::read_exports(&mut module, &semantic);
+        }
+        commonjs::read_requests(&mut module, &semantic);
+        let wraps = path.ends_with(".cjs") || path.ends_with(".cts");
+        if module.kind == Kind::Plain && (wraps || !module.requests.is_empty()) {
+            module.kind = Kind::Common;
+        }
+        return Ok(module);
+    }
+    Err(error)
+}

@@ -1,0 +1,201 @@
+//! What becomes of a value that stands for another file: which of its names are asked for.
+
+use std::collections::BTreeSet;
+
+use oxc_ast::{
+    AstKind,
+    ast::{AssignmentTarget, BindingPattern, Expression, JSXMemberExpressionObject, ObjectPattern, TSTypeName},
+};
+use oxc_semantic::{NodeId, Semantic, SymbolId};
+use oxc_span::GetSpan as _;
+
+use super::module::Take;
+
+/// Follows values through one file.
+pub(super) struct Uses<'s, 'a> {
+    semantic: &'s Semantic<'a>,
+    seen: BTreeSet<usize>,
+    pub(super) takes: BTreeSet<Take>,
+    /// Of a promise: what it resolves to is the file.
+    promise: bool,
+}
+
+impl<'s, 'a> Uses<'s, 'a> {
+    pub(super) fn new(semantic: &'s Semantic<'a>) -> Self {
+        Self { semantic, seen: BTreeSet::new(), takes: BTreeSet::new(), promise: false }
+    }
+
+    /// What `import()` gives.
+    pub(super) fn of_promise(semantic: &'s Semantic<'a>) -> Self {
+        Self { promise: true, ..Self::new(semantic) }
+    }
+
+    fn name(&mut self, name: impl Into<String>) {
+        self.takes.insert(Take::Name { name: name.into(), type_only: false });
+    }
+
+    fn opaque(&mut self, reason: &str) {
+        self.takes.insert(Take::Opaque(reason.to_owned()));
+    }
+
+    /// Every use of a variable.
+    pub(super) fn symbol(&mut self, symbol: SymbolId) {
+        if !self.seen.insert(usize::from(symbol)) {
+            return;
+        }
+        for reference in self.semantic.symbol_references(symbol) {
+            if !reference.is_write() || reference.is_read() {
+                self.value(reference.node_id());
+            }
+        }
+    }
+
+    fn bound(&mut self, pattern: &BindingPattern<'_>) {
+        match pattern {
+            BindingPattern::BindingIdentifier(name) => {
+                if let Some(symbol) = name.symbol_id.get() {
+                    self.symbol(symbol);
+                }
+            }
+            BindingPattern::ObjectPattern(pattern) => self.object(pattern),
+            BindingPattern::AssignmentPattern(inner) => self.bound(&inner.left),
+            BindingPattern::ArrayPattern(_) => self.opaque("it is taken apart as a list"),
+        }
+    }
+
+    fn object(&mut self, pattern: &ObjectPattern<'_>) {
+        for property in &pattern.properties {
+            match property.key.static_name() {
+                Some(name) => self.name(name),
+                _ => self.opaque("a name of it is computed"),
+            }
+        }
+        if pattern.rest.is_some() || pattern.properties.is_empty() {
+            self.takes.insert(Take::Link);
+        }
+    }
+
+    /// What is done with the value of the expression at a node.
+    pub(super) fn value(&mut self, node: NodeId) {
+        let nodes = self.semantic.nodes();
+        let span = nodes.kind(node).span();
+        let parent = nodes.parent_id(node);
+        match nodes.kind(parent) {
+            AstKind::ParenthesizedExpression(_)
+            | AstKind::TSAsExpression(_)
+            | AstKind::TSSatisfiesExpression(_)
+            | AstKind::TSTypeAssertion(_)
+            | AstKind::TSNonNullExpression(_)
+            | AstKind::ChainExpression(_) => self.value(parent),
+            AstKind::AwaitExpression(_) => {
+                let promise = std::mem::replace(&mut self.promise, false);
+                self.value(parent);
+                self.promise = promise;
+            }
+            AstKind::StaticMemberExpression(member) if member.object.span() == span => {
+                self.member(parent, &member.property.name);
+            }
+            AstKind::ComputedMemberExpression(member) if member.object.span() == span => {
+                match &member.expression {
+                    Expression::StringLiteral(name) => self.name(name.value.as_str()),
+                    _ => self.opaque("a name of it is computed"),
+                }
+            }
+            AstKind::JSXMemberExpression(member)
+                if matches!(&member.object, JSXMemberExpressionObject::IdentifierReference(object) if object.span == span) =>
+            {
+                self.name(member.property.name.as_str());
+            }
+            AstKind::TSQualifiedName(name)
+                if matches!(&name.left, TSTypeName::IdentifierReference(left) if left.span == span) =>
+            {
+                self.takes.insert(Take::Name { name: name.right.name.to_string(), type_only: true });
+            }
+            AstKind::ExpressionStatement(_) => {
+                self.takes.insert(Take::Link);
+            }
+            AstKind::UnaryExpression(_) => {
+                self.takes.insert(Take::Link);
+            }
+            AstKind::VariableDeclarator(_) if self.promise => self.opaque("the promise of it is kept"),
+            AstKind::VariableDeclarator(declarator) => self.bound(&declarator.id),
+            AstKind::AssignmentExpression(assignment) if assignment.right.span() == span && !self.promise => {
+                self.assigned(&assignment.left);
+            }
+            AstKind::CallExpression(call) if call.callee.span() == span => {
+                self.takes.insert(Take::Whole);
+            }
+            AstKind::NewExpression(call) if call.callee.span() == span => {
+                self.takes.insert(Take::Whole);
+            }
+            AstKind::Class(_)
+            | AstKind::TaggedTemplateExpression(_)
+            | AstKind::JSXOpeningElement(_)
+            | AstKind::JSXClosingElement(_)
+            | AstKind::TSTypeReference(_) => {
+                self.takes.insert(Take::Whole);
+            }
+            _ => self.opaque("it is handed on as a whole"),
+        }
+    }
+
+    fn member(&mut self, member: NodeId, name: &str) {
+        if !self.promise {
+            return self.name(name);
+        }
+        let nodes = self.semantic.nodes();
+        let AstKind::CallExpression(call) = nodes.parent_kind(member) else {
+            return self.opaque("the promise of it is handed on");
+        };
+        match name {
+            "then" => {
+                let parameters = match call.arguments.first().and_then(|argument| argument.as_expression()) {
+                    Some(Expression::ArrowFunctionExpression(function)) => &function.params,
+                    Some(Expression::FunctionExpression(function)) => &function.params,
+                    _ => return self.opaque("the promise of it is handed on"),
+                };
+                let promise = std::mem::replace(&mut self.promise, false);
+                match parameters.items.first() {
+                    Some(first) => self.bound(&first.pattern),
+                    None => {
+                        self.takes.insert(Take::Link);
+                    }
+                }
+                self.promise = promise;
+            }
+            "catch" | "finally" => self.value(nodes.parent_id(member)),
+            _ => self.opaque("the promise of it is handed on"),
+        }
+    }
+
+    fn assigned(&mut self, target: &AssignmentTarget<'_>) {
+        match target {
+            AssignmentTarget::AssignmentTargetIdentifier(name) => {
+                let reference = name.reference_id.get();
+                match reference.and_then(|id| self.semantic.scoping().get_reference(id).symbol_id()) {
+                    Some(symbol) => self.symbol(symbol),
+                    None => self.opaque("it is handed on as a whole"),
+                }
+            }
+            AssignmentTarget::ObjectAssignmentTarget(target) => {
+                for property in &target.properties {
+                    use oxc_ast::ast::AssignmentTargetProperty as Property;
+                    match property {
+                        Property::AssignmentTargetPropertyIdentifier(property) => {
+                            self.name(property.binding.name.as_str());
+                        }
+                        Property::AssignmentTargetPropertyProperty(property) => match property.name.static_name() {
+                            Some(name) => self.name(name),
+                            None => self.opaque("a name of it is computed"),
+                        },
+                    }
+                }
+            }
+            // `module.exports = require(..)`: whatever there is.
+            AssignmentTarget::StaticMemberExpression(member) if member.property.name == "exports" => {
+                self.takes.insert(Take::Link);
+            }
+            _ => self.opaque("it is handed on as a whole"),
+        }
+    }
+}
