@@ -6,7 +6,11 @@
 mod commonjs;
 mod es;
 mod module;
+mod python;
+mod python_module;
 mod resolve;
+mod rust;
+mod rust_items;
 mod scripts;
 mod uses;
 
@@ -72,7 +76,8 @@ impl Findings {
 
     fn verdict(self, importer: &str, exporter: &str) -> Contract {
         if !self.missing.is_empty() {
-            let what: Vec<String> = self.missing.iter().map(|(name, wrong)| format!("{name} {wrong}")).collect();
+            let what: Vec<String> =
+                self.missing.iter().map(|(name, wrong)| format!("{name} {wrong}")).collect();
             let reason = format!("{importer} takes what {exporter} does not have: {}", what.join(", "));
             return self.contract(Outcome::Fail, Some(reason));
         }
@@ -116,7 +121,11 @@ pub fn contract(files: &dyn Files, exporter: &str, importer: &str) -> Contract {
     let bounded = Bounded(files);
     let judged = on_large_stack(|| match (Language::of(&exporter), Language::of(&importer)) {
         (Some(Language::Script), Some(Language::Script)) => scripts::judge(&bounded, &exporter, &importer),
-        _ => Contract::unknown(format!("what {importer} takes from {exporter} is not known for files of their kind")),
+        (Some(Language::Python), Some(Language::Python)) => python::judge(&bounded, &exporter, &importer),
+        (Some(Language::Rust), Some(Language::Rust)) => rust::judge(&bounded, &exporter, &importer),
+        _ => Contract::unknown(format!(
+            "what {importer} takes from {exporter} is not known for files of their kind"
+        )),
     });
     judged.unwrap_or_else(|error| Contract::unknown(format!("it was not judged: {error}")))
 }

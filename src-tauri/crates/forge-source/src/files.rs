@@ -109,7 +109,7 @@ pub(crate) fn join(folder: &str, path: &str) -> Option<String> {
     if path.starts_with('/') {
         return None;
     }
-    normal(&format!("{folder}/{path}").trim_start_matches('/').to_owned())
+    normal(format!("{folder}/{path}").trim_start_matches('/'))
 }
 
 /// The folders above a path, the nearest first, the root (empty) last.

@@ -119,7 +119,8 @@ impl Scan<'_> {
         match self.peek(1) {
             Some(b'/') => {
                 self.elements = self.elements.saturating_sub(1);
-                let name = self.text[self.at + 2..].iter().take(256).take_while(|byte| **byte != b'>').count();
+                let name =
+                    self.text[self.at + 2..].iter().take(256).take_while(|byte| **byte != b'>').count();
                 self.link();
                 self.last = Last::Element;
                 self.at += 2 + name;
@@ -181,8 +182,31 @@ mod tests {
     #[test]
     fn what_nests_too_deeply_is_refused() {
         let deep = [
-            "[", "(", "{", "f(", "!", "- ", "a+", "a+\n", "a\n+", "if(a)", "if(a)\n", "else if (a) {} ", "a?a:",
-            "a=>", "typeof ", "not ", "<a>", "<a>, ", "<a>\n", "a.", "()", "[0]", "&mut\n", "a`b`", "x: ",
+            "[",
+            "(",
+            "{",
+            "f(",
+            "!",
+            "- ",
+            "a+",
+            "a+\n",
+            "a\n+",
+            "if(a)",
+            "if(a)\n",
+            "else if (a) {} ",
+            "a?a:",
+            "a=>",
+            "typeof ",
+            "not ",
+            "<a>",
+            "<a>, ",
+            "<a>\n",
+            "a.",
+            "()",
+            "[0]",
+            "&mut\n",
+            "a`b`",
+            "x: ",
         ];
         for part in deep {
             assert!(refusal(part.repeat(100_000).as_bytes()).is_some(), "{part:?}");
@@ -192,9 +216,22 @@ mod tests {
     #[test]
     fn what_is_only_long_is_not() {
         let long = [
-            "a, ", "a;", "f(a);\n", "f(a)\n", "{ a: 1 },\n", "// a comment's words\n", "x = 1\n", "'aaaa',",
-            "fn f() { g() }\n", "<a/>\n", "<a>b</a>\n", "let x: Vec<a> = b;\n", "if (a) { b() }\n", "  <li>x, y</li>\n",
-            "elif a:\n  b\n", "[1, 2], ",
+            "a, ",
+            "a;",
+            "f(a);\n",
+            "f(a)\n",
+            "{ a: 1 },\n",
+            "// a comment's words\n",
+            "x = 1\n",
+            "'aaaa',",
+            "fn f() { g() }\n",
+            "<a/>\n",
+            "<a>b</a>\n",
+            "let x: Vec<a> = b;\n",
+            "if (a) { b() }\n",
+            "  <li>x, y</li>\n",
+            "elif a:\n  b\n",
+            "[1, 2], ",
         ];
         for part in long {
             assert_eq!(refusal(part.repeat(9_000).as_bytes()), None, "{part:?}");

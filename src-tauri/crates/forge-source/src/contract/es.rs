@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use oxc_ast::ast::{
-    Declaration, ExportDefaultDeclarationKind, ImportDeclarationSpecifier, ImportOrExportKind, Program, Statement,
-    TSModuleReference,
+    Declaration, ExportDefaultDeclarationKind, ImportDeclarationSpecifier, ImportOrExportKind, Program,
+    Statement, TSModuleReference,
 };
 use oxc_semantic::Semantic;
 
@@ -81,7 +81,12 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    fn specifier(&mut self, source: &str, specifier: &ImportDeclarationSpecifier<'_>, kind: ImportOrExportKind) {
+    fn specifier(
+        &mut self,
+        source: &str,
+        specifier: &ImportDeclarationSpecifier<'_>,
+        kind: ImportOrExportKind,
+    ) {
         let (name, local, type_only) = match specifier {
             ImportDeclarationSpecifier::ImportSpecifier(one) => {
                 (one.imported.name().to_string(), &one.local, kind.is_type() || one.import_kind.is_type())
@@ -213,7 +218,9 @@ fn declared(declaration: &Declaration<'_>) -> Vec<(String, bool)> {
         Declaration::FunctionDeclaration(function) => {
             function.id.iter().map(|id| (id.name.to_string(), false)).collect()
         }
-        Declaration::ClassDeclaration(class) => class.id.iter().map(|id| (id.name.to_string(), false)).collect(),
+        Declaration::ClassDeclaration(class) => {
+            class.id.iter().map(|id| (id.name.to_string(), false)).collect()
+        }
         Declaration::TSTypeAliasDeclaration(alias) => vec![(alias.id.name.to_string(), true)],
         Declaration::TSInterfaceDeclaration(interface) => vec![(interface.id.name.to_string(), true)],
         Declaration::TSEnumDeclaration(one) => vec![(one.id.name.to_string(), false)],

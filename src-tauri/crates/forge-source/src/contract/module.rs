@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oxc_allocator::Allocator;
-use oxc_parser::Parser;
+use oxc_parser::{Parser, ParserReturn};
 use oxc_semantic::SemanticBuilder;
 
 use super::{commonjs, es};
@@ -109,31 +109,34 @@ pub(super) fn read(path: &str, bytes: &[u8]) -> Result<Module, String> {
     if let Some(reason) = nesting::refusal(text.as_bytes()) {
         return Err(reason);
     }
-    let mut error = "it is no script".to_owned();
-    for kind in syntax::source_types(path) {
-        let allocator = Allocator::default();
-        let parsed = Parser::new(&allocator, &text, kind).parse();
-        if let Some(first) = parsed.diagnostics.iter().find(|d| d.severity == oxc_diagnostics::Severity::Error) {
-            if error == "it is no script" {
-                error = format!("it is not well formed ({})", first.message);
+    // What the parser could read in spite of an error is judged as well: the error is the syntax check's matter.
+    for strict in [true, false] {
+        for kind in syntax::source_types(path) {
+            let allocator = Allocator::default();
+            let parsed = Parser::new(&allocator, &text, kind).parse();
+            let errors =
+                parsed.diagnostics.iter().any(|one| one.severity == oxc_diagnostics::Severity::Error);
+            if !parsed.panicked && !(strict && errors) {
+                return Ok(summed_up(path, &parsed));
             }
-            continue;
         }
-        let built = SemanticBuilder::new().with_build_nodes(true).build(&parsed.program);
-        let semantic = built.semantic;
-        let is_es = parsed.module_record.has_module_syntax || es::has_module_syntax(&parsed.program);
-        let mut module = Module::new(if is_es { Kind::Es } else { Kind::Plain });
-        if is_es {
-            es::read(&mut module, path, &parsed.program, &semantic);
-        } else {
-            commonjs::read_exports(&mut module, &semantic);
-        }
-        commonjs::read_requests(&mut module, &semantic);
-        let wraps = path.ends_with(".cjs") || path.ends_with(".cts");
-        if module.kind == Kind::Plain && (wraps || !module.requests.is_empty()) {
-            module.kind = Kind::Common;
-        }
-        return Ok(module);
     }
-    Err(error)
+    Err("it is not well formed".to_owned())
+}
+
+fn summed_up<'a>(path: &str, parsed: &'a ParserReturn<'a>) -> Module {
+    let semantic = SemanticBuilder::new().with_build_nodes(true).build(&parsed.program).semantic;
+    let is_es = parsed.module_record.has_module_syntax || es::has_module_syntax(&parsed.program);
+    let mut module = Module::new(if is_es { Kind::Es } else { Kind::Plain });
+    if is_es {
+        es::read(&mut module, path, &parsed.program, &semantic);
+    } else {
+        commonjs::read_exports(&mut module, &semantic);
+    }
+    commonjs::read_requests(&mut module, &semantic);
+    let wraps = path.ends_with(".cjs") || path.ends_with(".cts");
+    if module.kind == Kind::Plain && (wraps || !module.requests.is_empty()) {
+        module.kind = Kind::Common;
+    }
+    module
 }

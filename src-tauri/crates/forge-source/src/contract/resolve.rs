@@ -75,9 +75,12 @@ fn one(path: String) -> Target {
 /// The file at a path that may lack its ending, or name a folder.
 fn probe(files: &dyn Files, base: &str, typed: bool) -> Option<String> {
     // TypeScript asks for `a.ts` by the name of what it becomes.
-    for (made, sources) in
-        [(".js", &[".ts", ".tsx", ".d.ts"][..]), (".jsx", &[".tsx"]), (".mjs", &[".mts", ".d.mts"]), (".cjs", &[".cts", ".d.cts"])]
-    {
+    for (made, sources) in [
+        (".js", &[".ts", ".tsx", ".d.ts"][..]),
+        (".jsx", &[".tsx"]),
+        (".mjs", &[".mts", ".d.mts"]),
+        (".cjs", &[".cts", ".d.cts"]),
+    ] {
         let Some(stem) = base.strip_suffix(made) else { continue };
         let source = sources.iter().map(|ending| format!("{stem}{ending}")).find(|path| files.is_file(path));
         match source {
@@ -89,7 +92,9 @@ fn probe(files: &dyn Files, base: &str, typed: bool) -> Option<String> {
         return Some(base.to_owned());
     }
     let endings = if typed { TYPED } else { PLAIN };
-    if let Some(found) = endings.iter().map(|ending| format!("{base}{ending}")).find(|path| files.is_file(path)) {
+    if let Some(found) =
+        endings.iter().map(|ending| format!("{base}{ending}")).find(|path| files.is_file(path))
+    {
         return Some(found);
     }
     let inside = |name: &str| files::join(base, name);

@@ -17,8 +17,21 @@ const MAX_FILES: usize = 4_000;
 
 /// What every object and function has without exporting it.
 const INHERITED: [&str; 15] = [
-    "toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "constructor",
-    "call", "apply", "bind", "name", "length", "prototype", "__proto__", "__esModule",
+    "toString",
+    "valueOf",
+    "hasOwnProperty",
+    "isPrototypeOf",
+    "propertyIsEnumerable",
+    "toLocaleString",
+    "constructor",
+    "call",
+    "apply",
+    "bind",
+    "name",
+    "length",
+    "prototype",
+    "__proto__",
+    "__esModule",
 ];
 
 pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contract {
@@ -36,7 +49,9 @@ pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contra
     let mut asked = false;
     let mut used = false;
     for request in &taken.requests {
-        let Target::Files(targets) = resolve::resolve(files, importer, &request.specifier, exporter) else { continue };
+        let Target::Files(targets) = resolve::resolve(files, importer, &request.specifier, exporter) else {
+            continue;
+        };
         if !targets.iter().any(|target| resolve::same(target, exporter)) {
             continue;
         }
@@ -152,7 +167,9 @@ impl Graph<'_> {
                     Target::Files(files) => self.find(&files[0], there, Via::Import, seen),
                     // It is named here; whether the package has it is its own matter.
                     Target::Outside => yes(path, name),
-                    Target::Nowhere => Found::Unknown(format!("{path} takes it from {specifier}, which is not there")),
+                    Target::Nowhere => {
+                        Found::Unknown(format!("{path} takes it from {specifier}, which is not there"))
+                    }
                 };
             }
             None => {}
@@ -187,8 +204,12 @@ impl Graph<'_> {
             let target = resolve::resolve(self.files, path, specifier, self.near);
             let one = match target {
                 Target::Files(files) => self.find(&files[0], name, via, seen),
-                Target::Outside => Found::Unknown(format!("{path} exports all of {specifier}, which is not read here")),
-                Target::Nowhere => Found::Unknown(format!("{path} exports all of {specifier}, which is not there")),
+                Target::Outside => {
+                    Found::Unknown(format!("{path} exports all of {specifier}, which is not read here"))
+                }
+                Target::Nowhere => {
+                    Found::Unknown(format!("{path} exports all of {specifier}, which is not there"))
+                }
             };
             match (one, &found) {
                 (Found::No, _) => {}
@@ -213,7 +234,9 @@ impl Graph<'_> {
         }
         let package = resolve::package(self.files, path).map(|(_, manifest)| manifest);
         let is_module = path.ends_with(".mjs")
-            || package.is_some_and(|manifest| manifest.get("type").and_then(|kind| kind.as_str()) == Some("module"));
+            || package.is_some_and(|manifest| {
+                manifest.get("type").and_then(|kind| kind.as_str()) == Some("module")
+            });
         if is_module {
             return Found::No;
         }

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use oxc_ast::{
     AstKind,
-    ast::{AssignmentTarget, BindingPattern, Expression, JSXMemberExpressionObject, ObjectPattern, TSTypeName},
+    ast::{
+        AssignmentTarget, BindingPattern, Expression, JSXMemberExpressionObject, ObjectPattern, TSTypeName,
+    },
 };
 use oxc_semantic::{NodeId, Semantic, SymbolId};
 use oxc_span::GetSpan as _;
@@ -101,13 +103,11 @@ impl<'s, 'a> Uses<'s, 'a> {
                     _ => self.opaque("a name of it is computed"),
                 }
             }
-            AstKind::JSXMemberExpression(member)
-                if matches!(&member.object, JSXMemberExpressionObject::IdentifierReference(object) if object.span == span) =>
+            AstKind::JSXMemberExpression(member) if matches!(&member.object, JSXMemberExpressionObject::IdentifierReference(object) if object.span == span) =>
             {
                 self.name(member.property.name.as_str());
             }
-            AstKind::TSQualifiedName(name)
-                if matches!(&name.left, TSTypeName::IdentifierReference(left) if left.span == span) =>
+            AstKind::TSQualifiedName(name) if matches!(&name.left, TSTypeName::IdentifierReference(left) if left.span == span) =>
             {
                 self.takes.insert(Take::Name { name: name.right.name.to_string(), type_only: true });
             }
@@ -184,10 +184,12 @@ impl<'s, 'a> Uses<'s, 'a> {
                         Property::AssignmentTargetPropertyIdentifier(property) => {
                             self.name(property.binding.name.as_str());
                         }
-                        Property::AssignmentTargetPropertyProperty(property) => match property.name.static_name() {
-                            Some(name) => self.name(name),
-                            None => self.opaque("a name of it is computed"),
-                        },
+                        Property::AssignmentTargetPropertyProperty(property) => {
+                            match property.name.static_name() {
+                                Some(name) => self.name(name),
+                                None => self.opaque("a name of it is computed"),
+                            }
+                        }
                     }
                 }
             }

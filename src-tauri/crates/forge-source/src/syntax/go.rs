@@ -32,7 +32,8 @@ fn first_error(root: Node<'_>, text: &str) -> (usize, String) {
             return (node.start_byte(), format!("syntax error: {} is missing", node.kind()));
         }
         if node.is_error() {
-            let near: String = text[node.start_byte()..].chars().take_while(|c| *c != '\n').take(40).collect();
+            let near: String =
+                text[node.start_byte()..].chars().take_while(|c| *c != '\n').take(40).collect();
             return (node.start_byte(), format!("syntax error near {near:?}"));
         }
         if node.has_error() && cursor.goto_first_child() {
@@ -61,7 +62,10 @@ fn out_of_order(root: Node<'_>) -> Option<(usize, String)> {
             _ if !named => "expected 'package'",
             "import_declaration" if !declared => continue,
             "import_declaration" => "imports must appear before other declarations",
-            "function_declaration" | "method_declaration" | "const_declaration" | "var_declaration"
+            "function_declaration"
+            | "method_declaration"
+            | "const_declaration"
+            | "var_declaration"
             | "type_declaration" => {
                 declared = true;
                 continue;

@@ -13,9 +13,18 @@ pub(super) fn comments_allowed(path: &str) -> bool {
         || name.starts_with("jsconfig")
         || matches!(
             name,
-            ".eslintrc.json" | ".oxlintrc.json" | ".swcrc.json" | ".jshintrc.json" | "deno.json"
-                | "devcontainer.json" | "api-extractor.json" | "typedoc.json" | "turbo.json" | "biome.json"
-                | ".babelrc.json" | "language-configuration.json"
+            ".eslintrc.json"
+                | ".oxlintrc.json"
+                | ".swcrc.json"
+                | ".jshintrc.json"
+                | "deno.json"
+                | "devcontainer.json"
+                | "api-extractor.json"
+                | "typedoc.json"
+                | "turbo.json"
+                | "biome.json"
+                | ".babelrc.json"
+                | "language-configuration.json"
         )
 }
 
@@ -54,7 +63,11 @@ impl Reader<'_> {
         loop {
             self.blank()?;
             if next == Next::After && open.is_empty() {
-                return if self.at == self.text.len() { Ok(()) } else { Err("text after the value".to_owned()) };
+                return if self.at == self.text.len() {
+                    Ok(())
+                } else {
+                    Err("text after the value".to_owned())
+                };
             }
             let Some(byte) = self.peek() else { return Err("the text ends within a value".to_owned()) };
             next = match (next, byte) {
@@ -146,7 +159,8 @@ impl Reader<'_> {
             _ => {
                 for word in [&b"true"[..], b"false", b"null"] {
                     let rest = &self.text[self.at..];
-                    if rest.starts_with(word) && !rest.get(word.len()).is_some_and(u8::is_ascii_alphanumeric) {
+                    if rest.starts_with(word) && !rest.get(word.len()).is_some_and(u8::is_ascii_alphanumeric)
+                    {
                         self.at += word.len();
                         return Ok(());
                     }

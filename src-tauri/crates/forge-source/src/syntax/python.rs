@@ -35,10 +35,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Cow<'_, str>, Syntax> {
         Some("latin-1" | "latin1" | "iso-8859-1" | "iso8859-1" | "l1") => {
             Ok(Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()))
         }
-        Some(other) if bytes.is_ascii() && !other.starts_with("utf-") => strict(bytes).map_err(Syntax::Broken),
-        Some(other) => {
-            Err(Syntax::Refused { reason: format!("its encoding {other:?} is not read here") })
+        Some(other) if bytes.is_ascii() && !other.starts_with("utf-") => {
+            strict(bytes).map_err(Syntax::Broken)
         }
+        Some(other) => Err(Syntax::Refused { reason: format!("its encoding {other:?} is not read here") }),
     }
 }
 
@@ -53,7 +53,9 @@ fn encoding(bytes: &[u8]) -> Option<String> {
             }
             return None;
         };
-        if let Some((_, named)) = comment.split_once("coding").filter(|(_, rest)| rest.starts_with([':', '='])) {
+        if let Some((_, named)) =
+            comment.split_once("coding").filter(|(_, rest)| rest.starts_with([':', '=']))
+        {
             let named = named[1..].trim_start_matches([' ', '\t']);
             let end = named.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.'));
             return Some(named[..end.unwrap_or(named.len())].to_ascii_lowercase().replace('_', "-"));
@@ -257,7 +259,9 @@ impl Visitor<'_> for Bound {
         match pattern {
             ast::Pattern::MatchAs(inner) => self.names.extend(inner.name.as_ref().map(ToString::to_string)),
             ast::Pattern::MatchStar(inner) => self.names.extend(inner.name.as_ref().map(ToString::to_string)),
-            ast::Pattern::MatchMapping(inner) => self.names.extend(inner.rest.as_ref().map(ToString::to_string)),
+            ast::Pattern::MatchMapping(inner) => {
+                self.names.extend(inner.rest.as_ref().map(ToString::to_string))
+            }
             _ => {}
         }
         ast::visitor::walk_pattern(self, pattern);

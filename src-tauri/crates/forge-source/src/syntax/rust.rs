@@ -17,7 +17,8 @@ fn told(text: &str, error: &syn::Error) -> SyntaxError {
     let mut message = error.to_string();
     // All that the reader of tokens says.
     if message == "cannot parse string into token stream" {
-        "a bracket, a string or a comment is not closed, or a character is not allowed here".clone_into(&mut message);
+        "a bracket, a string or a comment is not closed, or a character is not allowed here"
+            .clone_into(&mut message);
     }
     // The end of the text is told as the call site, which is nowhere.
     if message.contains("unexpected end of input") && start.line <= 1 && start.column == 0 {

@@ -21,7 +21,7 @@ pub(crate) fn source_types(path: &str) -> Vec<SourceType> {
         "js" | "jsx" => {
             let named = named.with_jsx(true);
             vec![named.with_unambiguous(true), named.with_commonjs(true)]
-        },
+        }
         "ts" | "tsx" => vec![named.with_unambiguous(true)],
         _ => vec![named],
     }
@@ -33,7 +33,9 @@ pub(super) fn check(path: &str, text: &str) -> Syntax {
         match attempt(text, kind) {
             Attempt { broken: None, .. } => return Syntax::Sound,
             Attempt { flow: true, .. } => {
-                return Syntax::Refused { reason: "it is written in Flow, which is not read here".to_owned() };
+                return Syntax::Refused {
+                    reason: "it is written in Flow, which is not read here".to_owned(),
+                };
             }
             // A module stays one: only a text without module syntax may be CommonJS.
             Attempt { broken: Some(error), module: true, .. } => return Syntax::Broken(error),
