@@ -103,3 +103,16 @@ pub fn torn(text: &str, seed: usize) -> Option<String> {
     let at = *places.get((seed * 7919) % places.len().max(1))?;
     Some(format!("{}{}", &text[..at], &text[at + 1..]))
 }
+
+/// The newest source of a crate that Forge is built from.
+pub fn registry(name: &str) -> Option<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"))).unwrap();
+    let places = fs::read_dir(home.join("registry/src")).ok()?.flatten();
+    let crates = places.flat_map(|place| fs::read_dir(place.path()).into_iter().flatten().flatten());
+    let versions = crates.filter(|entry| {
+        let full = entry.file_name().to_string_lossy().into_owned();
+        full.strip_prefix(name).and_then(|rest| rest.strip_prefix('-')).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    versions.map(|entry| entry.path()).max()
+}
