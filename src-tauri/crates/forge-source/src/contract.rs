@@ -10,6 +10,7 @@ mod python;
 mod python_module;
 mod resolve;
 mod rust;
+mod rust_crate;
 mod rust_items;
 mod scripts;
 mod uses;

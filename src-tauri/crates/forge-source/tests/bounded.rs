@@ -1,5 +1,4 @@
 //! Hostile texts: deep, long, torn, random. None may take the program down or be passed over in silence.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::fmt::Write as _;
 

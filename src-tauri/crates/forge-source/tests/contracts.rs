@@ -1,5 +1,4 @@
 //! Contracts by example: files as `(path, text)`, the exporter first, the importer last.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use forge_source::{Outcome, Texts, contract};
 

@@ -1,5 +1,4 @@
 //! The examples of the specification, every one of them.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use forge_source::{Texts, contract};
 use serde_json::Value;

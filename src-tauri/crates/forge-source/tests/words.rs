@@ -1,5 +1,6 @@
 //! What each language calls well formed, by example; real files are in `corpus.rs`.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use forge_source::{Language, Syntax, syntax};
 
@@ -54,7 +55,12 @@ fn scripts() {
     sound("a.cjs", &["return require('a')", "var yield = 1"]);
     sound(
         "a.ts",
-        &["export const a = <T,>(b: T): T => b!", "enum A { B }", "declare module 'x' { export const a: 1 }"],
+        &[
+            "export const a = <T,>(b: T): T => b!",
+            "enum A { B }",
+            "declare module 'x' { export const a: 1 }",
+            "type A = { a: b, c: d; e\n f() /* ; */; g }\ninterface B { a\nb }",
+        ],
     );
     sound("a.tsx", &["export const a = (b: string) => <c d={b as never} />"]);
     sound("a.d.ts", &["export declare const a: number;\nexport default a;"]);
@@ -79,6 +85,9 @@ fn scripts() {
             ("const a: = 1", (1, 10)),
             ("const a = <b></b>", (1, 15)),
             ("let a: string; let a: number", (1, 5)),
+            ("type A = { b c: d }", (1, 14)),
+            ("interface A { b: c d: e }", (1, 20)),
+            ("type A = { a: (b: c) > d; e: f }", (1, 21)),
         ],
     );
 }

@@ -184,8 +184,8 @@ impl<'a> Exports<'_, '_, 'a> {
             ("Object.defineProperty" | "__defProp", true) => match call.arguments.get(1) {
                 Some(Argument::StringLiteral(name)) => self.module.define(name.value.as_str()),
                 // A symbol is no name that somebody could take.
-                Some(Argument::StaticMemberExpression(member))
-                    if matches!(&member.object, Expression::Identifier(object) if object.name == "Symbol") => {}
+                Some(Argument::StaticMemberExpression(member)) if matches!(&member.object, Expression::Identifier(object) if object.name == "Symbol") =>
+                    {}
                 _ => self.module.opened("it exports a computed name"),
             },
             ("Object.defineProperties", true) => match call.arguments.get(1) {

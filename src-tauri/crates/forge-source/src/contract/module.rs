@@ -116,7 +116,8 @@ pub(super) fn read(path: &str, bytes: &[u8]) -> Result<Module, String> {
             let parsed = Parser::new(&allocator, &text, kind).parse();
             let errors =
                 parsed.diagnostics.iter().any(|one| one.severity == oxc_diagnostics::Severity::Error);
-            if !parsed.panicked && !(strict && errors) {
+            let usable = !parsed.panicked && (!strict || !errors);
+            if usable {
                 return Ok(summed_up(path, &parsed));
             }
         }

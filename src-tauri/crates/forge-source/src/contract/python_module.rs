@@ -161,9 +161,6 @@ impl Reader {
             }
             Expr::Attribute(attribute) => {
                 let method = attribute.attr.as_str();
-                if is_namespace(&attribute.value) && matches!(method, "update" | "setdefault") {
-                    self.open("it makes names while it runs");
-                }
                 if matches!(method, "_convert_" | "_convert") {
                     self.open("it makes names of an enumeration");
                 }
@@ -207,14 +204,11 @@ fn is_name(expr: &Expr, wanted: &str) -> bool {
     matches!(expr, Expr::Name(name) if name.id.as_str() == wanted)
 }
 
-/// `globals()` and its like, and `sys.modules[__name__]`.
-fn is_namespace(expr: &Expr) -> bool {
-    match expr {
-        Expr::Call(call) => ["globals", "vars", "locals"].iter().any(|name| is_name(&call.func, name)),
-        Expr::Attribute(attribute) => attribute.attr.as_str() == "__dict__" && is_namespace(&attribute.value),
-        Expr::Subscript(subscript) => is_own_entry(subscript),
-        _ => false,
-    }
+/// `globals()`; at the top of a module the others mean the same.
+fn is_namespace(expr: &Expr, top: bool) -> bool {
+    let Expr::Call(call) = expr else { return false };
+    let names: &[&str] = if top { &["globals", "vars", "locals"] } else { &["globals"] };
+    call.arguments.is_empty() && names.iter().any(|name| is_name(&call.func, name))
 }
 
 fn is_own_entry(subscript: &ast::ExprSubscript) -> bool {
@@ -309,12 +303,22 @@ impl Visitor<'_> for Reader {
     fn visit_expr(&mut self, expr: &Expr) {
         match expr {
             Expr::Name(name) if name.ctx.is_store() => self.bind(&name.id),
-            Expr::Subscript(subscript)
-                if (subscript.ctx.is_store() && is_namespace(&subscript.value))
-                    || is_own_entry(subscript) =>
-            {
+            Expr::Subscript(subscript) if is_own_entry(subscript) => {
                 self.open("it makes names while it runs");
             }
+            // Reading a name makes none.
+            Expr::Subscript(subscript)
+                if subscript.ctx.is_load() && is_namespace(&subscript.value, self.inside == 0) =>
+            {
+                return self.visit_expr(&subscript.slice);
+            }
+            Expr::Attribute(attribute)
+                if is_namespace(&attribute.value, self.inside == 0)
+                    && matches!(attribute.attr.as_str(), "get" | "items" | "keys" | "values" | "copy") =>
+            {
+                return;
+            }
+            expr if is_namespace(expr, self.inside == 0) => self.open("it makes names while it runs"),
             Expr::Lambda(lambda) => {
                 if let Some(parameters) = &lambda.parameters {
                     for parameter in &**parameters {

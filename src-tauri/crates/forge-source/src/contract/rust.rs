@@ -1,15 +1,14 @@
 //! Rust: the modules of a package's crates, paths followed through them, and the verdict on two files.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{
     Contract, Findings,
-    rust_items::{self, Asked, Body, Child, Named, Seen, Used},
+    rust_crate::{Crate, Package},
+    rust_items::{Asked, Named, Seen, Used},
 };
-use crate::{Files, files};
+use crate::Files;
 
-/// Files that one crate may have.
-const MAX_FILES: usize = 4_000;
 /// Names that may stand for one another, one behind the other.
 const MAX_STEPS: usize = 64;
 
@@ -27,7 +26,7 @@ pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contra
             return Contract::unknown(reason.clone());
         }
     }
-    let mut look = Look { exporter, taken: BTreeMap::new(), named: false, linked: false };
+    let mut look = Look::new(exporter);
     for one in library.iter().chain(&crates).filter(|one| one.holds(importer)) {
         let world = World { here: one, library: library.as_ref(), name: &package.name };
         for (at, module) in one.modules.iter().enumerate().filter(|(_, module)| module.file == importer) {
@@ -63,167 +62,6 @@ pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contra
     findings.verdict(importer, exporter)
 }
 
-/// Where a package's crates begin.
-struct Package {
-    /// As other crates name the library.
-    name: String,
-    library: Option<String>,
-    programs: Vec<String>,
-}
-
-impl Package {
-    fn of(files: &dyn Files, importer: &str) -> Self {
-        let at = |folder: &str, path: &str| files::join(folder, path).filter(|path| files.is_file(path));
-        let folders = files::folders(importer);
-        let manifest = folders.iter().find_map(|folder| at(folder, "Cargo.toml").map(|path| (*folder, path)));
-        let Some((folder, manifest)) = manifest else {
-            let root = |name: &str| {
-                folders
-                    .iter()
-                    .find_map(|folder| at(folder, name).or_else(|| at(folder, &format!("src/{name}"))))
-            };
-            return Self {
-                name: String::new(),
-                library: root("lib.rs"),
-                programs: root("main.rs").into_iter().collect(),
-            };
-        };
-        let text = files.read(&manifest).unwrap_or_default();
-        let table: toml::Table = toml::from_str(&String::from_utf8_lossy(&text)).unwrap_or_default();
-        let text_of = |table: &str, key: &str, from: &toml::Table| {
-            Some(from.get(table)?.get(key)?.as_str()?.to_owned())
-        };
-        let name = text_of("lib", "name", &table).or_else(|| text_of("package", "name", &table));
-        let library = text_of("lib", "path", &table).unwrap_or_else(|| "src/lib.rs".to_owned());
-        let mut programs = vec!["src/main.rs".to_owned(), "build.rs".to_owned()];
-        for kind in ["bin", "test", "example", "bench"] {
-            let listed = table.get(kind).and_then(toml::Value::as_array).into_iter().flatten();
-            programs.extend(listed.filter_map(|one| Some(one.get("path")?.as_str()?.to_owned())));
-        }
-        // What cargo finds by itself: the folder that a program of several files lies in.
-        for above in files::folders(importer).into_iter().filter(|above| above.len() > folder.len()) {
-            let inner = above[folder.len()..].trim_start_matches('/');
-            programs.push(format!("{inner}/main.rs"));
-        }
-        Self {
-            name: name.unwrap_or_default().replace('-', "_"),
-            library: at(folder, &library),
-            programs: programs.iter().filter_map(|path| at(folder, path)).collect(),
-        }
-    }
-}
-
-struct Module {
-    path: Vec<String>,
-    file: String,
-    parent: Option<usize>,
-    /// With who may name them; a name may stand for several under conditions.
-    children: Vec<(String, Seen, Option<usize>)>,
-    body: Body,
-}
-
-impl Module {
-    fn offered(&self) -> Vec<String> {
-        let items =
-            self.body.items.iter().filter(|(_, named)| named.seen != Seen::Up(0)).map(|(name, _)| name);
-        let children =
-            self.children.iter().filter(|(_, seen, _)| *seen != Seen::Up(0)).map(|(name, ..)| name);
-        let uses = self.body.uses.iter().filter(|used| used.seen != Seen::Up(0));
-        items.chain(children).chain(uses.filter_map(|used| used.name.as_ref())).cloned().collect()
-    }
-}
-
-/// A crate's modules, the root first.
-struct Crate {
-    modules: Vec<Module>,
-    /// Files that could not be read.
-    broken: BTreeMap<String, String>,
-    macros: BTreeSet<String>,
-}
-
-impl Crate {
-    fn load(files: &dyn Files, root: &str) -> Self {
-        let mut loaded = Self { modules: Vec::new(), broken: BTreeMap::new(), macros: BTreeSet::new() };
-        loaded.file(files, root, Vec::new(), None, files::parent(root));
-        loaded
-    }
-
-    fn holds(&self, file: &str) -> bool {
-        self.modules.iter().any(|module| module.file == file)
-    }
-
-    fn file(
-        &mut self,
-        files: &dyn Files,
-        file: &str,
-        path: Vec<String>,
-        parent: Option<usize>,
-        folder: &str,
-    ) -> Option<usize> {
-        if self.modules.len() > MAX_FILES || path.len() > MAX_STEPS {
-            return None;
-        }
-        let read =
-            files.read(file).map_err(|error| error.to_string()).and_then(|bytes| rust_items::read(&bytes));
-        match read {
-            Ok(body) => Some(self.module(files, file, path, parent, folder, body)),
-            Err(reason) => {
-                self.broken.insert(file.to_owned(), format!("{file} cannot be read: {reason}"));
-                None
-            }
-        }
-    }
-
-    /// Adds a module and those below it; `folder` is where the files of its children lie.
-    fn module(
-        &mut self,
-        files: &dyn Files,
-        file: &str,
-        path: Vec<String>,
-        parent: Option<usize>,
-        folder: &str,
-        mut body: Body,
-    ) -> usize {
-        let at = self.modules.len();
-        let children = std::mem::take(&mut body.children);
-        self.macros.extend(body.exported_macros.iter().cloned());
-        let is_inline = parent.is_some_and(|parent| self.modules[parent].file == file);
-        self.modules.push(Module {
-            path: path.clone(),
-            file: file.to_owned(),
-            parent,
-            children: Vec::new(),
-            body,
-        });
-        for child in children {
-            let Child { name, seen, path: placed, body } = child;
-            let mut inner = path.clone();
-            inner.push(name.clone());
-            let below = format!("{folder}/{name}");
-            let below = below.trim_start_matches('/');
-            let found = match (body, placed) {
-                (Some(body), placed) => {
-                    let below =
-                        placed.and_then(|placed| files::join(folder, &placed)).unwrap_or(below.to_owned());
-                    Some(self.module(files, file, inner, Some(at), &below, *body))
-                }
-                (None, Some(placed)) => {
-                    let from = if is_inline { folder } else { files::parent(file) };
-                    files::join(from, &placed)
-                        .and_then(|placed| self.file(files, &placed, inner, Some(at), files::parent(&placed)))
-                }
-                (None, None) => {
-                    let own = format!("{below}.rs");
-                    let file = if files.is_file(&own) { own } else { format!("{below}/mod.rs") };
-                    self.file(files, &file, inner, Some(at), below)
-                }
-            };
-            self.modules[at].children.push((name, seen, found));
-        }
-        at
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Found {
     Yes,
@@ -240,6 +78,14 @@ struct Look<'l> {
     named: bool,
     /// All of it is taken, whatever it be.
     linked: bool,
+    /// What one path found behind globs, by crate's root, module and name; `None` while it is looked for.
+    behind: BTreeMap<(String, usize, String), Option<Found>>,
+}
+
+impl<'l> Look<'l> {
+    fn new(exporter: &'l str) -> Self {
+        Self { exporter, taken: BTreeMap::new(), named: false, linked: false, behind: BTreeMap::new() }
+    }
 }
 
 /// Where a path leads.
@@ -267,6 +113,7 @@ struct From<'w> {
 impl<'w> World<'w> {
     fn ask(&self, at: usize, asked: &Asked, look: &mut Look<'_>) {
         let from = From { krate: self.here, module: at };
+        look.behind.clear();
         match self.walk(from, &asked.path, asked.is_use, look, 0) {
             Place::Module(krate, module) if krate.modules[module].file == look.exporter => {
                 look.named = true;
@@ -311,7 +158,7 @@ impl<'w> World<'w> {
                 Place::Module(krate, module) => {
                     let (found, next) = self.lookup(krate, module, name, from, look, steps + 1);
                     if krate.modules[module].file == look.exporter
-                        && !(krate.modules[module].file == self.file(from))
+                        && krate.modules[module].file != self.file(from)
                     {
                         note(look, name, found);
                     }
@@ -345,11 +192,16 @@ impl<'w> World<'w> {
         {
             return Some(self.walk(from, &used.path, true, look, steps + 1));
         }
-        let mut quiet = Look { exporter: "", taken: BTreeMap::new(), named: false, linked: false };
-        match self.lookup(from.krate, from.module, name, from, &mut quiet, steps + 1) {
+        // What lies behind the name counts only if it is the name's meaning.
+        let mut tried = Look::new(look.exporter);
+        std::mem::swap(&mut tried.behind, &mut look.behind);
+        let found = self.lookup(from.krate, from.module, name, from, &mut tried, steps + 1);
+        std::mem::swap(&mut tried.behind, &mut look.behind);
+        match found {
             (Found::Yes | Found::Private, place) => {
-                // Again, so that what lies behind the name is noted.
-                self.lookup(from.krate, from.module, name, from, look, steps + 1);
+                for (name, found) in tried.taken {
+                    note(look, &name, found);
+                }
                 Some(place)
             }
             (Found::No | Found::Unknown(_), _) => {
@@ -412,7 +264,17 @@ impl<'w> World<'w> {
         if let Some(place) = private {
             return (Found::Private, place);
         }
-        self.behind(owner, name, from, look, steps)
+        let key = (krate.modules[0].file.clone(), at, name.to_owned());
+        match look.behind.get(&key) {
+            // A ring of globs, or what was looked for in vain.
+            Some(None) => return (Found::No, Place::Elsewhere),
+            Some(Some(known)) if *known != Found::Yes => return (known.clone(), Place::Elsewhere),
+            _ => {}
+        }
+        look.behind.insert(key.clone(), None);
+        let (found, place) = self.behind(owner, name, from, look, steps);
+        look.behind.insert(key, Some(found.clone()));
+        (found, place)
     }
 
     /// Behind `use a::*`, and what macros may make.
@@ -437,7 +299,7 @@ impl<'w> World<'w> {
             }
             match self.walk(owner, path, false, look, steps + 1) {
                 Place::Module(krate, at) if !(std::ptr::eq(krate, owner.krate) && at == owner.module) => {
-                    match self.lookup(krate, at, name, from, look, steps + 8) {
+                    match self.lookup(krate, at, name, from, look, steps + 1) {
                         (Found::Yes, place) => return (Found::Yes, place),
                         (Found::Unknown(reason), _) => doubt = doubt.or(Some(reason)),
                         (Found::No | Found::Private, _) => {}

@@ -260,7 +260,7 @@ impl Visitor<'_> for Bound {
             ast::Pattern::MatchAs(inner) => self.names.extend(inner.name.as_ref().map(ToString::to_string)),
             ast::Pattern::MatchStar(inner) => self.names.extend(inner.name.as_ref().map(ToString::to_string)),
             ast::Pattern::MatchMapping(inner) => {
-                self.names.extend(inner.rest.as_ref().map(ToString::to_string))
+                self.names.extend(inner.rest.as_ref().map(ToString::to_string));
             }
             _ => {}
         }

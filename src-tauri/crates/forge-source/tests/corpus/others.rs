@@ -1,8 +1,4 @@
 //! Go by gofmt, data by Python's readers, TypeScript by its compiler.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
-
-mod common;
-
 use std::{
     collections::BTreeSet,
     fs,
@@ -10,12 +6,17 @@ use std::{
     process::Command,
 };
 
-use common::{Overlay, judge, node_modules, registry, spread, torn, walk};
+use super::common::{Overlay, judge, node_modules, registry, spread, torn, walk};
 use forge_source::{Folder, Outcome, Syntax, contract, syntax};
 use serde_json::json;
 
 /// Writes texts into a folder; which of them a program complains about, by what it writes.
-fn complaints(texts: &[(String, String)], folder: &Path, command: &mut Command, of: impl Fn(&str) -> Option<String>) -> BTreeSet<String> {
+fn complaints(
+    texts: &[(String, String)],
+    folder: &Path,
+    command: &mut Command,
+    of: impl Fn(&str) -> Option<String>,
+) -> BTreeSet<String> {
     for (name, text) in texts {
         fs::write(folder.join(name), text).unwrap();
     }
@@ -40,7 +41,11 @@ fn compare(texts: &[(String, String)], broken: &BTreeSet<String>) -> ([usize; 2]
 
 #[test]
 fn gofmt_and_the_parser_agree() {
-    let Some(root) = Command::new("go").args(["env", "GOROOT"]).output().ok().filter(|_| Command::new("gofmt").arg("-h").output().is_ok())
+    let Some(root) = Command::new("go")
+        .args(["env", "GOROOT"])
+        .output()
+        .ok()
+        .filter(|_| Command::new("gofmt").arg("-h").output().is_ok())
     else {
         eprintln!("not compared: there is no Go on this machine");
         return;
@@ -73,11 +78,17 @@ fn pythons_readers_of_data_and_ours_agree() {
         (json if kind == 'json' else tomllib).loads(text)\n        answers.append(True)\n    \
         except ValueError:\n        answers.append(False)\nprint(json.dumps(answers))";
     let mut texts = Vec::new();
-    let names = ["serde", "tokio", "syn", "regex", "proptest", "axum", "jiff", "uuid", "clap", "globset", "base64", "bytes", "memchr"];
+    let names = [
+        "serde", "tokio", "syn", "regex", "proptest", "axum", "jiff", "uuid", "clap", "globset", "base64",
+        "bytes", "memchr",
+    ];
     let manifests = names.into_iter().filter_map(registry).map(|root| ("toml", root.join("Cargo.toml")));
     let packages = node_modules().map(|root| {
         let all = fs::read_dir(root).unwrap().flatten().map(|entry| entry.path().join("package.json"));
-        spread(all.filter(|path| path.is_file()).collect(), 150).into_iter().map(|path| ("json", path)).collect::<Vec<_>>()
+        spread(all.filter(|path| path.is_file()).collect(), 150)
+            .into_iter()
+            .map(|path| ("json", path))
+            .collect::<Vec<_>>()
     });
     for (at, (kind, path)) in manifests.chain(packages.into_iter().flatten()).enumerate() {
         let text = fs::read_to_string(path).unwrap();
@@ -90,7 +101,11 @@ fn pythons_readers_of_data_and_ours_agree() {
     let (mut sound, mut broken, mut differ) = (0, 0, Vec::new());
     for ((kind, text), answer) in texts.iter().zip(judge("python3", &["-I", "-c", script], &questions)) {
         let answer = answer.as_bool().unwrap();
-        if answer { sound += 1 } else { broken += 1 }
+        if answer {
+            sound += 1;
+        } else {
+            broken += 1;
+        }
         let verdict = syntax(&format!("a.{kind}"), text.as_bytes()).unwrap();
         if (verdict == Syntax::Sound) != answer {
             differ.push(format!("{kind}: Python {answer}, here {verdict:?}: {text}"));
@@ -109,7 +124,8 @@ fn tsc(modules: &Path) -> Command {
 fn of_form(line: &str) -> Option<String> {
     let (file, rest) = line.split_once('(')?;
     let code: u32 = rest.split("error TS").nth(1)?.split(':').next()?.parse().ok()?;
-    ((1000..2000).contains(&code) || matches!(code, 2300 | 2451 | 17002 | 17008 | 17014)).then(|| file.to_owned())
+    ((1000..2000).contains(&code) || matches!(code, 2300 | 2451 | 17002 | 17008 | 17014))
+        .then(|| file.to_owned())
 }
 
 #[test]
@@ -118,7 +134,9 @@ fn tsc_and_the_parser_agree() {
     let source = modules.parent().unwrap().join("src");
     let mut texts = Vec::new();
     let files = spread(walk(&source, &[".ts", ".tsx"]), 160).into_iter().map(|path| source.join(path));
-    let declarations = spread(walk(&modules.join("@tanstack"), &[".d.ts"]), 60).into_iter().map(|path| modules.join("@tanstack").join(path));
+    let declarations = spread(walk(&modules.join("@tanstack"), &[".d.ts"]), 60)
+        .into_iter()
+        .map(|path| modules.join("@tanstack").join(path));
     for (at, path) in files.chain(declarations).enumerate() {
         let text = fs::read_to_string(&path).unwrap();
         let name = path.to_str().unwrap();
@@ -128,10 +146,21 @@ fn tsc_and_the_parser_agree() {
     }
     let scratch = tempfile::tempdir().unwrap();
     let mut command = tsc(&modules);
-    command.args(["--noEmit", "--noCheck", "--noResolve", "--pretty", "false", "--jsx", "preserve", "--target", "esnext"]);
+    command.args([
+        "--noEmit",
+        "--noCheck",
+        "--noResolve",
+        "--pretty",
+        "false",
+        "--jsx",
+        "preserve",
+        "--target",
+        "esnext",
+    ]);
     command.args(["--module", "preserve", "--types", ""]).args(texts.iter().map(|(name, _)| name));
     let broken = complaints(&texts, scratch.path(), &mut command, of_form);
     let (counts, differ) = compare(&texts, &broken);
+
     println!("typescript: {counts:?} sound and broken, {} and {} differ", differ[0].len(), differ[1].len());
     assert!(counts[0] >= 150 && counts[1] >= 80, "{counts:?}");
     // What tsc's parser lets through, its checker refuses: a name declared twice, a `const` without a value.
@@ -142,7 +171,10 @@ fn tsc_and_the_parser_agree() {
 /// `import { a, b } from "./c"` of one line, as the page's own files write them.
 fn imports(text: &str) -> Vec<String> {
     let lines = text.split("from \"").chain(text.split("from '")).skip(1);
-    lines.filter_map(|rest| Some(rest.split(['"', '\'']).next()?.to_owned())).filter(|one| one.starts_with('.')).collect()
+    lines
+        .filter_map(|rest| Some(rest.split(['"', '\'']).next()?.to_owned()))
+        .filter(|one| one.starts_with('.'))
+        .collect()
 }
 
 #[test]
@@ -158,9 +190,14 @@ fn tsc_and_the_contract_agree() {
             let target = Path::new("src").join(path).parent().unwrap().join(&specifier);
             let target = ["", ".ts", ".tsx", "/index.ts", "/index.tsx"].into_iter().find_map(|ending| {
                 let real = fs::canonicalize(root.join(format!("{}{ending}", target.display()))).ok()?;
-                (real.is_file() && real.extension().is_some_and(|one| one == "ts" || one == "tsx")).then_some(real)
+                (real.is_file() && real.extension().is_some_and(|one| one == "ts" || one == "tsx"))
+                    .then_some(real)
             });
-            let Some(exporter) = target.map(|real| real.strip_prefix(&root).unwrap().to_str().unwrap().to_owned()) else { continue };
+            let Some(exporter) =
+                target.map(|real| real.strip_prefix(&root).unwrap().to_str().unwrap().to_owned())
+            else {
+                continue;
+            };
             let importer = format!("src/{path}");
             let judged = contract(&folder, &exporter, &importer);
             match judged.result {
@@ -178,7 +215,9 @@ fn tsc_and_the_contract_agree() {
             let words = ["const", "function", "interface", "type", "class", "async function"];
             let declared = words.into_iter().map(|word| format!("export {word} {name}"));
             let found = declared.into_iter().find(|declared| {
-                text.split(declared.as_str()).nth(1).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+                text.split(declared.as_str())
+                    .nth(1)
+                    .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
             })?;
             Some((name.clone(), text.replacen(&found, &format!("{found}_gone"), 1)))
         })?;
@@ -200,21 +239,43 @@ fn tsc_and_the_contract_agree() {
         fs::write(scratch.path().join(exporter), text).unwrap();
     }
     let mut command = tsc(&modules);
-    let output = command.args(["--noEmit", "--pretty", "false", "-p", "."]).current_dir(scratch.path()).output().unwrap();
+    let output = command
+        .args(["--noEmit", "--pretty", "false", "-p", "."])
+        .current_dir(scratch.path())
+        .output()
+        .unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     for (importer, exporter, name, text) in &mutants {
         let quoted = format!("'{name}'");
         let missed = |line: &&str| {
-            ["TS2305", "TS2724", "TS2614", "TS2459", "TS2460"].iter().any(|code| line.contains(code)) && line.contains(&quoted)
+            ["TS2305", "TS2724", "TS2614", "TS2459", "TS2460"].iter().any(|code| line.contains(code))
+                && line.contains(&quoted)
         };
         let judge = told.lines().filter(|line| line.starts_with(importer.as_str())).any(|line| missed(&line));
         let overlay = Overlay { folder: folder.clone(), path: exporter.clone(), text: text.clone() };
         let judged = contract(&overlay, exporter, importer);
         if !judge || judged.result != Outcome::Fail {
-            differ.push(format!("{importer} <- {exporter} without {name}: tsc misses it: {judge}, here {judged:?}"));
+            differ.push(format!(
+                "{importer} <- {exporter} without {name}: tsc misses it: {judge}, here {judged:?}"
+            ));
         }
     }
-    println!("typescript: {} pairs and {} mutants, {unknown} unknown, {} differ", pairs.len(), mutants.len(), differ.len());
-    assert!(differ.is_empty(), "{}\n{}", differ.join("\n"), &told.lines().take(20).collect::<Vec<_>>().join("\n"));
-    assert!(pairs.len() >= 400 && mutants.len() >= 12 && unknown * 5 <= pairs.len(), "{} {}", pairs.len(), mutants.len());
+    println!(
+        "typescript: {} pairs and {} mutants, {unknown} unknown, {} differ",
+        pairs.len(),
+        mutants.len(),
+        differ.len()
+    );
+    assert!(
+        differ.is_empty(),
+        "{}\n{}",
+        differ.join("\n"),
+        &told.lines().take(20).collect::<Vec<_>>().join("\n")
+    );
+    assert!(
+        pairs.len() >= 400 && mutants.len() >= 12 && unknown * 5 <= pairs.len(),
+        "{} {}",
+        pairs.len(),
+        mutants.len()
+    );
 }

@@ -1,17 +1,25 @@
 //! Real packages, in both module systems: what is said here is what Node says.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
-
-mod common;
-
 use std::{fs, path::Path};
 
-use common::{Overlay, node, node_modules, spread, torn, walk};
+use super::common::{Overlay, node, node_modules, spread, torn, walk};
 use forge_source::{Folder, Outcome, Syntax, contract, syntax};
 use serde_json::{Value, json};
 
 const PACKAGES: [&str; 14] = [
-    "@base-ui", "@tanstack", "@babel", "@shikijs", "micromark", "micromark-core-commonmark", "mdast-util-to-markdown",
-    "cssstyle", "diff", "@testing-library", "react-i18next", "@tauri-apps", "aria-query", "@xyflow",
+    "@base-ui",
+    "@tanstack",
+    "@babel",
+    "@shikijs",
+    "micromark",
+    "micromark-core-commonmark",
+    "mdast-util-to-markdown",
+    "cssstyle",
+    "diff",
+    "@testing-library",
+    "react-i18next",
+    "@tauri-apps",
+    "aria-query",
+    "@xyflow",
 ];
 
 fn scripts(root: &Path) -> Vec<String> {
@@ -62,7 +70,11 @@ fn node_and_the_parser_agree_on_what_compiles() {
     let (mut sound, mut broken, mut differ) = (0, 0, Vec::new());
     for ((path, named, text), answer) in asked.iter().zip(answers) {
         let answer = answer.as_bool().unwrap();
-        if answer { sound += 1 } else { broken += 1 }
+        if answer {
+            sound += 1;
+        } else {
+            broken += 1;
+        }
         if says(named, text) != Some(answer) {
             differ.push(format!("{path}: node {answer}, here {:?}", syntax(named, text.as_bytes())));
         }
@@ -89,11 +101,16 @@ fn pairs(root: &Path, module: bool) -> Vec<(String, String)> {
                     continue;
                 }
                 let target = Path::new(&path).parent().unwrap().join(specifier);
-                let real = [String::new(), ".js".to_owned(), "/index.js".to_owned()].into_iter().find_map(|ending| {
-                    let real = fs::canonicalize(format!("{}{ending}", root.join(&target).display())).ok()?;
-                    real.is_file().then_some(real)
-                });
-                if let Some(real) = real.filter(|real| real.extension().is_some_and(|ending| ending != "json")) {
+                let real = [String::new(), ".js".to_owned(), "/index.js".to_owned()].into_iter().find_map(
+                    |ending| {
+                        let real =
+                            fs::canonicalize(format!("{}{ending}", root.join(&target).display())).ok()?;
+                        real.is_file().then_some(real)
+                    },
+                );
+                if let Some(real) =
+                    real.filter(|real| real.extension().is_some_and(|ending| ending != "json"))
+                {
                     found.push((path.clone(), real.strip_prefix(root).unwrap().to_str().unwrap().to_owned()));
                 }
             }
@@ -124,7 +141,11 @@ fn renamed(text: &str, name: &str) -> Option<String> {
     for entry in text[list + 8..end].split(',').map(str::trim) {
         let exported = entry.rsplit(" as ").next().unwrap().trim();
         if exported == name {
-            let inner = text[list..end].replacen(entry, &format!("{} as {name}_gone", entry.split(" as ").next().unwrap()), 1);
+            let inner = text[list..end].replacen(
+                entry,
+                &format!("{} as {name}_gone", entry.split(" as ").next().unwrap()),
+                1,
+            );
             return Some(format!("{}{inner}{}", &text[..list], &text[end..]));
         }
     }
@@ -150,14 +171,22 @@ fn compare(ask: &str, module: bool, count: usize) -> (usize, usize, usize) {
             continue;
         }
         questions.push(json!({ "ask": ask, "file": file, "names": judged.imported }));
-        cases.push(Case { told: format!("{importer} <- {exporter}: {judged:?}"), result: judged.result, mutant: false });
+        cases.push(Case {
+            told: format!("{importer} <- {exporter}: {judged:?}"),
+            result: judged.result,
+            mutant: false,
+        });
         let text = fs::read_to_string(&file).unwrap();
         for name in judged.imported.iter().take(2) {
             let Some(text) = renamed(&text, name) else { continue };
             let overlay = Overlay { folder: folder.clone(), path: exporter.clone(), text: text.clone() };
             let judged = contract(&overlay, &exporter, &importer);
             questions.push(json!({ "ask": ask, "file": file, "names": judged.imported, "text": text }));
-            cases.push(Case { told: format!("{importer} <- {exporter} without {name}: {judged:?}"), result: judged.result, mutant: true });
+            cases.push(Case {
+                told: format!("{importer} <- {exporter} without {name}: {judged:?}"),
+                result: judged.result,
+                mutant: true,
+            });
         }
     }
     let (mut compared, mut mutants, mut unsure, mut differ) = (0, 0, 0, Vec::new());
@@ -165,12 +194,17 @@ fn compare(ask: &str, module: bool, count: usize) -> (usize, usize, usize) {
         let Some(answer) = answer.as_bool() else { continue };
         match (case.result, case.mutant) {
             (Outcome::Unknown, _) => unsure += 1,
-            (result, _) if (result == Outcome::Pass) != answer => differ.push(format!("node {answer}, here {}", case.told)),
+            (result, _) if (result == Outcome::Pass) != answer => {
+                differ.push(format!("node {answer}, here {}", case.told));
+            }
             (_, true) => mutants += 1,
             (_, false) => compared += 1,
         }
     }
-    println!("{ask}: {compared} pairs and {mutants} mutants agree, {} differ, {unknown} and {unsure} unknown", differ.len());
+    println!(
+        "{ask}: {compared} pairs and {mutants} mutants agree, {} differ, {unknown} and {unsure} unknown",
+        differ.len()
+    );
     assert!(differ.is_empty(), "{}", differ.join("\n"));
     assert!(unsure * 20 <= mutants, "{unsure}");
     (compared, mutants, unknown)

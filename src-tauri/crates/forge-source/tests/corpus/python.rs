@@ -1,11 +1,7 @@
 //! Python's own library: what is said here is what CPython says.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
-
-mod common;
-
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
-use common::{judge, spread, torn, walk};
+use super::common::{judge, spread, torn, walk};
 use forge_source::{Folder, Outcome, Syntax, Texts, contract, syntax};
 use serde_json::{Value, json};
 
@@ -35,7 +31,8 @@ fn cpython_and_the_parser_agree_on_what_compiles() {
     let (mut asked, mut questions) = (Vec::new(), Vec::new());
     for (seed, path) in spread(files, 450).into_iter().enumerate() {
         let bytes = fs::read(root.join(&path)).unwrap();
-        let broken = std::str::from_utf8(&bytes).ok().and_then(|text| torn(text, seed)).map(String::into_bytes);
+        let broken =
+            std::str::from_utf8(&bytes).ok().and_then(|text| torn(text, seed)).map(String::into_bytes);
         for bytes in [Some(bytes), broken].into_iter().flatten() {
             questions.push(json!({ "ask": "syntax", "hex": hex(&bytes) }));
             asked.push((path.clone(), bytes));
@@ -44,7 +41,11 @@ fn cpython_and_the_parser_agree_on_what_compiles() {
     let (mut sound, mut broken, mut differ) = (0, 0, Vec::new());
     for ((path, bytes), answer) in asked.iter().zip(python(&questions)) {
         let Some(answer) = answer.as_bool() else { continue };
-        if answer { sound += 1 } else { broken += 1 }
+        if answer {
+            sound += 1;
+        } else {
+            broken += 1;
+        }
         let verdict = syntax("a.py", bytes).unwrap();
         if matches!(verdict, Syntax::Refused { .. }) || (verdict == Syntax::Sound) != answer {
             differ.push(format!("{path}: CPython {answer}, here {verdict:?}"));
@@ -57,7 +58,17 @@ fn cpython_and_the_parser_agree_on_what_compiles() {
 
 /// Modules whose import does something to the machine or needs what is not there.
 const LEFT_OUT: [&str; 12] = [
-    "antigravity", "this", "idlelib", "turtledemo", "turtle", "tkinter", "__main__", "msilib", "ensurepip", "pty", "lib2to3",
+    "antigravity",
+    "this",
+    "idlelib",
+    "turtledemo",
+    "turtle",
+    "tkinter",
+    "__main__",
+    "msilib",
+    "ensurepip",
+    "pty",
+    "lib2to3",
     "__phello__",
 ];
 
@@ -72,7 +83,7 @@ fn cpython_and_the_contract_agree_on_its_library() {
     let by_name: BTreeMap<String, String> = files.iter().map(|path| (module(path), path.clone())).collect();
     let folder = Folder::new(&root).unwrap();
     let (mut cases, mut questions, mut unknown) = (Vec::new(), Vec::new(), 0);
-    for importer in spread(files.clone(), 500) {
+    for importer in spread(files, 500) {
         let text = String::from_utf8_lossy(&fs::read(root.join(&importer)).unwrap()).into_owned();
         let mut wanted: Vec<&str> =
             text.lines().filter_map(|line| line.strip_prefix("from ")?.split(' ').next()).collect();
@@ -104,7 +115,9 @@ fn cpython_and_the_contract_agree_on_its_library() {
     }
     println!(
         "python: {} pairs that hold and {} that do not agree, {} differ, {unknown} and {unsure} unknown",
-        compared[1], compared[0], differ.len()
+        compared[1],
+        compared[0],
+        differ.len()
     );
     assert!(differ.is_empty(), "{}", differ.join(""));
     assert!(compared[1] >= 200 && compared[0] >= 150 && unsure * 4 <= compared[0], "{compared:?} {unsure}");
@@ -137,15 +150,24 @@ fn a_renamed_name_is_missed_by_both() {
     let names: Vec<String> = (1..=17).map(|at| format!("name{at}")).collect();
     let (mut questions, mut told) = (Vec::new(), Vec::new());
     for (at, gone) in std::iter::once(None).chain(names.iter().map(Some)).enumerate() {
-        let text = gone.map_or_else(|| text.to_owned(), |gone| {
-            let mut words = text.to_owned();
-            for (end, _) in text.match_indices(gone.as_str()).map(|(at, _)| (at + gone.len(), ())).collect::<Vec<_>>().into_iter().rev() {
-                if !text[end..].starts_with(|c: char| c.is_ascii_digit()) {
-                    words.insert_str(end, "_gone");
+        let text = gone.map_or_else(
+            || text.to_owned(),
+            |gone| {
+                let mut words = text.to_owned();
+                for (end, _) in text
+                    .match_indices(gone.as_str())
+                    .map(|(at, _)| (at + gone.len(), ()))
+                    .collect::<Vec<_>>()
+                    .into_iter()
+                    .rev()
+                {
+                    if !text[end..].starts_with(|c: char| c.is_ascii_digit()) {
+                        words.insert_str(end, "_gone");
+                    }
                 }
-            }
-            words
-        });
+                words
+            },
+        );
         let module = format!("renamed_{at}");
         fs::write(scratch.path().join(format!("{module}.py")), &text).unwrap();
         questions.push(json!({ "ask": "names", "module": module, "names": names }));
@@ -153,7 +175,8 @@ fn a_renamed_name_is_missed_by_both() {
         let files = Texts::default().with(&format!("{module}.py"), text).with("b.py", importer);
         told.push(contract(&files, &format!("{module}.py"), "b.py"));
     }
-    let script = format!("import sys; sys.path.insert(0, {:?}); exec(open('python.py').read())", scratch.path());
+    let script =
+        format!("import sys; sys.path.insert(0, {:?}); exec(open('python.py').read())", scratch.path());
     let answers = judge("python3", &["-B", "-c", &script], &questions);
     for (at, (answer, judged)) in answers.iter().zip(told).enumerate() {
         let expected = if at == 0 { Outcome::Pass } else { Outcome::Fail };

@@ -1,6 +1,4 @@
 //! Files that lie on every machine that builds Forge, and programs that judge them.
-#![allow(clippy::unwrap_used, clippy::panic, dead_code, reason = "tests")]
-
 use std::{
     fs,
     io::{self, Write as _},
@@ -50,7 +48,8 @@ pub fn walk(root: &Path, endings: &[&str]) -> Vec<String> {
             let kind = entry.file_type().unwrap();
             if kind.is_dir() {
                 open.push(path);
-            } else if kind.is_file() && endings.iter().any(|ending| path.to_string_lossy().ends_with(ending)) {
+            } else if kind.is_file() && endings.iter().any(|ending| path.to_string_lossy().ends_with(ending))
+            {
                 found.push(path.to_str().unwrap().to_owned());
             }
         }
@@ -73,7 +72,7 @@ pub fn spread<T>(mut all: Vec<T>, count: usize) -> Vec<T> {
 /// Asks a judge all questions at once.
 pub fn judge(program: &str, arguments: &[&str], questions: &[Value]) -> Vec<Value> {
     let mut command = Command::new(program);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judges");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/judges");
     let home = tempfile::tempdir().unwrap();
     command.args(arguments).current_dir(&script).env("HOME", home.path()).env("NODE_NO_WARNINGS", "1");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -90,14 +89,20 @@ pub fn judge(program: &str, arguments: &[&str], questions: &[Value]) -> Vec<Valu
 }
 
 pub fn node(questions: &[Value]) -> Vec<Value> {
-    judge("node", &["--experimental-vm-modules", "--experimental-import-meta-resolve", "scripts.mjs"], questions)
+    judge(
+        "node",
+        &["--experimental-vm-modules", "--experimental-import-meta-resolve", "scripts.mjs"],
+        questions,
+    )
 }
 
 /// Texts that are one slip away: a character of the text's structure is gone.
 pub fn torn(text: &str, seed: usize) -> Option<String> {
     let places: Vec<usize> = text
         .char_indices()
-        .filter(|(_, c)| matches!(c, '(' | ')' | '{' | '}' | '[' | ']' | ';' | ',' | ':' | '=' | '.' | '"' | '\''))
+        .filter(|(_, c)| {
+            matches!(c, '(' | ')' | '{' | '}' | '[' | ']' | ';' | ',' | ':' | '=' | '.' | '"' | '\'')
+        })
         .map(|(at, _)| at)
         .collect();
     let at = *places.get((seed * 7919) % places.len().max(1))?;
@@ -112,7 +117,9 @@ pub fn registry(name: &str) -> Option<PathBuf> {
     let crates = places.flat_map(|place| fs::read_dir(place.path()).into_iter().flatten().flatten());
     let versions = crates.filter(|entry| {
         let full = entry.file_name().to_string_lossy().into_owned();
-        full.strip_prefix(name).and_then(|rest| rest.strip_prefix('-')).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        full.strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix('-'))
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     });
     versions.map(|entry| entry.path()).max()
 }
