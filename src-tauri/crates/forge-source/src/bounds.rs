@@ -10,9 +10,9 @@ use tokio::{sync::oneshot, time};
 /// The largest file that is read, in bytes.
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// Reserved address space; only what a text really needs of it becomes memory. Measured in builds without
-/// optimisation, which need the most: the deepest text that `nesting` lets through takes about half.
-const STACK: usize = 1 << 30;
+/// Reserved address space; only what a text really needs of it becomes memory. In builds without optimisation,
+/// which need the most, the deepest text that `nesting` lets through takes less than half.
+const STACK: usize = 1 << 29;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error, Clone, Copy, PartialEq, Eq)]

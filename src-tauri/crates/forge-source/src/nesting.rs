@@ -8,8 +8,8 @@
 const MAX_BRACKETS: usize = 1_000;
 /// Words and operators that may each hold the next one, as in `a + b + c` or `else if`.
 const MAX_CHAIN: usize = 20_000;
-/// Elements of markup within elements.
-const MAX_ELEMENTS: usize = 4_000;
+/// Elements of markup within elements, or type arguments within type arguments.
+const MAX_ELEMENTS: usize = 3_000;
 
 /// Words after which a line goes on.
 const OPEN_WORDS: [&[u8]; 22] = [
@@ -20,9 +20,10 @@ const OPEN_WORDS: [&[u8]; 22] = [
 const BINDING_WORDS: [&[u8]; 9] =
     [b"else", b"catch", b"finally", b"while", b"instanceof", b"in", b"as", b"satisfies", b"extends"];
 
-/// Why a text is not parsed, if it nests too deeply.
-pub(crate) fn refusal(text: &[u8]) -> Option<String> {
-    let mut scan = Scan { text, at: 0, chains: Vec::new(), chain: 0, sum: 0, elements: 0, last: Last::Other };
+/// Why a text is not parsed, if it nests too deeply; `markup` says whether its language has elements.
+pub(crate) fn refusal(text: &[u8], markup: bool) -> Option<String> {
+    let mut scan =
+        Scan { text, at: 0, chains: Vec::new(), chain: 0, sum: 0, elements: 0, angles: 0, last: Last::Other };
     while scan.at < text.len() {
         scan.step();
         if scan.chains.len() > MAX_BRACKETS {
@@ -31,8 +32,8 @@ pub(crate) fn refusal(text: &[u8]) -> Option<String> {
         if scan.sum > MAX_CHAIN {
             return Some(format!("one expression or statement goes on for more than {MAX_CHAIN} words"));
         }
-        if scan.elements > MAX_ELEMENTS {
-            return Some(format!("its elements nest deeper than {MAX_ELEMENTS}"));
+        if (markup && scan.elements > MAX_ELEMENTS) || scan.angles > MAX_ELEMENTS {
+            return Some(format!("its angle brackets nest deeper than {MAX_ELEMENTS}"));
         }
     }
     None
@@ -59,6 +60,8 @@ struct Scan<'a> {
     /// Of all of them.
     sum: usize,
     elements: usize,
+    /// `<` that no `>` has closed since the last statement began.
+    angles: usize,
     last: Last,
 }
 
@@ -68,6 +71,9 @@ impl Scan<'_> {
         match byte {
             b'(' | b'[' | b'{' => {
                 self.chains.push(self.chain);
+                if byte == b'{' {
+                    self.angles = 0;
+                }
                 self.chain = 0;
                 self.last = Last::Open;
             }
@@ -81,13 +87,22 @@ impl Scan<'_> {
             }
             b',' | b';' => {
                 self.reset();
+                if byte == b';' {
+                    self.angles = 0;
+                }
                 self.last = Last::Open;
             }
             b'\n' => self.line_end(),
             b' ' | b'\t' | b'\r' => {}
             b'<' => self.angle(),
+            b'>' if !self.at.checked_sub(1).is_some_and(|at| matches!(self.text[at], b'=' | b'-')) => {
+                self.angles = self.angles.saturating_sub(1);
+                self.link();
+                self.last = Last::Open;
+            }
             b'/' if self.peek(1) == Some(b'>') => {
                 self.elements = self.elements.saturating_sub(1);
+                self.angles = self.angles.saturating_sub(1);
                 self.link();
                 self.last = Last::Element;
                 self.at += 1;
@@ -116,6 +131,9 @@ impl Scan<'_> {
     }
 
     fn angle(&mut self) {
+        if !self.peek(1).is_some_and(|next| matches!(next, b' ' | b'=' | b'<' | b'/' | b'\n')) {
+            self.angles += 1;
+        }
         match self.peek(1) {
             Some(b'/') => {
                 self.elements = self.elements.saturating_sub(1);
@@ -205,11 +223,12 @@ mod tests {
             "()",
             "[0]",
             "&mut\n",
+            "A<b,",
             "a`b`",
             "x: ",
         ];
         for part in deep {
-            assert!(refusal(part.repeat(100_000).as_bytes()).is_some(), "{part:?}");
+            assert!(refusal(part.repeat(100_000).as_bytes(), true).is_some(), "{part:?}");
         }
     }
 
@@ -232,9 +251,14 @@ mod tests {
             "  <li>x, y</li>\n",
             "elif a:\n  b\n",
             "[1, 2], ",
+            "A<B<c>>,",
+            "a < b, ",
+            "for(i=0;i<n;i++){}\n",
+            "a <= b, ",
+            "a => b, ",
         ];
         for part in long {
-            assert_eq!(refusal(part.repeat(9_000).as_bytes()), None, "{part:?}");
+            assert_eq!(refusal(part.repeat(9_000).as_bytes(), true), None, "{part:?}");
         }
     }
 }

@@ -118,7 +118,7 @@ fn judge(language: Language, path: &str, bytes: &[u8]) -> Syntax {
     };
     // The others are read without recursion, or by parsers that stop by themselves.
     let descends = matches!(language, Language::Script | Language::Python | Language::Rust);
-    if descends && let Some(reason) = nesting::refusal(text.as_bytes()) {
+    if descends && let Some(reason) = nesting::refusal(text.as_bytes(), has_markup(path)) {
         return Syntax::Refused { reason };
     }
     let parse = || match language {
@@ -133,6 +133,11 @@ fn judge(language: Language, path: &str, bytes: &[u8]) -> Syntax {
         Language::Yaml => data::yaml(&text),
     };
     on_large_stack(parse).unwrap_or_else(|error| Syntax::Refused { reason: error.to_string() })
+}
+
+/// Whether a script may hold elements; what is typed and not `.tsx` may not.
+pub(crate) fn has_markup(path: &str) -> bool {
+    ["js", "jsx", "tsx"].iter().any(|ending| path.ends_with(&format!(".{ending}")))
 }
 
 /// The text of a file, without a byte order mark.

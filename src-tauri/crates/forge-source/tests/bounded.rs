@@ -10,7 +10,12 @@ const PATHS: [&str; 12] = [
 ];
 
 /// What makes one parser or another go deeper with every repetition.
-const DEEPER: [&str; 44] = [
+const DEEPER: &[&str] = &[
+    "A<b,",
+    "A<",
+    "let a: A<b,",
+    "A<{b;",
+    "type A = B<",
     "[",
     "(",
     "{",
@@ -77,17 +82,18 @@ fn nesting_a_hundred_thousand_deep_is_answered() {
 
 #[test]
 fn every_way_down_is_bounded() {
-    for path in ["a.js", "a.tsx", "a.py", "a.rs"] {
+    for path in ["a.tsx", "a.py", "a.rs"] {
         for part in DEEPER {
             let close: String = part.chars().rev().filter_map(closing).collect();
             // The deepest that is let through, open and closed.
-            let deepest = [19_900, 9_900, 6_600, 4_900, 3_900, 1_900, 990, 490].into_iter().find(|count| {
-                let opened = part.repeat(*count);
-                let closed = format!("{opened}a{}", close.repeat(*count));
-                let refused =
-                    |text: &str| matches!(syntax(path, text.as_bytes()), Some(Syntax::Refused { .. }));
-                !refused(&opened) && !refused(&closed)
-            });
+            let deepest =
+                [19_900, 9_900, 6_600, 4_900, 3_900, 2_900, 1_900, 990, 490].into_iter().find(|count| {
+                    let opened = part.repeat(*count);
+                    let closed = format!("{opened}a{}", close.repeat(*count));
+                    let refused =
+                        |text: &str| matches!(syntax(path, text.as_bytes()), Some(Syntax::Refused { .. }));
+                    !refused(&opened) && !refused(&closed)
+                });
             assert!(deepest.is_some(), "{path} {part:?} is never let through");
         }
     }

@@ -106,7 +106,7 @@ impl Module {
 /// Reads a script; the error completes "... cannot be read: ".
 pub(super) fn read(path: &str, bytes: &[u8]) -> Result<Module, String> {
     let text = syntax::script_text(bytes);
-    if let Some(reason) = nesting::refusal(text.as_bytes()) {
+    if let Some(reason) = nesting::refusal(text.as_bytes(), syntax::has_markup(path)) {
         return Err(reason);
     }
     // What the parser could read in spite of an error is judged as well: the error is the syntax check's matter.

@@ -70,7 +70,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Module, String> {
         Syntax::Refused { reason } => reason,
         Syntax::Sound => "it is no text".to_owned(),
     })?;
-    if let Some(reason) = nesting::refusal(text.as_bytes()) {
+    if let Some(reason) = nesting::refusal(text.as_bytes(), false) {
         return Err(reason);
     }
     let parsed = parse_module(&text).map_err(|error| format!("it is not well formed ({})", error.error))?;

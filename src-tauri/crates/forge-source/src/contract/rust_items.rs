@@ -77,7 +77,7 @@ pub(super) struct Body {
 
 /// Reads a file; the error completes "... cannot be read: ".
 pub(super) fn read(bytes: &[u8]) -> Result<Body, String> {
-    if let Some(reason) = nesting::refusal(bytes) {
+    if let Some(reason) = nesting::refusal(bytes, false) {
         return Err(reason);
     }
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not valid UTF-8".to_owned())?;

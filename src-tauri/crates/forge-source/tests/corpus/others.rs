@@ -74,8 +74,10 @@ fn gofmt_and_the_parser_agree() {
 
 #[test]
 fn pythons_readers_of_data_and_ours_agree() {
-    let script = "import json, sys, tomllib\nanswers = []\nfor kind, text in json.load(sys.stdin):\n    try:\n        \
-        (json if kind == 'json' else tomllib).loads(text)\n        answers.append(True)\n    \
+    // What has no reader of TOML in its library is asked about JSON alone.
+    let script = "import json, sys\ntry:\n    import tomllib\nexcept ImportError:\n    tomllib = None\n\
+        answers = []\nfor kind, text in json.load(sys.stdin):\n    reader = json if kind == 'json' else tomllib\n    \
+        try:\n        answers.append(None if reader is None else reader.loads(text) is not reader)\n    \
         except ValueError:\n        answers.append(False)\nprint(json.dumps(answers))";
     let mut texts = Vec::new();
     let names = [
@@ -100,7 +102,7 @@ fn pythons_readers_of_data_and_ours_agree() {
     let questions: Vec<_> = texts.iter().map(|one| json!(one)).collect();
     let (mut sound, mut broken, mut differ) = (0, 0, Vec::new());
     for ((kind, text), answer) in texts.iter().zip(judge("python3", &["-I", "-c", script], &questions)) {
-        let answer = answer.as_bool().unwrap();
+        let Some(answer) = answer.as_bool() else { continue };
         if answer {
             sound += 1;
         } else {

@@ -14,6 +14,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-exec", &["forge-model"]),
     ("forge-hosts", &["forge-model"]),
     ("forge-demo", &["forge-model"]),
+    ("forge-source", &[]),
     ("forge-agents", &["forge-exec", "forge-model"]),
     (
         "forge-engine",
