@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use forge_source::{MAX_BYTES, Syntax, syntax};
+use forge_source::{MAX_BYTES, Syntax, Texts, contract, syntax};
 use proptest::prelude::*;
 
 const PATHS: [&str; 12] = [
@@ -216,6 +216,23 @@ proptest! {
             if let Syntax::Broken(error) = verdict {
                 let lines = text.split('\n').count();
                 prop_assert!(error.line >= 1 && error.line as usize <= lines + 1 && error.column >= 1, "{path} {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn contracts_of_arbitrary_words_are_answered(exporter in soup(), importer in soup()) {
+        let asking = [
+            ("a.js", "b.js", "import * as a from './a'; const { b } = require('./a'); import('./a');\n"),
+            ("a.ts", "b.tsx", "export * from './a'; import a = require('./a');\n"),
+            ("a.py", "b.py", "from a import *\nimport a\n"),
+            ("src/a.rs", "src/lib.rs", "mod a; use a::*; use self::a::b;\n"),
+        ];
+        for (one, other, ask) in asking {
+            let files = Texts::default().with(one, exporter.as_str()).with(other, format!("{ask}{importer}"));
+            for (exporter, importer) in [(one, other), (other, one)] {
+                let reason = contract(&files, exporter, importer).reason.unwrap_or_default();
+                prop_assert!(!reason.contains("not judged"), "{exporter} {importer}: {reason}");
             }
         }
     }
