@@ -23,7 +23,7 @@ use crate::{
 const fn ways_out(kind: AnnotationType) -> Option<&'static [&'static str]> {
     use AnnotationType as T;
     Some(match kind {
-        T::ReviewBudgetExhausted => &["send_back", "reset_budget", "approve", "restart"],
+        T::ReviewBudgetExhausted | T::ReviewStagnant => &["send_back", "reset_budget", "approve", "restart"],
         T::CiFailedAfterMergeFix => &["send_back", "retry", "restart"],
         T::ExecutorFailed => &["retry", "resume_session", "restart"],
         T::ExecutorUnavailable => &["retry", "restart"],

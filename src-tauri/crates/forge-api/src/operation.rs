@@ -49,6 +49,8 @@ pub struct Operation {
     pub max_body: usize,
     /// Whether its handler gives a list whole, to be cut into the pages that are asked for.
     pub cut: bool,
+    /// Whether what it does ends when its caller goes away; reading always does.
+    pub ends_with_caller: bool,
     run: Arc<dyn Fn(Api, Via, Value) -> Running + Send + Sync>,
     pub(crate) schemas: fn(&mut SchemaGenerator) -> (Schema, Schema),
     pub(crate) types: fn(&mut Types) -> (DataType, DataType),
@@ -77,6 +79,7 @@ impl Operation {
             provides: &[],
             max_body: MAX_BODY,
             cut: false,
+            ends_with_caller: matches!(method, Method::Get),
             run: Arc::new(move |api, via, value| {
                 let handler = handler.clone();
                 Box::pin(async move {
@@ -103,6 +106,12 @@ impl Operation {
     /// Its handler gives a list whole; `limit` and `cursor` ask for a page of it.
     pub(crate) const fn cut(mut self) -> Self {
         self.cut = true;
+        self
+    }
+
+    /// What it does ends when its caller goes away.
+    pub(crate) const fn ends_with_caller(mut self) -> Self {
+        self.ends_with_caller = true;
         self
     }
 

@@ -7,7 +7,7 @@ use crate::{
     Operation,
     ops::{
         agents, attachments, changes, comments, costs, executions, fixes, hooks, knowledge, merges,
-        notifications, projects, races, reviews, system, tasks, teaching, workflows, workspaces,
+        notifications, projects, races, reviews, system, tasks, teaching, validate, workflows, workspaces,
     },
 };
 
@@ -164,6 +164,11 @@ fn table() -> Vec<Operation> {
         Operation::new("task_diff", Get, "/tasks/{task_id}/diff/files", "The changed files of a task.", workspaces::diff).provides(&["diff:{task_id}"]),
         Operation::new("task_diff_file", Get, "/tasks/{task_id}/diff/file", "A page of one changed file.", workspaces::diff_file).provides(&["diff:{task_id}"]),
         Operation::new("task_diff_preview", Get, "/tasks/{task_id}/diff/preview", "One side of a changed file as a picture.", workspaces::preview).provides(&["diff:{task_id}"]),
+
+        Operation::new("validate", Post, "/validate", "Checks a piece of work and counts the attempt.", validate::validate).ends_with_caller(),
+        Operation::new("validate_state", Get, "/validate/state", "A module's attempts, what was checked last and what came of it.", validate::state).provides(&["validate"]),
+        Operation::new("validate_reset", Delete, "/validate/state", "Forgets a module's attempts.", validate::reset),
+        Operation::new("validate_log", Get, "/validate/log", "The latest calls and verdicts, oldest first.", validate::log).provides(&["validate"]),
 
         Operation::new("notification_list", Get, "/notifications", "What the person was told, newest first.", notifications::list).provides(&["notifications"]),
         Operation::new("notification_read", Post, "/notifications/read", "Marks notifications as seen.", notifications::read),

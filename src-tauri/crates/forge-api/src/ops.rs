@@ -17,6 +17,7 @@ pub mod reviews;
 pub mod system;
 pub mod tasks;
 pub mod teaching;
+pub mod validate;
 pub mod workflows;
 pub mod workspaces;
 

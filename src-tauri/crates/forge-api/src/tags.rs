@@ -42,6 +42,7 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
             &["workspaces"]
         }
         E::CostAnomaly => &["costs"],
+        E::ValidateFinished => &["validate"],
         E::FixDrafted
         | E::FixApplied
         | E::FixVerified

@@ -83,12 +83,14 @@ pub(crate) enum Replay {
     Election(Facts),
     /// Whether a run costs more than is usual: {"config", "history": [{"model", "costUsd"}], "current"}
     Anomaly(Facts),
+    /// Whether attempts get anywhere: {"attempts": [{"checks": 4, "failing": ["name"]}]}
+    ValidateHistory(Facts),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
-    /// The facts, or {"election" or "anomaly": [{"name", "input", "expected"}]}, which is compared; `-` reads
-    /// standard input
+    /// The facts, or {"election", "anomaly" or "validate-sequence": [{"name", "input", "expected"}]}, which is
+    /// compared; `-` reads standard input
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
 }

@@ -10,6 +10,8 @@ const DATA_DIR: &str = "FORGE_DATA_DIR";
 const WORKSPACE_ROOT: &str = "FORGE_WORKSPACE_ROOT";
 const CLEANUP_DELAY: &str = "FORGE_WORKSPACE_CLEANUP_DELAY_SECONDS";
 const HOST_PACE: &str = "FORGE_HOST_PACE";
+const VALIDATE_LIMIT: &str = "FORGE_VALIDATE_COMMAND_SECONDS";
+const CWD: &str = "FORGE_CWD";
 
 /// A set variable; one that is empty counts as not set.
 fn variable(name: &str) -> Option<OsString> {
@@ -26,6 +28,25 @@ pub(crate) fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf, CliError> {
     })?;
     // Its full path, since engines are told apart by it and the current folder may be anywhere.
     std::path::absolute(&folder).map_err(CliError::io(format!("find {}", folder.display())))
+}
+
+/// The folder that `validate` checks: the one asked for, else the environment's, else the program's own.
+pub(crate) fn checked_folder(asked: Option<PathBuf>) -> Result<PathBuf, CliError> {
+    let folder = asked.or_else(|| variable(CWD).map(PathBuf::from)).unwrap_or_default();
+    if folder.as_os_str().is_empty() {
+        return env::current_dir().map_err(CliError::io("find the current folder"));
+    }
+    std::path::absolute(&folder).map_err(CliError::io(format!("find {}", folder.display())))
+}
+
+/// The value of a variable that holds a number above 0, as `what` names it.
+fn above_zero(name: &str, what: &str) -> Result<Option<u32>, CliError> {
+    let Some(text) = variable(name) else { return Ok(None) };
+    let number = text.to_str().and_then(|text| text.parse().ok()).filter(|number| *number > 0);
+    number.map(Some).ok_or_else(|| CliError::Usage {
+        message: format!("{name} is not {what} above 0"),
+        hint: "Set it to a whole number, or do not set it.",
+    })
 }
 
 /// The configuration of an engine on `data_dir`.
@@ -46,13 +67,11 @@ pub(crate) fn engine_config(
         })?;
         config.cleanup_delay = Duration::from_secs(seconds);
     }
-    if let Some(pace) = variable(HOST_PACE) {
-        let pace = pace.to_str().and_then(|text| text.parse().ok()).filter(|pace| *pace > 0);
-        config.host_pace = pace.ok_or_else(|| CliError::Usage {
-            message: format!("{HOST_PACE} is not a number above 0"),
-            hint: "Set it to a whole number, or do not set it.",
-        })?;
+    config.host_pace = above_zero(HOST_PACE, "a number")?.unwrap_or(config.host_pace);
+    if let Some(seconds) = above_zero(VALIDATE_LIMIT, "a number of seconds")? {
+        config.validate_command_limit = Duration::from_secs(u64::from(seconds));
     }
+    config.cwd = Some(checked_folder(None)?);
     config.login_shell = variable("SHELL");
     config.observer = observer;
     Ok(config)

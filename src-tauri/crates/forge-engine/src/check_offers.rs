@@ -25,7 +25,7 @@ impl Engine {
 
     pub(crate) async fn offers_for(&self, context: &ProjectContext) -> Result<Vec<CheckOffer>> {
         let settings = &context.settings;
-        let has_checks = settings.review_config.ci_steps.as_ref().is_some_and(|steps| !steps.is_empty());
+        let has_checks = settings.review_config.check_count() > 0;
         if !settings.inner_loop.gate_suggestions.enabled || has_checks {
             return Ok(Vec::new());
         }

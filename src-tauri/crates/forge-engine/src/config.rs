@@ -5,6 +5,11 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::
 use forge_hosts::{Keychain, TOKEN_VARIABLES};
 use forge_model::time::Timestamp;
 
+/// How long a command of `validate` may take unless told otherwise.
+const VALIDATE_COMMAND_LIMIT: Duration = Duration::from_secs(120);
+/// How long `validate` may take over one text unless told otherwise.
+const SOURCE_CHECK_LIMIT: Duration = Duration::from_secs(60);
+
 /// Tells the time. The system's in production; one that stands still in tests.
 pub trait Clock: Send + Sync {
     /// The time now.
@@ -67,6 +72,12 @@ pub struct EngineConfig {
     pub keychain: Keychain,
     /// Spans between looks at a code host are divided by it; 1 is polite, more is for tests.
     pub host_pace: u32,
+    /// The folder that `validate` checks unless told otherwise.
+    pub cwd: Option<PathBuf>,
+    /// How long a command of `validate` may take.
+    pub validate_command_limit: Duration,
+    /// How long `validate` may take over the form of a file, or a contract.
+    pub source_check_limit: Duration,
     /// Whether pending work is done. Without it commands are taken and steps stay pending: for a program
     /// that only looks or asks and ends at once, which would cut agents off again a moment after it started them.
     pub does_work: bool,
@@ -93,6 +104,9 @@ impl EngineConfig {
             token_variables: BTreeMap::new(),
             keychain: Keychain::System,
             host_pace: 1,
+            cwd: None,
+            validate_command_limit: VALIDATE_COMMAND_LIMIT,
+            source_check_limit: SOURCE_CHECK_LIMIT,
             does_work: true,
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),

@@ -61,13 +61,18 @@ impl Engine {
         self.write_export(context, path, move |file| replace(file, &content)).await
     }
 
+    /// Sees to it that git does not look at what is written below `.forge/`.
+    pub(crate) async fn keep_out_of_git(&self, context: &ProjectContext) -> Result<()> {
+        Ok(self.repo(context).await?.exclude(&EXCLUDED).await?)
+    }
+
     async fn write_export(
         &self,
         context: &ProjectContext,
         path: &str,
         write: impl FnOnce(&Path) -> io::Result<()> + Send + 'static,
     ) -> Result<()> {
-        self.repo(context).await?.exclude(&EXCLUDED).await?;
+        self.keep_out_of_git(context).await?;
         let turn = self.export_turn(&context.project.id, "file");
         let _turn = turn.lock().await;
         let root = PathBuf::from(&context.project.repo_path);
@@ -85,7 +90,7 @@ impl Engine {
 }
 
 /// Where a file is to be written; its folders are made. Only real folders are gone through.
-fn place_for(root: &Path, path: &str) -> io::Result<PathBuf> {
+pub(crate) fn place_for(root: &Path, path: &str) -> io::Result<PathBuf> {
     let mut place = root.to_owned();
     let mut parts = path.split('/').peekable();
     while let Some(part) = parts.next() {
@@ -108,7 +113,8 @@ fn place_for(root: &Path, path: &str) -> io::Result<PathBuf> {
     Ok(place)
 }
 
-fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
+/// Replaces a file by one with this content, whole.
+pub(crate) fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
     let fresh = file.with_file_name(format!(".fresh-{}", uuid::Uuid::new_v4().simple()));
     let write = || {
         let mut made = std::fs::OpenOptions::new().write(true).create_new(true).open(&fresh)?;

@@ -102,7 +102,11 @@ impl Engine {
         check: &ReviewStep,
     ) -> Result<Option<FixDraft>> {
         let config = &context.settings.inner_loop.auto_fix;
-        let failed = check.finished && !check.timed_out && check.exit_code.is_some_and(|code| code != 0);
+        // What `validate` found is no one command that could be run again.
+        let failed = check.finished
+            && !check.timed_out
+            && check.validate.is_none()
+            && check.exit_code.is_some_and(|code| code != 0);
         if !config.enabled || !failed {
             return Ok(None);
         }

@@ -59,6 +59,7 @@ mod teaching;
 mod transition;
 #[cfg(test)]
 mod transition_tests;
+mod validate;
 mod view;
 mod watch;
 mod watchdog;
@@ -91,4 +92,5 @@ pub use plan::Plan;
 pub use preview::Preview;
 pub use pull_requests::PullRequestNews;
 pub use read::DiffRequest;
+pub use validate::WhichProject;
 pub use view::TaskPage;

@@ -65,7 +65,7 @@ impl Engine {
                 Subsystem::Trajectory => noted(&mut conn, id).await?,
                 Subsystem::Postmortem => analysed(&mut conn, id).await?,
                 Subsystem::GateSuggestions => Known::of(kept_effect(&mut conn, id, name).await?, offers),
-                Subsystem::Validate => Known::default(),
+                Subsystem::Validate => Known::of(kept_effect(&mut conn, id, name).await?, 0),
             };
             all.push(SubsystemStatus {
                 name,

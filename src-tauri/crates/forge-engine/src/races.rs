@@ -166,7 +166,7 @@ impl Engine {
             // What the checks changed themselves is part of what they passed on.
             entry.commit = Some(judged);
         }
-        let checks = context.review_config(&task).ci_steps.map_or(0, |steps| steps.len());
+        let checks = context.review_config(&task).check_count();
         entry.gate = gate_of(review.as_ref(), checks);
         entry.score = review
             .iter()

@@ -14,6 +14,7 @@ mod dispatch;
 mod finish;
 mod fix;
 mod follow_up;
+mod gate;
 mod half_done;
 mod held;
 pub(crate) mod hook;
@@ -28,6 +29,7 @@ pub(crate) mod race;
 mod race_left;
 mod rebase;
 mod relatives;
+mod stagnation;
 mod turns;
 
 use audit::Audited;

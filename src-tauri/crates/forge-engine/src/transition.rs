@@ -317,6 +317,7 @@ impl Engine {
             note,
             reason: None,
             decided_by: None,
+            measures: None,
             base_commit: None,
             reviewed_commit: None,
             started_at: row.at,

@@ -330,7 +330,7 @@ fn number(text: &str) -> (Option<u32>, &str) {
 }
 
 /// The text without colours, titles and carriage returns.
-fn without_escapes(text: &str) -> String {
+pub(crate) fn without_escapes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

@@ -84,6 +84,8 @@ names! {
         FixRejected = "fix.rejected",
         /// The file of a drafted fix changed otherwise.
         FixSuperseded = "fix.superseded",
+        /// A piece of work was checked.
+        ValidateFinished = "validate.finished",
         /// A worktree is ready.
         WorkspaceCreated = "workspace.created",
         /// A worktree is gone.

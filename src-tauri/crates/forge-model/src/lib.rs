@@ -51,6 +51,7 @@ pub mod time;
 pub mod trajectory;
 pub mod transition;
 pub mod usage;
+pub mod validate;
 pub mod verdict;
 pub mod words;
 pub mod workflow;

@@ -107,7 +107,9 @@ const fn recovery(kind: AnnotationType, at_gate: bool) -> &'static [Verb] {
     use AnnotationType as T;
     use Verb as V;
     match kind {
-        T::ReviewBudgetExhausted => &[V::SendBack, V::ResetBudget, V::Approve, V::Restart],
+        T::ReviewBudgetExhausted | T::ReviewStagnant => {
+            &[V::SendBack, V::ResetBudget, V::Approve, V::Restart]
+        }
         T::CiFailedAfterMergeFix => &[V::SendBack, V::Retry, V::Restart],
         T::ExecutorFailed => &[V::Retry, V::ResumeSession, V::Restart],
         T::ExecutorUnavailable => &[V::Retry, V::Restart],

@@ -568,18 +568,11 @@ mod tests {
 
     fn step() -> ReviewStep {
         ReviewStep {
-            index: 0,
-            command: "sh test.sh".into(),
             exit_code: Some(1),
-            signal: None,
-            timed_out: false,
             finished: true,
             duration_ms: 12,
             stdout_tail: "2 passed, 1 failed\n".into(),
-            stderr_tail: String::new(),
-            cached: false,
-            changed_files: vec![],
-            log_id: "l".into(),
+            ..ReviewStep::begun(0, "sh test.sh", "l")
         }
     }
 

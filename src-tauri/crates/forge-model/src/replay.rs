@@ -1,10 +1,12 @@
-//! Elections and cost judgements over facts that somebody wrote down: `forge replay` and the examples.
+//! Elections, cost judgements and measures of attempts over facts that somebody wrote down: `forge replay` and the
+//! examples.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::anomaly::{CostJudgement, Threshold, judge};
 use crate::election::{Election, EntryFacts, GateResult, elect};
+use crate::validate::{AttemptFacts, Measures, measure};
 
 /// Micro-dollars in a dollar.
 const MICRO: f64 = 1_000_000.0;
@@ -89,6 +91,61 @@ pub struct CostReplay {
     pub judgement: CostJudgement,
     /// The median in dollars.
     pub median_usd: Option<f64>,
+}
+
+/// Attempts at a piece of work as they are written down.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HistoryInput {
+    /// The attempts, oldest first.
+    pub attempts: Vec<AttemptInput>,
+}
+
+/// One attempt as it is written down.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AttemptInput {
+    /// How many checks counted.
+    pub checks: usize,
+    /// Which of them failed.
+    pub failing: Vec<String>,
+}
+
+/// Attempts that somebody wrote down, measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HistoryReplay {
+    /// The attempts, oldest first.
+    pub attempts: Vec<AttemptReplay>,
+}
+
+/// One attempt that somebody wrote down, measured against those before it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AttemptReplay {
+    /// Its number, from 1.
+    pub attempt: usize,
+    /// Whether it passed.
+    pub passed: bool,
+    /// Passed checks of those that counted.
+    pub score: f64,
+    /// The measures.
+    #[serde(flatten)]
+    pub measures: Measures,
+}
+
+impl HistoryInput {
+    /// Measures again.
+    #[must_use]
+    pub fn measure(&self) -> HistoryReplay {
+        let facts = |it: &AttemptInput| AttemptFacts::new(it.checks, it.failing.clone());
+        let all: Vec<AttemptFacts> = self.attempts.iter().map(facts).collect();
+        let measured = all.iter().enumerate().map(|(before, now)| AttemptReplay {
+            attempt: before + 1,
+            passed: now.passed,
+            score: now.score,
+            measures: measure(all.get(..before).unwrap_or_default(), now),
+        });
+        HistoryReplay { attempts: measured.collect() }
+    }
 }
 
 impl RaceInput {

@@ -5,6 +5,7 @@ use crate::{
     ids::{AgentId, ExecutionId, ReviewId, TaskId},
     names,
     time::Timestamp,
+    validate::{Measures, ValidateGate, ValidateReport},
     verdict::Audit,
 };
 
@@ -52,6 +53,8 @@ contract! {
         pub allow_changes: Option<bool>,
         /// Takes the earlier pass of a check on the very same files instead of running it again.
         pub reuse_passes: Option<bool>,
+        /// What is checked besides, once the commands pass; one without any check switches the project's off.
+        pub validate: Option<ValidateGate>,
         /// What the auditor is asked to look at besides.
         pub review_prompt: Option<String>,
     }
@@ -100,6 +103,9 @@ contract! {
         pub changed_files: Vec<String>,
         /// Where its whole output is.
         pub log_id: String,
+        /// What was found, check by check, where this is the gate `validate`; else null.
+        #[serde(default)]
+        pub validate: Option<ValidateReport>,
     }
 
     /// One attempt at passing the gate.
@@ -128,6 +134,9 @@ contract! {
         pub reason: Option<String>,
         /// Who decided.
         pub decided_by: Option<crate::actor::Actor>,
+        /// How it compares with the attempts before it since retries were counted from zero; null while it is
+        /// undecided, and when it checked nothing.
+        pub measures: Option<Measures>,
         /// Where the branch had left the target then.
         pub base_commit: Option<String>,
         /// The commit that was looked at.
@@ -149,8 +158,21 @@ impl ReviewConfig {
             ci_timeout_seconds: over.ci_timeout_seconds.or(self.ci_timeout_seconds),
             allow_changes: over.allow_changes.or(self.allow_changes),
             reuse_passes: over.reuse_passes.or(self.reuse_passes),
+            validate: over.validate.clone().or_else(|| self.validate.clone()),
             review_prompt: over.review_prompt.clone().or_else(|| self.review_prompt.clone()),
         }
+    }
+
+    /// What is checked besides its commands, if anything is.
+    #[must_use]
+    pub fn gate(&self) -> Option<&ValidateGate> {
+        self.validate.as_ref().filter(|gate| !gate.is_empty())
+    }
+
+    /// How many checks a review has when all of them are made.
+    #[must_use]
+    pub fn check_count(&self) -> usize {
+        self.ci_steps.as_ref().map_or(0, Vec::len) + usize::from(self.gate().is_some())
     }
 
     /// What is wrong with it, by field.
@@ -171,6 +193,7 @@ impl ReviewConfig {
                 message: "must be at least 1".to_owned(),
             });
         }
+        findings.extend(self.validate.iter().flat_map(|gate| gate.findings(&format!("{path}.validate"))));
         findings
     }
 }
@@ -192,6 +215,7 @@ impl ReviewStep {
             cached: false,
             changed_files: Vec::new(),
             log_id: log_id.to_owned(),
+            validate: None,
         }
     }
 
@@ -205,6 +229,18 @@ impl ReviewStep {
     #[must_use]
     pub fn failure(&self) -> String {
         let command = &self.command;
+        if let Some(report) = self.validate.as_ref().filter(|report| !report.passed) {
+            let failed: Vec<String> = report
+                .results
+                .iter()
+                .filter(|result| result.passed() == Some(false))
+                .map(|result| format!("{} {}", result.kind(), result.subject()))
+                .collect();
+            return match failed.as_slice() {
+                [] => format!("check `{command}` could tell nothing: every result is unknown"),
+                failed => format!("check `{command}` failed: {}", failed.join(", ")),
+            };
+        }
         match (self.timed_out, self.exit_code, self.signal) {
             (true, ..) => format!("check `{command}` ran out of time"),
             (_, Some(0), _) => {
@@ -241,6 +277,7 @@ mod tests {
             ci_timeout_seconds: Some(if on { 1 } else { 2 }),
             allow_changes: Some(on),
             reuse_passes: Some(on),
+            validate: Some(ValidateGate { files: vec![text.into()], ..ValidateGate::default() }),
             review_prompt: Some(text.into()),
         };
         let (project, task) = (config(false, "project"), config(true, "task"));
@@ -253,9 +290,11 @@ mod tests {
         let config = ReviewConfig {
             ci_steps: Some(vec!["fine".into(), " ".into(), "a\0b".into()]),
             ci_timeout_seconds: Some(0),
+            validate: Some(ValidateGate { files: vec!["../out".into()], ..ValidateGate::default() }),
             ..ReviewConfig::default()
         };
         let paths: Vec<_> = config.findings("review").into_iter().map(|finding| finding.path).collect();
-        assert_eq!(paths, ["review.ci_steps[1]", "review.ci_steps[2]", "review.ci_timeout_seconds"]);
+        let expected = ["ci_steps[1]", "ci_steps[2]", "ci_timeout_seconds", "validate.files[0]"];
+        assert_eq!(paths, expected.map(|field| format!("review.{field}")));
     }
 }

@@ -61,6 +61,8 @@ names! {
     pub enum AnnotationType {
         /// Every automatic retry in review is spent.
         ReviewBudgetExhausted = "review_budget_exhausted",
+        /// Attempts get nowhere, and the project wants to stop then.
+        ReviewStagnant = "review_stagnant",
         /// Checks failed after a conflict fix.
         CiFailedAfterMergeFix = "ci_failed_after_merge_fix",
         /// The agent failed and may not be started again by itself.

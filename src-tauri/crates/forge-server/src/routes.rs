@@ -100,8 +100,8 @@ async fn answer(
         input["limit"] = DEFAULT_LIMIT.into();
     }
     let run = operation.run(shared.api.clone(), via(&head.headers), input);
-    let answer = if operation.method == Method::Get {
-        // Nothing is lost when a reader goes away, so its work may go with it.
+    let answer = if operation.ends_with_caller {
+        // Nothing is lost when its caller goes away.
         until_stopped(&shared.stopping, run).await?
     } else {
         let run = tokio::spawn(run);

@@ -3,7 +3,7 @@
 use std::{io::Read as _, path::Path};
 
 use forge_model::log::LogEntry;
-use forge_model::replay::{CostInput, RaceInput};
+use forge_model::replay::{CostInput, HistoryInput, RaceInput};
 use forge_model::verdict::AuditReader;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
@@ -41,6 +41,9 @@ pub(crate) fn run(replay: Replay) -> Result<Answer, CliError> {
         Replay::Anomaly(facts) => {
             decide("anomaly", &facts.file, |case| written(&facts_of::<CostInput>(case)?.judge()))
         }
+        Replay::ValidateHistory(facts) => decide("validate-sequence", &facts.file, |case| {
+            written(&facts_of::<HistoryInput>(case)?.measure())
+        }),
     }
 }
 
@@ -165,13 +168,28 @@ fn election(case: &Case) -> Result<Value, CliError> {
 
 /// How a decision differs from what it was to be, in what that names.
 fn differences(expected: &Map<String, Value>, decided: &Value) -> Vec<String> {
-    let same = |expected: &Value, decided: &Value| match (expected.as_f64(), decided.as_f64()) {
-        // A whole number and a decimal are the same number.
-        (Some(expected), Some(decided)) => (expected - decided).abs() < 1e-12,
-        _ => expected == decided,
+    expected.iter().flat_map(|(key, value)| differences_at(key, value, &decided[key.as_str()])).collect()
+}
+
+fn differences_at(path: &str, expected: &Value, decided: &Value) -> Vec<String> {
+    let is_same = match (expected, decided) {
+        (Value::Array(expected), Value::Array(decided)) if expected.len() == decided.len() => {
+            let pairs = expected.iter().zip(decided).enumerate();
+            return pairs.flat_map(|(at, (e, d))| differences_at(&format!("{path}[{at}]"), e, d)).collect();
+        }
+        (Value::Object(expected), Value::Object(_)) => {
+            let each = expected.iter();
+            return each
+                .flat_map(|(key, e)| differences_at(&format!("{path}.{key}"), e, &decided[key]))
+                .collect();
+        }
+        _ => match (expected.as_f64(), decided.as_f64()) {
+            // A whole number and a decimal are the same number.
+            (Some(expected), Some(decided)) => (expected - decided).abs() < 1e-12,
+            _ => expected == decided,
+        },
     };
-    let different = expected.iter().filter(|(key, value)| !same(value, &decided[key.as_str()]));
-    different.map(|(key, value)| format!("{key} is {}, not {value}", decided[key.as_str()])).collect()
+    if is_same { Vec::new() } else { vec![format!("{path} is {decided}, not {expected}")] }
 }
 
 fn verdict(said: Said) -> Result<Value, CliError> {

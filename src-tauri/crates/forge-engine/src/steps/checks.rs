@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// How much of each stream a review's row keeps.
-const TAIL_BYTES: usize = 4096;
+pub(super) const TAIL_BYTES: usize = 4096;
 /// The remark on a review that had nothing to run.
 pub(super) const NO_CHECKS: &str = "no checks configured";
 /// From the gentle signal to the kill of a check.
@@ -138,14 +138,21 @@ impl Engine {
             0 => self.earlier_passes(s, review, repo, worktree, &config).await?,
             _ => Vec::new(),
         };
-        for (index, command) in commands.iter().enumerate().skip(from) {
-            if let Some(pass) = known.iter().find(|pass| pass.command == *command) {
+        for index in from..config.check_count() {
+            let command = commands.get(index);
+            if let Some(pass) = known.iter().find(|pass| Some(&pass.command) == command) {
                 let index = u32::try_from(index).unwrap_or(u32::MAX);
                 let check = ReviewStep { index, cached: true, ..pass.clone() };
                 self.write_check(s, review, &check).await?;
                 continue;
             }
-            let check = self.run_check(s, review, workspace, &config, index, command, cancel).await?;
+            let check = match (command, config.gate()) {
+                (Some(command), _) => {
+                    self.run_check(s, review, workspace, &config, index, command, cancel).await?
+                }
+                (None, Some(gate)) => self.run_gate(s, review, workspace, gate, index, cancel).await?,
+                (None, None) => break,
+            };
             let Some(mut check) = check else { return Ok(Checked::Interrupted) };
             check.changed_files = repo.tracked_changes(worktree).await?;
             if !check.changed_files.is_empty() && config.allow_changes == Some(true) {
@@ -158,7 +165,7 @@ impl Engine {
                 return Ok(Checked::Failed(Box::new(check)));
             }
         }
-        Ok(Checked::Passed(commands.len()))
+        Ok(Checked::Passed(config.check_count()))
     }
 
     /// Checks that passed on the very same files, when the configuration lets them count; from now on those of
@@ -188,7 +195,9 @@ impl Engine {
         };
         reviews::set_tree(&mut tx, &review.id, tree.as_deref()).await?;
         tx.commit().await?;
-        Ok(known.into_iter().filter(|check| check.finished && check.has_passed()).collect())
+        // What `validate` found is an attempt of its own each time.
+        let counts = |check: &ReviewStep| check.finished && check.has_passed() && check.validate.is_none();
+        Ok(known.into_iter().filter(counts).collect())
     }
 
     /// Marks the review as running on the worktree's commit; an earlier, interrupted try is forgotten.
@@ -317,7 +326,8 @@ impl Engine {
         Ok(Some(check))
     }
 
-    async fn write_check(&self, s: &Stepping, review: &Review, check: &ReviewStep) -> Result<()> {
+    /// Writes how far a check has come.
+    pub(super) async fn write_check(&self, s: &Stepping, review: &Review, check: &ReviewStep) -> Result<()> {
         let mut tx = self.store().write().await?;
         reviews::put_step(&mut tx, &review.id, check).await?;
         let facts = json!({ "index": check.index, "finished": check.finished, "exit_code": check.exit_code });
@@ -387,7 +397,9 @@ impl Engine {
             OnFailure::Cascade(to) => {
                 let of = crate::boundary::budget(&mut tx, &s.context, &task).await?.review.limit + 1;
                 let attempt = review.attempt_number;
-                let correction = Correction::CheckFailed { step: check, attempt, of: of.max(attempt) };
+                // Its output says what is to be mended.
+                let step = ReviewStep { validate: None, ..check };
+                let correction = Correction::CheckFailed { step, attempt, of: of.max(attempt) };
                 let actor = Actor::System { cause: Cause::Review };
                 let rejection = Rejection { to, actor, reason, correction, evidence: Some(evidence) };
                 self.reject(&mut tx, &s.context, &mut task, &s.transition, rejection).await?
@@ -416,7 +428,7 @@ pub(super) enum Checked {
 
 /// Whether nothing is to be run for a review.
 pub(super) fn has_no_checks(s: &Stepping) -> bool {
-    s.context.review_config(&s.task).ci_steps.is_none_or(|steps| steps.is_empty())
+    s.context.review_config(&s.task).check_count() == 0
 }
 
 /// What people need to see of a failed check to believe it.

@@ -158,6 +158,7 @@ impl Engine {
         review.decided_by = Some(decider);
         review.reason = reason;
         review.finished_at = Some(now);
+        review.measures = self.measures_of(tx, task, review).await?;
         reviews::update(tx, review).await?;
         if task.review_passed_at.is_none() && judges(context, &review.state) {
             task.review_passed_at = Some(now);
@@ -182,6 +183,7 @@ impl Engine {
         review.decided_by = Some(decider);
         review.reason = Some(reason.to_owned());
         review.finished_at = Some(self.now());
+        review.measures = self.measures_of(tx, task, review).await?;
         reviews::update(tx, review).await?;
         self.record_gate_failure(tx, task, review).await?;
         let facts = json!({ "attempt_number": review.attempt_number });
@@ -210,6 +212,13 @@ impl Engine {
                 limit => format!("{} ({} of {limit} retries are used)", rejection.reason, budget.used),
             };
             let mut trouble = Trouble::new(AnnotationType::ReviewBudgetExhausted, message);
+            trouble.details = json!({ "budget": budget });
+            trouble.evidence = rejection.evidence;
+            return Ok(End::Block(trouble));
+        }
+        if counted && let Some(why) = self.stagnation(tx, context, task, &rejection).await? {
+            let mut trouble =
+                Trouble::new(AnnotationType::ReviewStagnant, format!("{} ({why})", rejection.reason));
             trouble.details = json!({ "budget": budget });
             trouble.evidence = rejection.evidence;
             return Ok(End::Block(trouble));

@@ -173,7 +173,10 @@ impl Engine {
                 (true, None) => RaceEntryStatus::Finished,
                 (true, Some(trouble)) => {
                     // Failed checks and a verdict are an entry's own end: it did all that it does.
-                    let judged = trouble.kind == AnnotationType::ReviewBudgetExhausted;
+                    let judged = matches!(
+                        trouble.kind,
+                        AnnotationType::ReviewBudgetExhausted | AnnotationType::ReviewStagnant
+                    );
                     entry.reason = Some(trouble.message.clone());
                     if judged { RaceEntryStatus::Finished } else { RaceEntryStatus::Failed }
                 }

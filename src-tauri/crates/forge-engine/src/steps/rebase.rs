@@ -153,6 +153,7 @@ impl Engine {
                     note,
                     reason: None,
                     decided_by: None,
+                    measures: None,
                     base_commit: base,
                     reviewed_commit: Some(commit.to_owned()),
                     started_at: self.now(),
@@ -188,6 +189,7 @@ impl Engine {
                 review.verdict = Some(Verdict::PassCiOnly);
                 review.decided_by = Some(decider);
                 review.finished_at = Some(self.now());
+                review.measures = self.measures_of(&mut tx, &task, &review).await?;
                 reviews::update(&mut tx, &review).await?;
                 let facts = json!({ "attempt_number": review.attempt_number, "verdict": review.verdict });
                 self.emit(&mut tx, EventType::ReviewPassed, &task, review.id.as_str(), &facts).await?;

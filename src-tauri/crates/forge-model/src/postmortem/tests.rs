@@ -22,6 +22,7 @@ fn review(attempt: u32, at: i64, commit: &str, steps: Vec<ReviewStep>) -> Review
         reviewed_commit: Some(commit.into()),
         started_at: Timestamp(at),
         finished_at: Some(Timestamp(at + 5)),
+        measures: None,
     }
 }
 

@@ -19,8 +19,8 @@ use crate::{
 pub async fn insert(conn: &mut SqliteConnection, r: &Review, transition_seq: i64) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO reviews (id, task_id, attempt_number, state, status, verdict, note, reason, decided_by, reviewed_commit,
-         transition_seq, started_at, finished_at, base_commit, work_execution_id, audits)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+         transition_seq, started_at, finished_at, base_commit, work_execution_id, audits, measures)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
     )
     .bind(r.id.as_str())
     .bind(r.task_id.as_str())
@@ -38,6 +38,7 @@ pub async fn insert(conn: &mut SqliteConnection, r: &Review, transition_seq: i64
     .bind(&r.base_commit)
     .bind(r.work_execution_id.as_ref().map(ExecutionId::as_str))
     .bind(json(&r.audits)?)
+    .bind(r.measures.as_ref().map(json).transpose()?)
     .execute(conn)
     .await?;
     Ok(())
@@ -50,7 +51,7 @@ pub async fn insert(conn: &mut SqliteConnection, r: &Review, transition_seq: i64
 pub async fn update(conn: &mut SqliteConnection, r: &Review) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE reviews SET status = ?2, verdict = ?3, note = ?4, reason = ?5, decided_by = ?6, reviewed_commit = ?7, finished_at = ?8,
-         base_commit = ?9, work_execution_id = ?10, audits = ?11 WHERE id = ?1",
+         base_commit = ?9, work_execution_id = ?10, audits = ?11, measures = ?12 WHERE id = ?1",
     )
     .bind(r.id.as_str())
     .bind(r.status.as_str())
@@ -63,6 +64,7 @@ pub async fn update(conn: &mut SqliteConnection, r: &Review) -> Result<(), Store
     .bind(&r.base_commit)
     .bind(r.work_execution_id.as_ref().map(ExecutionId::as_str))
     .bind(json(&r.audits)?)
+    .bind(r.measures.as_ref().map(json).transpose()?)
     .execute(conn)
     .await?;
     Ok(())
@@ -179,6 +181,31 @@ pub async fn of_transition(
     }
 }
 
+/// The reviews of one gate that the moves after `boundary` began, oldest first.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn since(
+    conn: &mut SqliteConnection,
+    task: &TaskId,
+    state: &str,
+    boundary: i64,
+) -> Result<Vec<Review>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT * FROM reviews WHERE task_id = ?1 AND state = ?2 AND transition_seq > ?3 ORDER BY attempt_number",
+    )
+    .bind(task.as_str())
+    .bind(state)
+    .bind(boundary)
+    .fetch_all(&mut *conn)
+    .await?;
+    let mut reviews = Vec::with_capacity(rows.len());
+    for row in &rows {
+        reviews.push(with_steps(conn, read(row)?).await?);
+    }
+    Ok(reviews)
+}
+
 /// All reviews of a task, oldest first.
 ///
 /// # Errors
@@ -248,6 +275,7 @@ fn read(row: &SqliteRow) -> Result<Review, StoreError> {
         reason: c.text_opt("reason")?,
         decided_by: c.name_opt("decided_by")?,
         audits: c.json("audits")?,
+        measures: c.json_opt("measures")?,
         work_execution_id: c.text_opt("work_execution_id")?,
         base_commit: c.text_opt("base_commit")?,
         reviewed_commit: c.text_opt("reviewed_commit")?,

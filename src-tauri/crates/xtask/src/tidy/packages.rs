@@ -18,7 +18,15 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-agents", &["forge-exec", "forge-model"]),
     (
         "forge-engine",
-        &["forge-agents", "forge-exec", "forge-git", "forge-hosts", "forge-model", "forge-store"],
+        &[
+            "forge-agents",
+            "forge-exec",
+            "forge-git",
+            "forge-hosts",
+            "forge-model",
+            "forge-source",
+            "forge-store",
+        ],
     ),
     ("forge-api", &["forge-demo", "forge-engine", "forge-model", "forge-store"]),
     ("forge-server", &["forge-api", "forge-engine", "forge-model"]),

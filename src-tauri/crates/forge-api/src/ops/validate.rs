@@ -1,0 +1,67 @@
+//! Checks of a piece of work, and what is kept of attempts at it. Names are in camelCase, as at every door.
+
+use forge_engine::WhichProject;
+use forge_model::actor::Via;
+use forge_model::ids::ProjectId;
+use forge_model::validate::{IterationState, LogEvents, ValidateInput, ValidateReport};
+
+use super::{input, limit};
+use crate::{Api, ApiError};
+
+input! {
+    /// A module whose attempts are counted.
+    #[serde(rename_all = "camelCase")]
+    pub struct IterationsOf {
+        /// The module.
+        pub module_id: String,
+        /// The run.
+        #[serde(default)]
+        pub run_id: Option<String>,
+        /// The project that keeps them; the one whose repository or worktree has `cwd` when absent.
+        #[serde(rename = "project_id", default)]
+        pub project_id: Option<ProjectId>,
+        /// The absolute path of a folder of the project; `FORGE_CWD`, else the program's own folder when absent.
+        #[serde(default)]
+        pub cwd: Option<String>,
+    }
+
+    /// Which calls and verdicts to list.
+    #[serde(rename_all = "camelCase")]
+    pub struct LogOf {
+        /// Of this run alone.
+        #[serde(default)]
+        pub run_id: Option<String>,
+        /// Of this module alone.
+        #[serde(default)]
+        pub module_id: Option<String>,
+        /// How many, 1 to 200; 50 when absent.
+        #[serde(default)]
+        pub limit: Option<u32>,
+        /// The project that keeps them; the one whose repository or worktree has `cwd` when absent.
+        #[serde(rename = "project_id", default)]
+        pub project_id: Option<ProjectId>,
+        /// The absolute path of a folder of the project; `FORGE_CWD`, else the program's own folder when absent.
+        #[serde(default)]
+        pub cwd: Option<String>,
+    }
+}
+
+pub(crate) async fn validate(api: Api, _: Via, input: ValidateInput) -> Result<ValidateReport, ApiError> {
+    Ok(api.engine().validate(input).await?)
+}
+
+pub(crate) async fn state(api: Api, _: Via, of: IterationsOf) -> Result<IterationState, ApiError> {
+    let which = WhichProject { id: of.project_id, cwd: of.cwd };
+    Ok(api.engine().iteration_state(&which, &of.module_id, of.run_id.as_deref()).await?)
+}
+
+pub(crate) async fn reset(api: Api, _: Via, of: IterationsOf) -> Result<IterationState, ApiError> {
+    let which = WhichProject { id: of.project_id, cwd: of.cwd };
+    Ok(api.engine().reset_iterations(&which, &of.module_id, of.run_id.as_deref()).await?)
+}
+
+pub(crate) async fn log(api: Api, _: Via, of: LogOf) -> Result<LogEvents, ApiError> {
+    let which = WhichProject { id: of.project_id, cwd: of.cwd };
+    let most = usize::try_from(limit(of.limit)?).unwrap_or(usize::MAX);
+    Ok(api.engine().validate_log(&which, of.run_id, of.module_id, most).await?)
+}

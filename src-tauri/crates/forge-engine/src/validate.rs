@@ -1,0 +1,218 @@
+//! Checks of a piece of work, counted over attempts: what `validate` does at every door and as a gate of reviews.
+//!
+//! Everything about a call is looked over before anything runs. The attempts of a module are a file under `.forge/`
+//! of the project's root, whichever folder was checked; its lock is had for the moment of writing alone, so calls do
+//! not wait for each other's checks. A caller that goes away ends what runs, and nothing is counted.
+
+mod attempts;
+mod checks;
+mod events;
+mod place;
+
+use forge_model::event::EventType;
+use forge_model::validate::{
+    CheckResult, CwdCheck, IterationState, LogEventKind, LogEvents, Measures, Recommendation, ValidateInput,
+    ValidateReport, judge,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{ConflictCode, Engine, EngineError, error::Result};
+
+use attempts::{Counted, Module};
+pub(crate) use place::Validated;
+pub use place::WhichProject;
+
+/// A call's place, what it checks, and what it is called among the attempts.
+pub(crate) struct Call {
+    /// Where.
+    pub(crate) at: Validated,
+    /// What.
+    pub(crate) input: ValidateInput,
+    /// Which call it is: one that is made again takes the place of the attempt it made before.
+    pub(crate) id: String,
+}
+
+impl Engine {
+    /// Checks a piece of work and counts the attempt. Dropping the future ends what runs.
+    ///
+    /// # Errors
+    /// `Invalid` with every field that is wrong; `NotFound` for the project.
+    pub async fn validate(&self, input: ValidateInput) -> Result<ValidateReport> {
+        let (at, input) = self.validated_at(input).await?;
+        let call = Call { at, input, id: self.inner.config.ids.new_id() };
+        let cancel = self.inner.shutdown.child_token();
+        let ends_with_the_caller = cancel.clone().drop_guard();
+        let engine = self.clone();
+        let running = self.inner.tracker.spawn(async move { engine.run_validation(&call, &cancel).await });
+        let report =
+            running.await.map_err(|error| EngineError::io("validate")(std::io::Error::other(error)))?;
+        drop(ends_with_the_caller);
+        report?.ok_or_else(|| EngineError::conflict(ConflictCode::Stopping, "Forge is stopping"))
+    }
+
+    /// The attempts of a module; none of them is counted by this.
+    ///
+    /// # Errors
+    /// `Invalid`, `NotFound` for the project.
+    pub async fn iteration_state(
+        &self,
+        project: &WhichProject,
+        module: &str,
+        run: Option<&str>,
+    ) -> Result<IterationState> {
+        self.module(project, module, run).await?.read().await
+    }
+
+    /// Forgets the attempts of a module.
+    ///
+    /// # Errors
+    /// `Invalid`, `NotFound` for the project.
+    pub async fn reset_iterations(
+        &self,
+        project: &WhichProject,
+        module: &str,
+        run: Option<&str>,
+    ) -> Result<IterationState> {
+        let module = self.module(project, module, run).await?;
+        module.forget().await?;
+        module.read().await
+    }
+
+    /// The latest calls and verdicts, oldest first: of a run, or of all of them.
+    ///
+    /// # Errors
+    /// `Invalid`, `NotFound` for the project.
+    pub async fn validate_log(
+        &self,
+        project: &WhichProject,
+        run: Option<String>,
+        module: Option<String>,
+        limit: usize,
+    ) -> Result<LogEvents> {
+        let context = self.project_at(project).await?;
+        place::check_ids(module.as_deref(), run.as_deref())?;
+        events::latest(context, run, module, limit).await
+    }
+
+    async fn module(&self, project: &WhichProject, module: &str, run: Option<&str>) -> Result<Module> {
+        place::check_ids(Some(module), run)?;
+        let context = self.project_at(project).await?;
+        Ok(Module::new(&context, module, run))
+    }
+
+    /// Makes the checks of a call and counts the attempt; none when it was stopped.
+    pub(crate) async fn run_validation(
+        &self,
+        call: &Call,
+        cancel: &CancellationToken,
+    ) -> Result<Option<ValidateReport>> {
+        let Some(context) = call.at.context.clone() else {
+            // Only a folder that is none belongs to no project.
+            return Ok(Some(missing(&call.at)));
+        };
+        self.keep_out_of_git(&context).await?;
+        self.log_validation(call, LogEventKind::ToolCall, json!({ "tool": "validate", "input": call.input }))
+            .await?;
+        let begun = self.now();
+        let report = match &call.at.missing {
+            Some(_) => Some(missing(&call.at)),
+            None => match self.make_checks(call, cancel).await? {
+                Some(results) => Some(self.count(call, &context, results).await?),
+                None => None,
+            },
+        };
+        let verdict = match &report {
+            None => json!({ "cancelled": true }),
+            Some(report) => verdict_of(report),
+        };
+        let took = self.now().since(begun);
+        let mut data = verdict.clone();
+        data["durationMs"] = json!(took);
+        self.log_validation(call, LogEventKind::Validate, data).await?;
+        if report.is_some() {
+            self.tell_validated(call, verdict).await?;
+        }
+        Ok(report)
+    }
+
+    /// Counts an attempt, unless its checks say nothing.
+    async fn count(
+        &self,
+        call: &Call,
+        context: &crate::context::ProjectContext,
+        results: Vec<CheckResult>,
+    ) -> Result<ValidateReport> {
+        let cwd = call.at.cwd.to_string_lossy();
+        let Some(facts) = judge(&results, &cwd) else {
+            return Ok(ValidateReport {
+                passed: false,
+                score: 0.0,
+                results,
+                attempt: 0,
+                measures: Measures::uncounted(Recommendation::Retry),
+                notice: None,
+            });
+        };
+        self.point("validate.checked");
+        let module = Module::new(context, &call.input.module_id, call.input.run_id.as_deref());
+        let engine = self.clone();
+        let counted = Counted {
+            id: call.id.clone(),
+            at: self.now(),
+            facts,
+            input: call.input.clone(),
+            results: results.clone(),
+        };
+        let (attempt, notice) = module.count(counted, move |point| engine.point(point)).await?;
+        Ok(ValidateReport {
+            passed: attempt.passed,
+            score: attempt.score,
+            results,
+            attempt: attempt.attempt,
+            measures: attempt.measures,
+            notice,
+        })
+    }
+
+    /// Tells everybody who listens what came of a call.
+    async fn tell_validated(&self, call: &Call, verdict: serde_json::Value) -> Result<()> {
+        let Some(context) = &call.at.context else { return Ok(()) };
+        let mut facts = verdict;
+        facts["moduleId"] = json!(call.input.module_id);
+        facts["runId"] = json!(call.input.run_id);
+        let mut tx = self.store().write().await?;
+        let (project, task) = (&context.project.id, call.at.task_id());
+        let module = &call.input.module_id;
+        tx.emit(EventType::ValidateFinished, self.now(), Some(project), task, module, &facts).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+}
+
+/// What a report says in an event and in a log, without what the checks printed.
+fn verdict_of(report: &ValidateReport) -> serde_json::Value {
+    let failed = report.results.iter().filter(|result| result.passed() == Some(false)).count();
+    let unknown = report.results.iter().filter(|result| result.passed().is_none()).count();
+    json!({
+        "passed": report.passed, "score": report.score, "attempt": report.attempt,
+        "checks": report.results.len(), "failed": failed, "unknown": unknown,
+        "stagnant": report.measures.stagnant, "velocity": report.measures.velocity,
+        "oscillating": report.measures.oscillating, "sameAsPrev": report.measures.same_as_prev,
+        "recommendation": report.measures.recommendation, "notice": report.notice,
+    })
+}
+
+/// What is said about a folder that is none. It is not counted.
+fn missing(at: &Validated) -> ValidateReport {
+    let error = at.missing.clone().unwrap_or_default();
+    let cwd = at.cwd.to_string_lossy().into_owned();
+    ValidateReport {
+        passed: false,
+        score: 0.0,
+        results: vec![CheckResult::CwdCheck(CwdCheck { passed: false, cwd, error })],
+        attempt: 0,
+        measures: Measures::uncounted(Recommendation::Escalate),
+        notice: None,
+    }
+}

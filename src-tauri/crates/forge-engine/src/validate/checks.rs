@@ -1,0 +1,210 @@
+//! The checks of a call, in their order: files, their form, contracts, commands. All of them are made, whatever
+//! fails; what cannot be told from a text is told as unknown.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use forge_exec::{Command, Exit, Finished, HeadTail, Marker};
+use forge_model::validate::{
+    CheckResult, CommandCheck, ContractCheck, ContractOutcome, ContractPair, FileCheck, SyntaxCheck, inside,
+};
+use forge_source::{Folder, Language, Outcome, Syntax, contract, syntax, within};
+use tokio_util::sync::CancellationToken;
+
+use super::Call;
+use crate::{
+    Engine, EngineError,
+    error::{Result, whole},
+    steps::hook::nobody,
+};
+
+/// What runs commands.
+const SHELL: [&str; 2] = ["/bin/sh", "-c"];
+/// How much of each stream is kept: half of it from the beginning, half from the end.
+const KEPT_BYTES: usize = 16 * 1024;
+/// From the gentle signal to the kill of a command.
+const GRACE: Duration = Duration::from_secs(2);
+
+impl Engine {
+    /// Makes the checks of a call; none when they were stopped.
+    pub(super) async fn make_checks(
+        &self,
+        call: &Call,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Vec<CheckResult>>> {
+        let mut results = tokio::select! {
+            results = self.look_at_texts(call) => results?,
+            () = cancel.cancelled() => return Ok(None),
+        };
+        let env = self.command_env(call).await;
+        for (index, command) in call.input.commands.iter().enumerate() {
+            let marker = format!("validate-{}-{index}", call.id);
+            match self.run_validation_command(call, command, marker, &env, cancel).await {
+                Some(result) => results.push(CheckResult::Command(result)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(results))
+    }
+
+    /// Files, their form, and contracts.
+    async fn look_at_texts(&self, call: &Call) -> Result<Vec<CheckResult>> {
+        let root = Folder::new(call.at.cwd.clone());
+        let root = Arc::new(root.map_err(EngineError::io(format!("read {}", call.at.cwd.display())))?);
+        let limit = self.inner.config.source_check_limit;
+        let mut results = Vec::new();
+        let mut forms = Vec::new();
+        for file in &call.input.files {
+            let check = check_file(&call.at.cwd, file).await;
+            if check.passed {
+                forms.extend(check_form(&root, &call.at.cwd, file, limit).await);
+            }
+            results.push(CheckResult::FileCheck(check));
+        }
+        results.extend(forms.into_iter().map(CheckResult::SyntaxCheck));
+        for pair in &call.input.contract_checks {
+            results.push(CheckResult::ContractCheck(check_contract(&root, &call.at.cwd, pair, limit).await));
+        }
+        Ok(results)
+    }
+
+    /// What commands are told besides the environment of this program.
+    async fn command_env(&self, call: &Call) -> Vec<(String, String)> {
+        let mut env = match (&call.at.context, &call.at.task) {
+            (Some(context), Some((task, workspace))) => self.task_env(context, task, Some(workspace)),
+            (Some(context), None) => Self::project_env(context),
+            (None, _) => Vec::new(),
+        };
+        // An engine that works may have been started from a desktop, with a bare path. What the login shell knows
+        // comes behind what this program was given on purpose.
+        if self.inner.config.does_work
+            && let Some((name, login)) = self.login_path_env().await
+        {
+            let own = std::env::var(&name).unwrap_or_default();
+            env.push((name, [own.as_str(), login.as_str()].join(":").trim_matches(':').to_owned()));
+        }
+        env
+    }
+
+    /// Runs one command to its end; none when it was stopped.
+    async fn run_validation_command(
+        &self,
+        call: &Call,
+        command: &str,
+        marker: String,
+        env: &[(String, String)],
+        cancel: &CancellationToken,
+    ) -> Option<CommandCheck> {
+        let process = Command::shell(&SHELL.map(str::to_owned), command, &call.at.cwd, Marker(marker))
+            .envs(env.iter().cloned())
+            .timeout(self.inner.config.validate_command_limit)
+            .grace(GRACE);
+        let owner = call.at.task_id().cloned().unwrap_or_else(nobody);
+        let mut kept = HeadTail::new(KEPT_BYTES);
+        let finished = self.run_recorded_for(&owner, process, cancel, &mut kept).await;
+        let said = kept.into_strings();
+        let blank = CommandCheck {
+            passed: false,
+            command: command.to_owned(),
+            exit_code: None,
+            signal: None,
+            timed_out: false,
+            stdout: said.stdout,
+            stderr: said.stderr,
+            duration_ms: 0,
+        };
+        match finished {
+            Ok(Finished { cancelled: true, .. }) => None,
+            Ok(finished) => {
+                let (exit_code, signal) = match finished.exit {
+                    Exit::Code(code) => (Some(code), None),
+                    Exit::Signal(signal) => (None, Some(signal)),
+                };
+                Some(CommandCheck {
+                    passed: finished.is_success(),
+                    exit_code,
+                    signal,
+                    timed_out: finished.timed_out,
+                    duration_ms: u64::try_from(finished.duration.as_millis()).unwrap_or(u64::MAX),
+                    ..blank
+                })
+            }
+            Err(error) => Some(CommandCheck { stderr: whole(&error), ..blank }),
+        }
+    }
+}
+
+/// Whether a file is there.
+async fn check_file(cwd: &Path, file: &str) -> FileCheck {
+    let error = match tokio::fs::metadata(cwd.join(file)).await {
+        Ok(found) if found.is_file() => None,
+        Ok(_) => Some("it is no file".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("it is not there".to_owned()),
+        Err(error) => Some(format!("it cannot be read: {error}")),
+    };
+    FileCheck { passed: error.is_none(), file: file.to_owned(), error }
+}
+
+/// Whether a file is well formed; none when its ending is no language that is read here.
+async fn check_form(root: &Arc<Folder>, cwd: &Path, file: &str, limit: Duration) -> Option<SyntaxCheck> {
+    Language::of(file)?;
+    let (folder, path) = (Arc::clone(root), inside(cwd.to_str(), file)?);
+    let read = within(limit, move || {
+        forge_source::Files::read(folder.as_ref(), &path).map(|bytes| syntax(&path, &bytes))
+    });
+    let not_checked = |why: &dyn std::fmt::Display| Some(format!("it was not checked: {why}"));
+    let sound = SyntaxCheck { passed: true, file: file.to_owned(), error: None, line: None, column: None };
+    let error = match read.await {
+        Ok(Ok(None)) => return None,
+        Ok(Ok(Some(Syntax::Sound))) => return Some(sound),
+        Ok(Ok(Some(Syntax::Broken(error)))) => {
+            let (line, column) = (Some(error.line), Some(error.column));
+            return Some(SyntaxCheck { passed: false, error: Some(error.message), line, column, ..sound });
+        }
+        Ok(Ok(Some(Syntax::Refused { reason }))) => not_checked(&reason),
+        Ok(Err(error)) => not_checked(&error),
+        Err(gave_up) => not_checked(&gave_up),
+    };
+    Some(SyntaxCheck { passed: false, error, ..sound })
+}
+
+/// Whether one file exports what another takes from it.
+async fn check_contract(
+    root: &Arc<Folder>,
+    cwd: &Path,
+    pair: &ContractPair,
+    limit: Duration,
+) -> ContractCheck {
+    let path = |named: &str| inside(cwd.to_str(), named).unwrap_or_else(|| named.to_owned());
+    let (exporter, importer) = (path(&pair.exporter), path(&pair.importer));
+    let folder = Arc::clone(root);
+    let judged = within(limit, move || contract(folder.as_ref(), &exporter, &importer)).await;
+    let unknown = ContractCheck {
+        passed: None,
+        exporter: pair.exporter.clone(),
+        importer: pair.importer.clone(),
+        result: ContractOutcome::Unknown,
+        exported: Vec::new(),
+        imported: Vec::new(),
+        missing: Vec::new(),
+        reason: None,
+    };
+    match judged {
+        Err(gave_up) => ContractCheck { reason: Some(format!("it was not judged: {gave_up}")), ..unknown },
+        Ok(found) => {
+            let (passed, result) = match found.result {
+                Outcome::Pass => (Some(true), ContractOutcome::Pass),
+                Outcome::Fail => (Some(false), ContractOutcome::Fail),
+                Outcome::Unknown => (None, ContractOutcome::Unknown),
+            };
+            ContractCheck {
+                passed,
+                result,
+                exported: found.exported,
+                imported: found.imported,
+                missing: found.missing,
+                reason: found.reason,
+                ..unknown
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Where a call takes place: the folder that is checked, and the project that keeps its attempts.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use forge_git::{Repo, guard};
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::validate::{ValidateInput, findings_of_id, findings_of_run, inside};
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::table::{projects, tasks, tasks::TaskRow, workspaces};
+
+use crate::{Engine, EngineError, context::ProjectContext, error::Result};
+
+/// Whose attempts are meant.
+#[derive(Debug, Clone, Default)]
+pub struct WhichProject {
+    /// The project's.
+    pub id: Option<ProjectId>,
+    /// Else those of the project whose repository or worktree has this folder; the program's own when absent.
+    pub cwd: Option<String>,
+}
+
+/// Where checks are made.
+pub(crate) struct Validated {
+    /// The folder, as it was named.
+    pub(crate) cwd: PathBuf,
+    /// Why it is no folder.
+    pub(crate) missing: Option<String>,
+    /// The project that keeps the attempts; none only when the folder is missing.
+    pub(crate) context: Option<Arc<ProjectContext>>,
+    /// The task whose worktree it is, or is in.
+    pub(crate) task: Option<(TaskRow, Workspace)>,
+}
+
+impl Validated {
+    /// The task whose worktree it is, or is in.
+    pub(crate) fn task_id(&self) -> Option<&TaskId> {
+        self.task.as_ref().map(|(task, _)| &task.id)
+    }
+}
+
+/// Refuses names that are none.
+pub(super) fn check_ids(module: Option<&str>, run: Option<&str>) -> Result<()> {
+    let module = module.and_then(|id| findings_of_id("moduleId", id));
+    let run = run.and_then(|id| findings_of_run("runId", id));
+    let findings: Vec<_> = module.into_iter().chain(run).collect();
+    if findings.is_empty() { Ok(()) } else { Err(EngineError::Invalid(findings)) }
+}
+
+impl Engine {
+    /// Where a call takes place and what it checks, once nothing is wrong with either.
+    pub(crate) async fn validated_at(&self, mut input: ValidateInput) -> Result<(Validated, ValidateInput)> {
+        let own = || self.inner.config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
+        let named = input.cwd.take().or_else(own).ok_or_else(|| {
+            EngineError::invalid("cwd", "is needed: this program has no folder of its own to check")
+        })?;
+        input.cwd = Some(named.clone());
+        let findings = input.findings();
+        if !findings.is_empty() {
+            return Err(EngineError::Invalid(findings));
+        }
+        let cwd = PathBuf::from(&named);
+        let asked = match &input.project_id {
+            Some(id) => Some(self.context(&mut *self.store().read().await?, id).await?),
+            None => None,
+        };
+        let missing = match tokio::fs::metadata(&cwd).await {
+            Ok(found) if found.is_dir() => None,
+            Ok(_) => Some("it is no folder".to_owned()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Some("there is no such folder".to_owned())
+            }
+            Err(error) => Some(format!("it cannot be read: {error}")),
+        };
+        let (found, task) = self.holder_of_folder(&cwd).await?;
+        let context = match (asked, found) {
+            (Some(asked), _) => Some(asked),
+            (None, Some(id)) => Some(self.context(&mut *self.store().read().await?, &id).await?),
+            (None, None) if missing.is_some() => None,
+            (None, None) => return Err(no_project(&named)),
+        };
+        if missing.is_none() {
+            refuse_links_out(&cwd, &input)?;
+        }
+        let of_project = |row: &TaskRow| context.as_ref().is_some_and(|it| it.project.id == row.project_id);
+        let task = task.filter(|(row, _)| of_project(row));
+        Ok((Validated { cwd, missing, context, task }, input))
+    }
+
+    /// The project that is meant.
+    pub(super) async fn project_at(&self, which: &WhichProject) -> Result<Arc<ProjectContext>> {
+        let id = match (&which.id, &which.cwd) {
+            (Some(id), _) => id.clone(),
+            (None, cwd) => {
+                let own = || self.inner.config.cwd.clone();
+                let cwd = cwd.as_ref().map(PathBuf::from).or_else(own);
+                let cwd = cwd.ok_or_else(|| EngineError::invalid("project_id", "is needed"))?;
+                let (found, _) = self.holder_of_folder(&cwd).await?;
+                found.ok_or_else(|| no_project(&cwd.to_string_lossy()))?
+            }
+        };
+        self.context(&mut *self.store().read().await?, &id).await
+    }
+
+    /// The project whose repository or worktree has a folder, and the task whose worktree that is.
+    async fn holder_of_folder(
+        &self,
+        folder: &Path,
+    ) -> Result<(Option<ProjectId>, Option<(TaskRow, Workspace)>)> {
+        let folder = real(folder);
+        let (spaces, projects) = {
+            let mut conn = self.store().read().await?;
+            (workspaces::present(&mut conn).await?, projects::list(&mut conn).await?)
+        };
+        let spaces = spaces.into_iter().filter(|space| space.status != WorkspaceStatus::Cleaned);
+        // The innermost one is meant: repositories and worktrees may lie in each other.
+        let space = spaces
+            .filter_map(|space| Some((depth(&folder, &space.path)?, space)))
+            .max_by_key(|(depth, _)| *depth);
+        let project = projects
+            .iter()
+            .filter_map(|row| Some((depth(&folder, &row.project.repo_path)?, row.project.id.clone())))
+            .max_by_key(|(depth, _)| *depth);
+        if let Some((deep, space)) = space
+            && project.as_ref().is_none_or(|(other, _)| *other < deep)
+            && let Some(task) = tasks::get(&mut *self.store().read().await?, &space.task_id).await?
+        {
+            return Ok((Some(task.project_id.clone()), Some((task, space))));
+        }
+        if let Some((_, id)) = project {
+            return Ok((Some(id), None));
+        }
+        // A worktree that somebody else made of a project's repository.
+        let Ok(there) = Repo::open(self.git(), &folder).await else { return Ok((None, None)) };
+        for row in projects {
+            let context = self.context(&mut *self.store().read().await?, &row.project.id).await?;
+            match self.repo(&context).await {
+                Ok(own) if own.common_dir() == there.common_dir() => return Ok((Some(row.project.id), None)),
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::debug!(project = %row.project.id, %error, "its repository cannot be read")
+                }
+            }
+        }
+        Ok((None, None))
+    }
+}
+
+fn no_project(cwd: &str) -> EngineError {
+    let message = format!("no project has the folder {cwd}: name one, or add its repository");
+    EngineError::invalid("project_id", message)
+}
+
+/// The path without links, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// How deep a place lies that has the folder; none when it has not.
+fn depth(folder: &Path, place: &str) -> Option<usize> {
+    let place = real(Path::new(place));
+    folder.starts_with(&place).then(|| place.components().count())
+}
+
+/// Refuses files that lead out of the folder through a link.
+fn refuse_links_out(cwd: &Path, input: &ValidateInput) -> Result<()> {
+    let files = input.files.iter().enumerate().map(|(index, path)| (format!("files[{index}]"), path));
+    let contracts = input.contract_checks.iter().enumerate().flat_map(|(index, pair)| {
+        let at = |field: &str| format!("contractChecks[{index}].{field}");
+        [(at("exporter"), &pair.exporter), (at("importer"), &pair.importer)]
+    });
+    for (field, path) in files.chain(contracts) {
+        let Some(path) = inside(cwd.to_str(), path) else { continue };
+        match guard::resolve_inside(cwd, Path::new(&path)) {
+            Err(source @ guard::GuardError::Escape { .. }) => {
+                return Err(EngineError::Escape { field, source });
+            }
+            // What cannot be read is what its check will say.
+            Ok(_) | Err(guard::GuardError::Io { .. }) => {}
+        }
+    }
+    Ok(())
+}
