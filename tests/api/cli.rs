@@ -230,9 +230,11 @@ fn fed(sandbox: &Sandbox, args: &[&str], facts: &str) -> Result<Ended> {
 fn elections_and_costs_are_decided_again() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let examples = std::fs::read_to_string(EXAMPLES)?;
-    for kind in ["election", "anomaly"] {
+    for (kind, key) in
+        [("election", "election"), ("anomaly", "anomaly"), ("validate-history", "validate-sequence")]
+    {
         let all: Value = serde_json::from_str(&examples)?;
-        let count = all[kind].as_array().context("no examples")?.len();
+        let count = all[key].as_array().context("no examples")?.len();
         let told = sandbox.json(&["replay", kind, EXAMPLES])?;
         assert_eq!((told["cases"].as_array().map(Vec::len), &told["failed"]), (Some(count), &json!(0)));
         // The same from standard input, for people.
@@ -254,6 +256,20 @@ fn elections_and_costs_are_decided_again() -> Result<()> {
         (&decided["recorded"], &decided["why"], &decided["ratio"], &decided["medianUsd"]),
         (&json!(true), &json!("above"), &json!(3.0), &json!(1.0))
     );
+
+    let history =
+        json!({ "attempts": [{ "checks": 2, "failing": ["a"] }, { "checks": 2, "failing": ["a"] }] });
+    let measured = fed(&sandbox, &["replay", "validate-history"], &history.to_string())?.json()?;
+    assert_eq!(
+        measured["attempts"][1],
+        json!({
+            "attempt": 2, "passed": false, "score": 0.5, "stagnant": true, "oscillating": false,
+            "velocity": null, "sameAsPrev": true, "recommendation": "ESCALATE",
+        })
+    );
+    let other = json!({ "input": history, "expected": { "attempts": [{}, { "attempt": 3 }] } });
+    let ended = fed(&sandbox, &["replay", "validate-history"], &other.to_string())?;
+    assert!(ended.stdout.contains("attempts[1].attempt is 2, not 3"), "{ended:?}");
 
     // What comes out otherwise than expected is named.
     let wrong = json!({ "name": "mine", "input": dear, "expected": { "recorded": false, "why": "above" } });

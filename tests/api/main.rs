@@ -39,5 +39,6 @@ mod routes;
 mod schedule;
 mod subtasks;
 mod teaching;
+mod validate;
 mod workflows;
 mod workspaces;

@@ -12,6 +12,7 @@ mod pull_requests;
 mod races;
 mod story;
 mod turns;
+mod validate;
 
 use std::collections::BTreeMap;
 

@@ -18,6 +18,19 @@ async fn review_budget_exhausted() -> Result<()> {
     stage.every_way_out(&case, async || stage.started(&project, &told, spent.clone()).await).await
 }
 
+/// What is tried again fails as before.
+#[tokio::test(flavor = "multi_thread")]
+async fn review_stagnant() -> Result<()> {
+    let stage = Stage::new().await?;
+    let settings = json!({
+        "review_config": { "ci_steps": [stage.is_mended()] }, "innerLoop": { "stopOnStagnation": true },
+    });
+    let project = stage.board.project("stuck", settings, json!({})).await?;
+    let told = script(&["append a <<< \"x\\n\""]);
+    let case = Trouble { retried: "review", ..trouble(AnnotationType::ReviewStagnant) };
+    stage.every_way_out(&case, async || stage.started(&project, &told, json!({})).await).await
+}
+
 /// The first review passes, the merge conflicts, the agent resolves it, and then the checks fail.
 #[tokio::test(flavor = "multi_thread")]
 async fn ci_failed_after_merge_fix() -> Result<()> {

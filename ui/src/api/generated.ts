@@ -187,6 +187,8 @@ export type AlwaysWord =
 export type AnnotationType = 
 /**  Every automatic retry in review is spent. */
 "review_budget_exhausted" | 
+/**  Attempts get nowhere, and the project wants to stop then. */
+"review_stagnant" | 
 /**  Checks failed after a conflict fix. */
 "ci_failed_after_merge_fix" | 
 /**  The agent failed and may not be started again by itself. */
@@ -379,6 +381,22 @@ export type AttachmentPath = {
 	attachment_id: AttachmentId,
 };
 
+/**  One attempt, as it is kept. */
+export type Attempt = {
+	/**  Its number, from 1. */
+	attempt: number,
+	/**  Which call it was: a review's attempt is counted once, however often its checks are run. */
+	id: string,
+	/**  When it ended. */
+	at: string,
+	/**  Whether it passed. */
+	passed: boolean,
+	/**  Its score. */
+	score: number | null,
+	/**  What failed, each by its identity; sorted. */
+	failures: string[],
+} & Measures;
+
 /**  Whose moves a hook answers to. */
 export type Audience = 
 /**  Every move. */
@@ -545,6 +563,29 @@ export type CheckOffer = {
 	source: string,
 };
 
+/**  What one check found. */
+export type CheckResult = 
+/**  The folder itself. */
+{
+	type: "cwd_check",
+} & CwdCheck | 
+/**  A file is there. */
+{
+	type: "file_check",
+} & FileCheck | 
+/**  A file is well formed. */
+{
+	type: "syntax_check",
+} & SyntaxCheck | 
+/**  A file exports what another takes. */
+{
+	type: "contract_check",
+} & ContractCheck | 
+/**  A command passes. */
+{
+	type: "command",
+} & CommandCheck;
+
 /**  A definition to look over. */
 export type CheckWorkflow = {
 	/**  As JSON text. */
@@ -588,6 +629,26 @@ export type Column = {
 	hidden: boolean,
 	/**  How many tasks are in it. */
 	count: number,
+};
+
+/**  How a command ended. */
+export type CommandCheck = {
+	/**  Whether it ended by itself, with 0. */
+	passed: boolean,
+	/**  The command. */
+	command: string,
+	/**  Null when a signal ended it, or it could not be run. */
+	exitCode: number | null,
+	/**  The signal that ended it. */
+	signal?: number | null,
+	/**  Whether its time ran out. */
+	timedOut: boolean,
+	/**  The beginning and the end of its standard output. */
+	stdout: string,
+	/**  The beginning and the end of its standard error. */
+	stderr: string,
+	/**  How long it took. */
+	durationMs: number | null,
 };
 
 /**  A comment on a diff. */
@@ -790,6 +851,43 @@ export type ConflictText = {
 	too_large: boolean,
 	/**  Bytes. */
 	size: number | null,
+};
+
+/**  Whether one file exports what another takes from it. */
+export type ContractCheck = {
+	/**  Null when it cannot be known: then it counts neither way. */
+	passed: boolean | null,
+	/**  The file that exports. */
+	exporter: string,
+	/**  The file that imports. */
+	importer: string,
+	/**  What was found. */
+	result: ContractOutcome,
+	/**  What the exporter offers, as far as it is known. */
+	exported: string[],
+	/**  What the importer takes from it. */
+	imported: string[],
+	/**  What of that is not there. */
+	missing: string[],
+	/**  Why it is no pass. */
+	reason?: string | null,
+};
+
+/**  What was found about a contract. */
+export type ContractOutcome = 
+/**  All that is taken is there. */
+"pass" | 
+/**  Something is not. */
+"fail" | 
+/**  It cannot be known. */
+"unknown";
+
+/**  One file that takes names, and the one that must export them. */
+export type ContractPair = {
+	/**  The file that exports. */
+	exporter: string,
+	/**  The file that imports. */
+	importer: string,
 };
 
 /**  Files that git does not track and a new worktree needs all the same. */
@@ -1153,6 +1251,16 @@ export type CsvPage = {
 	text: string,
 	/**  Where the next page begins; null when this is the last. */
 	next_cursor: string | null,
+};
+
+/**  A folder that is to be checked and is none. */
+export type CwdCheck = {
+	/**  Never. */
+	passed: boolean,
+	/**  Its path. */
+	cwd: string,
+	/**  What is wrong with it. */
+	error: string,
 };
 
 /**  The note and the postmortems of a task. */
@@ -1677,6 +1785,16 @@ export type FileChangeKind =
 /**  Same content, other permission bits. */
 "mode_changed";
 
+/**  Whether a file is there. */
+export type FileCheck = {
+	/**  Whether it is. */
+	passed: boolean,
+	/**  Its path. */
+	file: string,
+	/**  Why not. */
+	error?: string | null,
+};
+
 /**  One page of the rows of one changed file. */
 export type FileDiff = {
 	/**  The file. */
@@ -2167,6 +2285,34 @@ export type InnerLoopState = {
 	repository: RepositoryConfig | null,
 };
 
+/**  What is kept of a module's attempts. */
+export type IterationState = {
+	/**  The module. */
+	moduleId: string,
+	/**  The run. */
+	runId?: string | null,
+	/**  The attempts, oldest first; the latest two hundred. */
+	attempts?: Attempt[],
+	/**  What was checked last. */
+	input?: ValidateInput | null,
+	/**  What the latest attempt's checks found. */
+	results?: CheckResult[],
+	/**  Why what is kept cannot be read; null when it can. */
+	unreadable?: string | null,
+};
+
+/**  A module whose attempts are counted. */
+export type IterationsOf = {
+	/**  The module. */
+	moduleId: string,
+	/**  The run. */
+	runId?: string | null,
+	/**  The project that keeps them; the one whose repository or worktree has `cwd` when absent. */
+	project_id?: ProjectId | null,
+	/**  The absolute path of a folder of the project; `FORGE_CWD`, else the program's own folder when absent. */
+	cwd?: string | null,
+};
+
 /**  A program that Forge knows how to drive. */
 export type KnownAgent = {
 	/**  What people call it. */
@@ -2425,6 +2571,51 @@ export type LogEntry = {
 	raw_offset: number | null,
 };
 
+/**  One line of a log of calls. */
+export type LogEvent = {
+	/**  When. */
+	at: string,
+	/**  `tool_call` or `validate`. */
+	type: LogEventKind,
+	/**  The module. */
+	moduleId: string,
+	/**  The run. */
+	runId?: string | null,
+	/**  The task whose worktree was checked. */
+	taskId?: TaskId | null,
+	/**  The input of a call, the verdict of a validation. */
+	data: unknown,
+};
+
+/**  What a line of a log is about. */
+export type LogEventKind = 
+/**  Somebody called. */
+"tool_call" | 
+/**  The call came to a verdict. */
+"validate";
+
+/**  A stretch of a log of calls. */
+export type LogEvents = {
+	/**  The events, oldest first. */
+	items: LogEvent[],
+	/**  How many lines cannot be read. */
+	unreadable: number,
+};
+
+/**  Which calls and verdicts to list. */
+export type LogOf = {
+	/**  Of this run alone. */
+	runId?: string | null,
+	/**  Of this module alone. */
+	moduleId?: string | null,
+	/**  How many, 1 to 200; 50 when absent. */
+	limit?: number | null,
+	/**  The project that keeps them; the one whose repository or worktree has `cwd` when absent. */
+	project_id?: ProjectId | null,
+	/**  The absolute path of a folder of the project; `FORGE_CWD`, else the program's own folder when absent. */
+	cwd?: string | null,
+};
+
 /**  A stretch of a log, in order. */
 export type LogPage = {
 	/**  The entries, by ascending `seq`. */
@@ -2467,6 +2658,20 @@ export type LoopTask = {
 export type MarkRead = {
 	/**  Which; all of them when absent. */
 	ids?: NotificationId[] | null,
+};
+
+/**  How an attempt compares with those before it. */
+export type Measures = {
+	/**  Whether it gets nowhere. */
+	stagnant: boolean,
+	/**  What the score gained per attempt over the latest four; null before the third. */
+	velocity: number | null,
+	/**  Whether it fails as one of the four before the last did. */
+	oscillating: boolean,
+	/**  Whether it fails exactly as the last did. */
+	sameAsPrev: boolean,
+	/**  What to do next. */
+	recommendation: Recommendation,
 };
 
 /**  One attempt at merging a task's branch. */
@@ -3338,6 +3543,15 @@ export type ReadTaskLog = {
 	limit?: number | null,
 };
 
+/**  What to do next. */
+export type Recommendation = 
+/**  It is good: go on. */
+"PROCEED" | 
+/**  Mend it and try again. */
+"RETRY" | 
+/**  Trying again gets nowhere: ask somebody else. */
+"ESCALATE";
+
 /**  What `.forge.json` of the default branch says, as last read. */
 export type RepositoryConfig = {
 	/**  The commit whose file is in force; null when no commit had one. */
@@ -3394,6 +3608,11 @@ export type Review = {
 	reason: string | null,
 	/**  Who decided. */
 	decided_by: string | null,
+	/**
+	 *  How it compares with the attempts before it since retries were counted from zero; null while it is
+	 *  undecided, and when it checked nothing.
+	 */
+	measures: Measures | null,
 	/**  Where the branch had left the target then. */
 	base_commit: string | null,
 	/**  The commit that was looked at. */
@@ -3424,6 +3643,8 @@ export type ReviewConfig = {
 	allow_changes?: boolean | null,
 	/**  Takes the earlier pass of a check on the very same files instead of running it again. */
 	reuse_passes?: boolean | null,
+	/**  What is checked besides, once the commands pass; one without any check switches the project's off. */
+	validate?: ValidateGate | null,
 	/**  What the auditor is asked to look at besides. */
 	review_prompt?: string | null,
 };
@@ -3470,6 +3691,8 @@ export type ReviewStep = {
 	changed_files: string[],
 	/**  Where its whole output is. */
 	log_id: string,
+	/**  What was found, check by check, where this is the gate `validate`; else null. */
+	validate?: ValidateReport | null,
 };
 
 /**  A role that an agent or a person can hold on a task. */
@@ -3754,6 +3977,20 @@ export type SubtaskCounts = {
 export type Switch = {
 	/**  Whether it is on. */
 	enabled?: boolean,
+};
+
+/**  Whether a file is well formed. */
+export type SyntaxCheck = {
+	/**  Whether it is. */
+	passed: boolean,
+	/**  Its path. */
+	file: string,
+	/**  Why not. */
+	error?: string | null,
+	/**  Where, from 1. */
+	line?: number | null,
+	/**  Where on that line, from 1. */
+	column?: number | null,
 };
 
 /**  Offered checks to put in force. */
@@ -4134,6 +4371,55 @@ export type UserApproval =
 boolean | 
 /**  Asked at every pass. */
 AlwaysWord;
+
+/**  What a review checks besides its commands, in the task's worktree. Without any check it is no gate. */
+export type ValidateGate = {
+	/**  What the attempts are counted for; the task's id when absent. */
+	moduleId?: string | null,
+	/**  Keeps the attempts of one run of a plan apart from those of others. */
+	runId?: string | null,
+	/**  Shell commands that must pass. */
+	commands?: string[],
+	/**  Files that must exist and be well formed. */
+	files?: string[],
+	/**  Files that must export what others take from them. */
+	contractChecks?: ContractPair[],
+};
+
+/**  What is to be checked. */
+export type ValidateInput = {
+	/**  What the attempts are counted for. */
+	moduleId: string,
+	/**  Keeps the attempts of one run of a plan apart from those of others. */
+	runId?: string | null,
+	/**  The absolute path of the folder to check; `FORGE_CWD`, else the program's own folder when absent. */
+	cwd?: string | null,
+	/**  Shell commands that must pass. */
+	commands: string[],
+	/**  Files that must exist, and be well formed where their ending is known; relative to the folder. */
+	files?: string[],
+	/**  Files that must export what others take from them. */
+	contractChecks?: ContractPair[],
+	/**
+	 *  The project whose root keeps the attempts; the one whose repository or worktree has the folder when
+	 *  absent.
+	 */
+	project_id?: ProjectId | null,
+};
+
+/**  What came of a call. */
+export type ValidateReport = {
+	/**  Whether no check failed, and one was there to say so. */
+	passed: boolean,
+	/**  Passed checks of those that counted. */
+	score: number | null,
+	/**  Every check, in the order in which they were made. */
+	results: CheckResult[],
+	/**  The number of the attempt, from 1; 0 for a call that is not counted. */
+	attempt: number,
+	/**  What the caller should know besides, as that earlier attempts could not be read. */
+	notice?: string | null,
+} & Measures;
 
 /**  Where a value comes from. */
 export type ValueSource = 
@@ -4668,6 +4954,14 @@ export interface Operations {
   task_diff_file: { input: ReadFileDiff; output: FileDiff };
   /** One side of a changed file as a picture. */
   task_diff_preview: { input: ReadPreview; output: FilePreview };
+  /** Checks a piece of work and counts the attempt. */
+  validate: { input: ValidateInput; output: ValidateReport };
+  /** A module's attempts, what was checked last and what came of it. */
+  validate_state: { input: IterationsOf; output: IterationState };
+  /** Forgets a module's attempts. */
+  validate_reset: { input: IterationsOf; output: IterationState };
+  /** The latest calls and verdicts, oldest first. */
+  validate_log: { input: LogOf; output: LogEvents };
   /** What the person was told, newest first. */
   notification_list: { input: Limited; output: Page<Notification> };
   /** Marks notifications as seen. */
@@ -4740,5 +5034,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   task_diff: (input) => [`diff:${input.task_id}`],
   task_diff_file: (input) => [`diff:${input.task_id}`],
   task_diff_preview: (input) => [`diff:${input.task_id}`],
+  validate_state: () => ["validate"],
+  validate_log: () => ["validate"],
   notification_list: () => ["notifications"],
 };

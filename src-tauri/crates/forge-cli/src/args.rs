@@ -44,6 +44,8 @@ pub(crate) enum Command {
     /// Agent profiles
     #[command(subcommand)]
     Agent(Agent),
+    /// Check a piece of work and keep score over attempts; with a module alone, what was checked last again
+    Validate(Validate),
     /// Make a decision again from its facts: JSON in, JSON out, nothing else asked or written
     #[command(subcommand)]
     Replay(Replay),
@@ -95,6 +97,34 @@ pub(crate) struct Facts {
     pub(crate) file: PathBuf,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Validate {
+    /// What the attempts are counted for
+    pub(crate) module: String,
+    /// Keeps the attempts of one run of a plan apart from those of others
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// The folder to check [else FORGE_CWD, else the current one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// A shell command that must pass; may be given several times
+    #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
+    pub(crate) command: Vec<String>,
+    /// A file that must be there and well formed; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Vec<String>,
+    /// A file that must export what another takes from it; may be given several times
+    #[arg(long, num_args = 2, value_names = ["EXPORTER", "IMPORTER"])]
+    pub(crate) contract: Vec<String>,
+}
+
+impl Validate {
+    /// Whether it says what is to be checked.
+    pub(crate) const fn names_checks(&self) -> bool {
+        !(self.command.is_empty() && self.file.is_empty() && self.contract.is_empty())
+    }
+}
+
 impl Command {
     /// Whether it runs until it is told to end.
     pub(crate) const fn serves(&self) -> bool {
@@ -107,6 +137,7 @@ impl Command {
             Self::Serve(_) | Self::Demo => true,
             Self::Project(_)
             | Self::Agent(_)
+            | Self::Validate(_)
             | Self::Replay(_)
             | Self::Doctor
             | Self::Api(_)

@@ -7,6 +7,7 @@ mod project;
 mod replay;
 mod serve;
 mod task;
+mod validate;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -44,6 +45,9 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
         Command::Task(task) => through(common, observer, works, async |at| task::run(at, task).await).await,
         Command::Agent(agent) => {
             through(common, observer, works, async |at| agent::run(at, agent).await).await
+        }
+        Command::Validate(asked) => {
+            through(common, observer, works, async |at| validate::run(at, asked).await).await
         }
         Command::Replay(what) => replay::run(what).map(Some),
         Command::Doctor => through(common, observer, works, async |at| doctor(at).await).await,

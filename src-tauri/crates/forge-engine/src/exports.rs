@@ -1,7 +1,7 @@
 //! What people and scripts find under `.forge/` at a repository's root.
 //!
 //! The database is the source, these files are its export: written whole or not at all, kept out of git, and never
-//! read back. A path on the way that is no real folder (a link that somebody committed, say) is never followed.
+//! read back; only the attempts of `validate` are kept there themselves, by a room of their own. A path on the way that is no real folder (a link that somebody committed, say) is never followed.
 
 use std::{
     collections::HashMap,

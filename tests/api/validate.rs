@@ -1,0 +1,76 @@
+//! `validate`: its checks, its attempts and where they are kept, through HTTP, the command line and reviews.
+
+mod attempts;
+mod checks;
+mod cli;
+mod gate;
+mod places;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    board::{Board, with},
+    forge::refused,
+};
+
+/// A project whose repository is checked.
+struct Stage {
+    board: Board,
+}
+
+impl Stage {
+    async fn new() -> Result<Self> {
+        Ok(Self { board: Board::new(json!({})).await? })
+    }
+
+    fn repo(&self) -> &Path {
+        self.board.sandbox.repo.path()
+    }
+
+    fn write(&self, name: &str, content: &str) -> Result<()> {
+        self.board.sandbox.repo.write(name, content)
+    }
+
+    /// A call about the module `m1` in the repository.
+    fn call(&self, more: Value) -> Value {
+        with(json!({ "moduleId": "m1", "cwd": self.repo(), "commands": [] }), &more)
+    }
+
+    async fn validate(&self, more: Value) -> Result<Value> {
+        self.board.server.post("/validate", self.call(more)).await
+    }
+
+    async fn refuse(&self, more: Value) -> Result<(u16, Value)> {
+        refused(self.board.server.request(Method::POST, "/validate").json(&self.call(more))).await
+    }
+
+    async fn state(&self, query: &str) -> Result<Value> {
+        let cwd = self.repo().display();
+        self.board.server.get(&format!("/validate/state?moduleId=m1&cwd={cwd}{query}")).await
+    }
+
+    /// The file that keeps the attempts of a module.
+    fn kept(&self, name: &str) -> PathBuf {
+        self.repo().join(".forge/iterations").join(name)
+    }
+
+    /// The lines of the log of a run.
+    fn log(&self, run: &str) -> Result<Vec<Value>> {
+        let file = self.repo().join(".forge/logs").join(format!("{run}.jsonl"));
+        let text = std::fs::read_to_string(&file).with_context(|| format!("no {}", file.display()))?;
+        text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+    }
+}
+
+/// The checks of a report, each with whether it passed.
+fn told(report: &Value) -> Vec<(String, Value)> {
+    let results = report["results"].as_array().cloned().unwrap_or_default();
+    results
+        .into_iter()
+        .map(|it| (it["type"].as_str().unwrap_or_default().to_owned(), it["passed"].clone()))
+        .collect()
+}

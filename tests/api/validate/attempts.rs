@@ -1,0 +1,146 @@
+//! Attempts: how they are measured, kept, counted by several at once, looked at and forgotten.
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use super::Stage;
+use crate::forge::Sandbox;
+
+/// A check that passes once the file holds this word.
+fn says(word: &str) -> String {
+    format!("grep -q {word} said || {{ echo 'no {word} after 0.'$$'s'; false; }}")
+}
+
+fn measures(report: &Value) -> (u64, bool, bool, bool, String) {
+    let flag = |key: &str| report[key] == true;
+    let recommendation = report["recommendation"].as_str().unwrap_or_default().to_owned();
+    (
+        report["attempt"].as_u64().unwrap_or(99),
+        flag("sameAsPrev"),
+        flag("oscillating"),
+        flag("stagnant"),
+        recommendation,
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attempts_are_measured_against_those_before() -> Result<()> {
+    let stage = Stage::new().await?;
+    let commands = json!({ "commands": [says("one"), says("two"), says("three")], "runId": "r1" });
+    let mut told = Vec::new();
+    for said in ["one", "two", "two", "one", "one two", "one two three"] {
+        stage.write("said", said)?;
+        told.push(measures(&stage.validate(commands.clone()).await?));
+    }
+    let expect =
+        |n, same, oscillating, stagnant, what: &str| (n, same, oscillating, stagnant, what.to_owned());
+    assert_eq!(
+        told,
+        [
+            expect(1, false, false, false, "RETRY"),
+            expect(2, false, false, false, "RETRY"),
+            // Durations in what it prints differ; it is the same failure.
+            expect(3, true, false, true, "ESCALATE"),
+            expect(4, false, true, true, "ESCALATE"),
+            expect(5, false, false, false, "RETRY"),
+            expect(6, false, false, false, "PROCEED"),
+        ]
+    );
+    let state = stage.state("&runId=r1").await?;
+    assert_eq!(state["attempts"].as_array().map(Vec::len), Some(6));
+    assert_eq!(state["attempts"][0]["failures"].as_array().map(Vec::len), Some(2), "{state:#}");
+    assert_eq!(
+        (&state["input"]["commands"], &state["results"][0]["passed"]),
+        (&commands["commands"], &json!(true))
+    );
+    // Another run begins anew.
+    assert_eq!(stage.validate(json!({ "commands": ["false"], "runId": "r2" })).await?["attempt"], 1);
+
+    let of = format!("/validate/log?runId=r1&moduleId=m1&limit=3&cwd={}", stage.repo().display());
+    let log = stage.board.server.get(&of).await?;
+    let kinds: Vec<_> =
+        log["items"].as_array().context("no items")?.iter().map(|it| it["type"].clone()).collect();
+    assert_eq!(kinds, [json!("validate"), json!("tool_call"), json!("validate")]);
+    assert_eq!(log["items"][2]["data"]["recommendation"], "PROCEED");
+
+    let of = format!("/validate/state?moduleId=m1&runId=r1&cwd={}", stage.repo().display());
+    let reset = stage.board.server.request(reqwest::Method::DELETE, &of).send().await?;
+    assert!(reset.status().is_success());
+    assert_eq!(stage.state("&runId=r1").await?["attempts"], json!([]));
+    assert_eq!(stage.state("&runId=r2").await?["attempts"].as_array().map(Vec::len), Some(1));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_at_once_each_count() -> Result<()> {
+    let stage = Stage::new().await?;
+    // A second engine on the same repository, in a process and with data of its own.
+    let elsewhere = Sandbox::new()?;
+    let other = elsewhere.serve()?;
+    let new = json!({ "repo_path": stage.repo(), "settings": {} });
+    other.post("/projects", new).await?;
+    let call = stage.call(json!({ "commands": ["true"] }));
+    let all = (0..6).map(|n| {
+        let server = if n % 2 == 0 { &stage.board.server } else { &other };
+        server.post("/validate", call.clone())
+    });
+    let reports = futures::future::try_join_all(all).await?;
+    let mut numbers: Vec<u64> = reports.iter().filter_map(|report| report["attempt"].as_u64()).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(stage.state("").await?["attempts"].as_array().map(Vec::len), Some(6));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_is_kept_aside_and_reported() -> Result<()> {
+    let stage = Stage::new().await?;
+    stage.validate(json!({ "commands": ["true"] })).await?;
+    std::fs::write(stage.kept("m1.json"), "{\"attempts\": 7")?;
+    let seen = stage.state("").await?;
+    assert!(seen["unreadable"].is_string() && seen["attempts"] == json!([]), "{seen:#}");
+    let report = stage.validate(json!({ "commands": ["true"] })).await?;
+    assert_eq!((&report["attempt"], &report["passed"]), (&json!(1), &json!(true)));
+    let notice = report["notice"].as_str().context("it is not told")?;
+    let aside = std::fs::read_dir(stage.kept(""))?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .find(|name| name.starts_with("m1.json.unreadable-"))
+        .context("it is not kept")?;
+    assert!(notice.contains(&aside), "{notice}");
+    assert_eq!(std::fs::read_to_string(stage.kept(&aside))?, "{\"attempts\": 7");
+    assert!(stage.validate(json!({ "commands": ["true"] })).await?["notice"].is_null());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_is_told_before_anything_runs() -> Result<()> {
+    let stage = Stage::new().await?;
+    std::os::unix::fs::symlink("/etc", stage.repo().join("out"))?;
+    let touch = "touch ran";
+    for (more, path) in [
+        (json!({ "moduleId": "a/b", "commands": [touch] }), "moduleId"),
+        (json!({ "moduleId": "..", "commands": [touch] }), "moduleId"),
+        (json!({ "runId": "x".repeat(129), "commands": [touch] }), "runId"),
+        (json!({ "commands": [] }), "commands"),
+        (json!({ "commands": [touch, " "] }), "commands[1]"),
+        (json!({ "commands": [touch], "files": ["ok", "../out"] }), "files[1]"),
+        (json!({ "commands": [touch], "files": ["/etc/passwd"] }), "files[0]"),
+        (json!({ "commands": [touch], "files": ["out/passwd"] }), "files[0]"),
+        (
+            json!({ "commands": [touch], "contractChecks": [{ "exporter": "a", "importer": "out/passwd" }] }),
+            "contractChecks[0].importer",
+        ),
+        (json!({ "commands": touch }), "commands"),
+        (json!({ "commands": [touch], "colour": 1 }), "colour"),
+        (json!({ "commands": [touch], "cwd": "." }), "cwd"),
+    ] {
+        let (status, refusal) = stage.refuse(more.clone()).await?;
+        assert_eq!(
+            (status, &refusal["details"]["findings"][0]["path"]),
+            (400, &json!(path)),
+            "{more} {refusal:#}"
+        );
+    }
+    assert!(!stage.repo().join("ran").exists() && !stage.repo().join(".forge").exists());
+    Ok(())
+}

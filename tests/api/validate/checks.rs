@@ -1,0 +1,153 @@
+//! Every kind of check, in its order, and how commands are run.
+
+use anyhow::{Context as _, Result};
+use forge_tests::{patience::until, serve::marked_processes};
+use serde_json::{Value, json};
+
+use super::{Stage, told};
+use crate::forge::Sandbox;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_check_is_made_in_order_whatever_fails() -> Result<()> {
+    let stage = Stage::new().await?;
+    stage.write("ok.mjs", "export const a = 1;\nexport default 2;\n")?;
+    stage.write("uses.mjs", "import two, { a } from './ok.mjs';\nconsole.log(a, two);\n")?;
+    stage.write("wants.mjs", "import { b } from './ok.mjs';\nconsole.log(b);\n")?;
+    stage.write("alone.mjs", "export const c = 1;\n")?;
+    stage.write("broken.ts", "const a: number = 1;\nconst b = = 2;\n")?;
+    stage.write("notes.txt", "(((\n")?;
+    let contract = |exporter, importer| json!({ "exporter": exporter, "importer": importer });
+    let report = stage
+        .validate(json!({
+            "files": ["ok.mjs", "broken.ts", "gone.py", "notes.txt", "."],
+            "commands": ["false", "echo out; echo err >&2"],
+        }))
+        .await;
+    assert!(report.is_err(), "the folder itself is no file inside it");
+    let report = stage
+        .validate(json!({
+            "files": ["ok.mjs", "broken.ts", "gone.py", "notes.txt"],
+            "contractChecks": [
+                contract("ok.mjs", "uses.mjs"), contract("ok.mjs", "wants.mjs"), contract("ok.mjs", "alone.mjs"),
+                contract("gone.mjs", "uses.mjs"),
+            ],
+            "commands": ["false", "echo out; echo err >&2; pwd"],
+        }))
+        .await?;
+    let expected = [
+        ("file_check", json!(true)),
+        ("file_check", json!(true)),
+        ("file_check", json!(false)),
+        ("file_check", json!(true)),
+        ("syntax_check", json!(true)),
+        ("syntax_check", json!(false)),
+        ("contract_check", json!(true)),
+        ("contract_check", json!(false)),
+        ("contract_check", json!(null)),
+        ("contract_check", json!(false)),
+        ("command", json!(false)),
+        ("command", json!(true)),
+    ];
+    assert_eq!(told(&report), expected.map(|(kind, passed)| (kind.to_owned(), passed)), "{report:#}");
+    let results = report["results"].as_array().context("no results")?;
+    assert_eq!((&results[5]["file"], &results[5]["line"]), (&json!("broken.ts"), &json!(2)), "{report:#}");
+    assert!(results[5]["column"].as_u64().is_some_and(|column| column > 1), "{report:#}");
+    assert_eq!((&results[7]["missing"], &results[7]["result"]), (&json!(["b"]), &json!("fail")));
+    assert_eq!(results[6]["imported"], json!(["a", "default"]), "{report:#}");
+    assert!(results[8]["reason"].is_string() && results[8]["result"] == "unknown", "{report:#}");
+    assert_eq!((&results[10]["exitCode"], &results[10]["timedOut"]), (&json!(1), &json!(false)));
+    assert_eq!(results[11]["stdout"], format!("out\n{}\n", stage.repo().display()));
+    assert_eq!(results[11]["stderr"], "err\n");
+    // What is unknown is not in the divisor: 6 of 11.
+    let score = report["score"].as_f64().context("no score")?;
+    assert!((score - 6.0 / 11.0).abs() < 1e-12, "{report:#}");
+    assert_eq!((&report["passed"], &report["recommendation"]), (&json!(false), &json!("RETRY")));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_all_unknown_says_nothing_and_is_not_counted() -> Result<()> {
+    let stage = Stage::new().await?;
+    stage.write("a.mjs", "export const a = 1;\n")?;
+    stage.write("b.mjs", "export const b = 1;\n")?;
+    for _ in 0..3 {
+        let checks = json!({ "contractChecks": [{ "exporter": "a.mjs", "importer": "b.mjs" }] });
+        let report = stage.validate(checks).await?;
+        assert_eq!(
+            (&report["passed"], &report["recommendation"], &report["attempt"], &report["velocity"]),
+            (&json!(false), &json!("RETRY"), &json!(0), &json!(null)),
+            "{report:#}"
+        );
+    }
+    assert_eq!(stage.state("").await?["attempts"], json!([]));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_read_nothing_and_may_print_much() -> Result<()> {
+    let stage = Stage::new().await?;
+    let report = stage
+        .validate(json!({ "commands": ["cat; echo read", "head -c 3000000 /dev/zero | tr '\\0' x; echo end", "kill -9 $$"] }))
+        .await?;
+    let results = report["results"].as_array().context("no results")?;
+    assert_eq!((&results[0]["passed"], &results[0]["stdout"]), (&json!(true), &json!("read\n")));
+    let printed = results[1]["stdout"].as_str().context("no output")?;
+    assert_eq!(results[1]["passed"], true, "size is no failure");
+    assert!(
+        printed.len() < 40_000 && printed.starts_with("xxx") && printed.ends_with("xend\n"),
+        "{}",
+        printed.len()
+    );
+    assert!(printed.contains("bytes left out"));
+    assert_eq!((&results[2]["signal"], &results[2]["exitCode"]), (&json!(9), &json!(null)), "{report:#}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_takes_too_long_is_ended_whole_and_the_next_one_runs() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let mut command = sandbox.command(["serve", "--port", "0"])?;
+    let server = Sandbox::served({
+        command.env("FORGE_VALIDATE_COMMAND_SECONDS", "1");
+        command
+    })?;
+    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let tree = "echo begun; (trap '' TERM; sleep 600) & setsid sleep 601 & sleep 602; echo never";
+    let call = json!({ "moduleId": "m1", "cwd": sandbox.repo.path(), "commands": [tree, "echo next"], "project_id": project });
+    let report = server.post("/validate", call).await?;
+    let results = report["results"].as_array().context("no results")?;
+    assert_eq!((&results[0]["timedOut"], &results[0]["passed"]), (&json!(true), &json!(false)), "{report:#}");
+    assert_eq!(results[0]["stdout"], "begun\n");
+    assert_eq!(results[1]["stdout"], "next\n");
+    assert_eq!(marked_processes(sandbox.dir.path())?, Vec::<String>::new());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_hangs_up_ends_its_commands_alone() -> Result<()> {
+    let stage = Stage::new().await?;
+    let begun = stage.board.sandbox.dir.path().join("begun");
+    let long = format!("echo x >'{}'; sleep 600", begun.display());
+    let call = stage.call(json!({ "runId": "gone", "commands": [long, "echo never"] }));
+    let request = stage.board.server.request(reqwest::Method::POST, "/validate").json(&call);
+    let hanging = tokio::spawn(request.send());
+    until("the command's start", async || Ok(begun.exists().then_some(()))).await?;
+    // Others are answered meanwhile.
+    let other = stage.validate(json!({ "moduleId": "m2", "commands": ["true"] })).await?;
+    assert_eq!((&other["passed"], &other["attempt"]), (&json!(true), &json!(1)));
+    hanging.abort();
+    until("the end of its processes", async || {
+        Ok(marked_processes(stage.board.sandbox.dir.path())?.is_empty().then_some(()))
+    })
+    .await?;
+    let log = until("its last line", async || {
+        let log = stage.log("gone")?;
+        Ok((log.len() == 2).then_some(log))
+    })
+    .await?;
+    let kinds: Vec<&Value> = log.iter().map(|line| &line["type"]).collect();
+    assert_eq!(kinds, [&json!("tool_call"), &json!("validate")]);
+    assert_eq!(log[1]["data"]["cancelled"], true);
+    assert_eq!(stage.state("&runId=gone").await?["attempts"], json!([]));
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! `forge validate`, with an engine that runs and with one of its own, and `forge replay validate-history`.
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+
+use crate::forge::{Ended, Sandbox};
+
+/// The program in the repository.
+fn here(sandbox: &Sandbox, args: &[&str]) -> Result<Ended> {
+    let output = sandbox.command(args)?.current_dir(sandbox.repo.path()).output()?;
+    Ok(Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout)?,
+        stderr: String::from_utf8(output.stderr)?,
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_and_without_an_engine() -> Result<()> {
+    for serves in [true, false] {
+        let sandbox = Sandbox::new()?;
+        let server = if serves { Some(sandbox.serve()?) } else { None };
+        let repo = sandbox.repo.path().to_str().context("no text")?;
+        assert_eq!(sandbox.run(&["project", "add", repo, "--name", "Sample"])?.code, Some(0));
+        sandbox.repo.write("a.json", "{\"a\": 1}\n")?;
+
+        let nothing = here(&sandbox, &["validate", "m1"])?;
+        assert_eq!(nothing.code, Some(3), "{nothing:?}");
+        assert!(
+            nothing.stderr.starts_with("not_found: ") && nothing.stderr.contains("hint: "),
+            "{nothing:?}"
+        );
+
+        let first =
+            here(&sandbox, &["validate", "m1", "--file", "a.json", "--command", "test -e b", "--json"])?;
+        assert_eq!(first.code, Some(1), "{first:?}");
+        let report: serde_json::Value = serde_json::from_str(&first.stdout)?;
+        assert_eq!((&report["attempt"], &report["results"][1]["type"]), (&json!(1), &json!("syntax_check")));
+
+        // The module alone is the same again, from wherever in the project it is asked.
+        let again = here(&sandbox, &["validate", "m1"])?;
+        assert_eq!(again.code, Some(1), "{again:?}");
+        let last = again.stdout.lines().last().unwrap_or_default().to_owned();
+        assert_eq!(
+            last,
+            "Attempt 2: failed, score 0.67, ESCALATE (the same checks fail in the same way as before)"
+        );
+        sandbox.repo.write("b", "")?;
+        let mended = sandbox.run(&["validate", "m1", "--project", "Sample", "--json"])?;
+        let report = mended.json()?;
+        assert_eq!((&report["passed"], &report["attempt"]), (&json!(true), &json!(3)), "{report:#}");
+
+        let run =
+            here(&sandbox, &["validate", "m1", "--run", "r", "--contract", "x.mjs", "y.mjs", "--json"])?;
+        assert_eq!(run.code, Some(1));
+        assert!(run.stdout.contains("contract_check"), "{run:?}");
+        let wrong = here(&sandbox, &["validate", "a/b", "--command", "true"])?;
+        assert_eq!(wrong.code, Some(1));
+        assert!(wrong.stderr.starts_with("invalid: ") && wrong.stderr.contains("moduleId"), "{wrong:?}");
+        let outside = sandbox.run(&["validate", "m1", "--command", "true"])?;
+        assert!(outside.stderr.contains("project_id"), "{outside:?}");
+        assert_eq!(here(&sandbox, &["validate"])?.code, Some(2));
+        drop(server);
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_folder_is_the_one_named_else_the_environments_else_the_programs() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let repo = sandbox.repo.path();
+    server.project(&sandbox, json!({})).await?;
+    std::fs::create_dir(repo.join("inner"))?;
+    let asked = |args: &[&str], cwd: Option<&str>| {
+        let mut command =
+            sandbox.command([&["validate", "m1", "--command", "pwd", "--json"], args].concat())?;
+        command.current_dir(repo.join("inner"));
+        if let Some(cwd) = cwd {
+            command.env("FORGE_CWD", cwd);
+        }
+        let output = command.output()?;
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        anyhow::Ok(report["results"][0]["stdout"].as_str().context("no output")?.trim().to_owned())
+    };
+    let root = repo.to_str().context("no text")?;
+    assert_eq!(asked(&[], None)?, format!("{root}/inner"));
+    assert_eq!(asked(&[], Some(root))?, root);
+    assert_eq!(asked(&["--cwd", "."], Some(root))?, format!("{root}/inner"));
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! `validate` as a gate of reviews, the measures over a task's reviews, and stopping where they get nowhere.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::{
+    board::{Board, is},
+    forge::text,
+};
+
+async fn reviews(board: &Board, task: &Value) -> Result<Vec<Value>> {
+    board.items(&format!("/tasks/{}/reviews", text(task, "id"))).await
+}
+
+async fn started(board: &Board, description: &str, more: Value) -> Result<Value> {
+    let new = json!({ "title": "Do it", "description": description, "roles": { "coder": board.agent } });
+    let task = board.server.task(&board.project, crate::board::with(new, &more)).await?;
+    board.claim(&task).await?;
+    Ok(task)
+}
+
+fn attempts(first: &str, then: &str) -> String {
+    format!("```forge-script\n{first}\n```\n```forge-script attempt=2\n{then}\n```")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gate_lets_through_what_passes_its_checks() -> Result<()> {
+    let gate = json!({ "files": ["a.mjs"], "commands": ["test -e ok"] });
+    let board = Board::new(json!({ "review_config": { "ci_steps": ["true"], "validate": gate } })).await?;
+    let told = attempts(
+        "edit a.mjs <<< \"export const = 1;\\n\"",
+        "edit a.mjs <<< \"export const a = 1;\\n\"\nedit ok <<< \"x\"",
+    );
+    let task = started(&board, &told, json!({})).await?;
+    let done = board.server.until(&task, |task| is("done")(task) || is("blocked")(task)).await?;
+    assert_eq!(done["status"], "done", "{done:#}");
+    let reviews = reviews(&board, &task).await?;
+    let steps = |at: usize| reviews[at]["steps"].as_array().cloned().unwrap_or_default();
+    let (first, second) = (steps(0), steps(1));
+    assert_eq!(
+        (first.len(), &first[1]["command"], &first[1]["exit_code"]),
+        (2, &json!("validate"), &json!(1))
+    );
+    let results = first[1]["validate"]["results"].as_array().context("no results")?;
+    assert_eq!(results.iter().filter(|it| it["passed"] == false).count(), 2, "{first:#?}");
+    let reason = text(&reviews[0], "reason");
+    assert!(reason.contains("syntax_check a.mjs") && reason.contains("command test -e ok"), "{reason}");
+    let tail = text(&first[1], "stdout_tail");
+    assert!(tail.contains("FAILED  syntax_check a.mjs"), "{tail}");
+    assert_eq!((&second[1]["exit_code"], &second[1]["validate"]["attempt"]), (&json!(0), &json!(2)));
+    assert_eq!(reviews[0]["measures"]["recommendation"], "RETRY");
+    assert_eq!(reviews[1]["measures"]["recommendation"], "PROCEED");
+    // What the agent was told is what is to be mended.
+    let runs = board.runs(&task).await?;
+    assert_eq!(runs.len(), 2);
+    // The project keeps its attempts with those that people make.
+    let of = format!("/validate/state?moduleId={}&project_id={}", text(&task, "id"), board.project);
+    let state = board.server.get(&of).await?;
+    assert_eq!(state["attempts"].as_array().map(Vec::len), Some(2), "{state:#}");
+    let kept =
+        board.sandbox.repo.path().join(".forge/iterations").join(format!("{}.json", text(&task, "id")));
+    assert!(Path::new(&kept).is_file());
+    let log = board.server.get(&format!("/executions/{}/logs", text(&first[1], "log_id"))).await?;
+    assert!(log.to_string().contains("syntax_check a.mjs"), "{log:#}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gate_of_the_project_can_be_switched_off_by_a_task_and_wrong_ones_are_refused() -> Result<()> {
+    let board = Board::new(json!({ "review_config": { "validate": { "commands": ["false"] } } })).await?;
+    let off = json!({ "review_config": { "validate": {} } });
+    let task = board.task(&["edit a <<< \"x\""], off).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, is("done")).await?;
+    let reviews = reviews(&board, &task).await?;
+    assert_eq!((&reviews[0]["steps"], &reviews[0]["note"]), (&json!([]), &json!("no checks configured")));
+    assert_eq!(reviews[0]["measures"], json!(null), "it checked nothing");
+    let settings = format!("/projects/{}/settings", board.project);
+    for (gate, path) in [
+        (json!({ "files": ["../x"] }), "review_config.validate.files[0]"),
+        (json!({ "moduleId": "a/b", "commands": ["true"] }), "review_config.validate.moduleId"),
+        (json!({ "comands": [] }), "review_config.validate.comands"),
+    ] {
+        let request = board.server.request(reqwest::Method::PATCH, &settings);
+        let body = json!({ "review_config": { "validate": gate } });
+        let (status, refusal) = crate::forge::refused(request.json(&body)).await?;
+        assert_eq!((status, &refusal["details"]["findings"][0]["path"]), (400, &json!(path)), "{refusal:#}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn retries_that_get_nowhere_end_early_where_that_is_wanted() -> Result<()> {
+    for stops in [true, false] {
+        let settings = json!({
+            "review_config": { "ci_steps": ["echo 'src/a.rs:3:1: it took 0.'$$'s'; false"] },
+            "innerLoop": { "stopOnStagnation": stops },
+        });
+        let board = Board::new(settings).await?;
+        let task = started(&board, "```forge-script\nappend a <<< \"x\\n\"\n```", json!({})).await?;
+        let blocked = board.server.until(&task, is("blocked")).await?;
+        let (kind, attempts) = if stops { ("review_stagnant", 2) } else { ("review_budget_exhausted", 3) };
+        let trouble = &blocked["error_annotation"];
+        assert_eq!(trouble["type"], kind, "{blocked:#}");
+        let used = &blocked["budgets"]["review"];
+        assert_eq!((&used["used"], &used["limit"]), (&json!(attempts - 1), &json!(2)), "{used:#}");
+        let reviews = reviews(&board, &task).await?;
+        let said: Vec<&Value> = reviews.iter().map(|review| &review["measures"]["recommendation"]).collect();
+        let expected = [json!("RETRY"), json!("ESCALATE"), json!("ESCALATE")];
+        assert_eq!(said, expected.iter().take(attempts).collect::<Vec<_>>());
+        assert_eq!(reviews[1]["measures"]["sameAsPrev"], true, "{:#}", reviews[1]);
+        let status = board.server.get(&format!("/projects/{}/inner-loop/status", board.project)).await?;
+        let parts = status["items"].as_array().context("no parts")?;
+        let part = parts.iter().find(|part| part["name"] == "validate").context("no part")?;
+        assert_eq!(part["last"].is_object(), stops, "{part:#}");
+        if stops {
+            assert!(
+                text(trouble, "message").contains("the same checks fail in the same way as before"),
+                "{trouble:#}"
+            );
+            // A person who asks for more retries gets them: the checks again, and a try of the agent.
+            board.act(&task, "actions/reset_budget?wait=none", json!({})).await?;
+            let again = board
+                .server
+                .until(&task, |task| task["review"]["attempt_number"] == 4 && is("blocked")(task));
+            assert_eq!(again.await?["error_annotation"]["type"], "review_stagnant");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! Which folder is checked, and which project keeps the attempts.
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+
+use super::Stage;
+use crate::{board::is, forge::text};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_is_none_escalates_and_is_not_counted() -> Result<()> {
+    let stage = Stage::new().await?;
+    let gone = stage.repo().join("gone");
+    for cwd in [gone.as_path(), &stage.repo().join("README.md"), "/nowhere/at/all".as_ref()] {
+        let report = stage.validate(json!({ "cwd": cwd, "commands": ["true"] })).await?;
+        assert_eq!(report["results"].as_array().map(Vec::len), Some(1));
+        let check = &report["results"][0];
+        assert_eq!(
+            (&check["type"], &check["cwd"], &check["passed"]),
+            (&json!("cwd_check"), &json!(cwd), &json!(false))
+        );
+        assert!(check["error"].is_string(), "{report:#}");
+        assert_eq!(
+            (&report["recommendation"], &report["attempt"], &report["score"], &report["velocity"]),
+            (&json!("ESCALATE"), &json!(0), &json!(0.0), &json!(null)),
+            "{report:#}"
+        );
+    }
+    assert!(!stage.kept("m1.json").exists());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_of_no_project_needs_one_named() -> Result<()> {
+    let stage = Stage::new().await?;
+    let elsewhere = tempfile::tempdir()?;
+    let call = json!({ "cwd": elsewhere.path(), "commands": ["pwd"] });
+    let (status, refusal) = stage.refuse(call.clone()).await?;
+    assert_eq!(
+        (status, &refusal["details"]["findings"][0]["path"]),
+        (400, &json!("project_id")),
+        "{refusal:#}"
+    );
+    let named = stage
+        .validate(json!({ "cwd": elsewhere.path(), "commands": ["pwd"], "project_id": stage.board.project }));
+    let named = named.await?;
+    assert_eq!(named["results"][0]["stdout"], format!("{}\n", elsewhere.path().display()));
+    assert!(stage.kept("m1.json").is_file(), "the project keeps it");
+    let (status, _) = stage.refuse(json!({ "commands": ["true"], "project_id": "none" })).await?;
+    assert_eq!(status, 404);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn worktrees_are_checked_and_the_project_keeps_the_attempts() -> Result<()> {
+    let stage = Stage::new().await?;
+    let board = &stage.board;
+    let task = board
+        .task(
+            &["edit made.txt <<< \"x\\n\""],
+            json!({ "roles": { "coder": board.agent, "reviewer": "user" } }),
+        )
+        .await?;
+    board.claim(&task).await?;
+    let task = board.server.until(&task, is("review")).await?;
+    let tree = text(&task["workspace"], "path");
+    // A worktree that Forge made, and one that it did not.
+    let own = board.sandbox.dir.path().join("elsewhere");
+    board.sandbox.repo.git(&["worktree", "add", "-q", "-b", "mine", own.to_str().context("no text")?])?;
+    std::fs::write(own.join("made.txt"), "y\n")?;
+    for cwd in [tree.as_str(), own.to_str().context("no text")?] {
+        let checks =
+            json!({ "cwd": cwd, "files": ["made.txt"], "commands": ["test -n \"$FORGE_PROJECT_ID\""] });
+        let report = stage.validate(checks).await?;
+        assert_eq!(report["passed"], true, "{report:#}");
+        assert!(!std::path::Path::new(cwd).join(".forge").exists(), "it is kept elsewhere");
+    }
+    assert!(!stage.repo().join("made.txt").exists(), "the main checkout was not looked at");
+    assert_eq!(stage.state("").await?["attempts"].as_array().map(Vec::len), Some(2));
+    let events = board.events("validate.finished", 2).await?;
+    let of: Vec<_> = events.iter().map(|it| (it["project_id"].clone(), it["task_id"].clone())).collect();
+    let project = json!(board.project);
+    assert_eq!(of, [(project.clone(), task["id"].clone()), (project, json!(null))]);
+    assert_eq!((&events[0]["entity_id"], &events[0]["data"]["passed"]), (&json!("m1"), &json!(true)));
+    let status = board.sandbox.repo.git(&["status", "--porcelain"])?;
+    assert_eq!(status, "", "git does not see what is kept");
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! A kill in the middle of `validate`: what is kept of the attempts is whole, nothing runs on, and the next call
+//! counts on from there.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::{Repository, fault};
+use forge_tests::serve::{Serve, Served, marked_processes};
+use serde_json::{Value, json};
+
+use crate::kills::all_survived;
+
+/// Where it is ended, and how many attempts are kept then: one was made before.
+const POINTS: [(&str, usize); 4] =
+    [("process.started", 1), ("validate.checked", 1), ("validate.counting", 1), ("validate.counted", 2)];
+
+fn serve(dir: &Path, env: Vec<(String, String)>) -> Result<Served> {
+    Serve { program: "forge-faulty", data: dir.join("data"), env }.start()
+}
+
+fn call(repo: &Repository) -> Value {
+    json!({ "moduleId": "m1", "runId": "r1", "cwd": repo.path(), "commands": ["sleep 0.1", "false"] })
+}
+
+async fn attempts(server: &Served, repo: &Repository) -> Result<Value> {
+    let state =
+        server.get(&format!("/validate/state?moduleId=m1&runId=r1&cwd={}", repo.path().display())).await?;
+    ensure!(state["unreadable"].is_null(), "{state:#}");
+    Ok(state["attempts"].clone())
+}
+
+async fn survives(point: String, kept: usize) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
+    let mut server = serve(dir.path(), Vec::new())?;
+    server.post("/projects", json!({ "name": "sample", "repo_path": repo.path() })).await?;
+    server.post("/validate", call(&repo)).await?;
+    server.kill()?;
+    let mut server = serve(dir.path(), vec![(fault::FAULT_VARIABLE.to_owned(), point)])?;
+    ensure!(server.post("/validate", call(&repo)).await.is_err(), "it was not ended");
+    server.until_gone().await?;
+
+    let server = serve(dir.path(), Vec::new())?;
+    ensure!(
+        marked_processes(dir.path())?.is_empty(),
+        "something runs on: {:?}",
+        marked_processes(dir.path())?
+    );
+    let found = attempts(&server, &repo).await?;
+    let numbers: Vec<u64> =
+        found.as_array().context("no attempts")?.iter().filter_map(|it| it["attempt"].as_u64()).collect();
+    ensure!(numbers == (1..=kept as u64).collect::<Vec<_>>(), "{numbers:?} are kept, not {kept}");
+    let next = server.post("/validate", call(&repo)).await?;
+    ensure!(next["attempt"] == kept as u64 + 1 && next["notice"].is_null(), "{next:#}");
+    ensure!(next["sameAsPrev"] == true, "{next:#}");
+    let log = server.get(&format!("/validate/log?runId=r1&cwd={}", repo.path().display())).await?;
+    ensure!(log["unreadable"] == 0, "{log:#}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attempts_survive_a_kill() -> Result<()> {
+    let cases = POINTS.map(|(point, _)| (point.to_owned(), 1)).to_vec();
+    all_survived(cases, |point, _| async move {
+        let kept = POINTS.iter().find(|(name, _)| *name == point).map_or(0, |(_, kept)| *kept);
+        survives(point, kept).await
+    })
+    .await
+}
