@@ -2,10 +2,11 @@
 
 use anyhow::{Context as _, Result};
 use forge_tests::{patience::until, serve::marked_processes};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Stage, told};
-use crate::forge::Sandbox;
+use crate::forge::{Sandbox, refused};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_check_is_made_in_order_whatever_fails() -> Result<()> {
@@ -129,7 +130,7 @@ async fn a_caller_that_hangs_up_ends_its_commands_alone() -> Result<()> {
     let begun = stage.board.sandbox.dir.path().join("begun");
     let long = format!("echo x >'{}'; sleep 600", begun.display());
     let call = stage.call(json!({ "runId": "gone", "commands": [long, "echo never"] }));
-    let request = stage.board.server.request(reqwest::Method::POST, "/validate").json(&call);
+    let request = stage.board.server.request(Method::POST, "/validate").json(&call);
     let hanging = tokio::spawn(request.send());
     until("the command's start", async || Ok(begun.exists().then_some(()))).await?;
     // Others are answered meanwhile.
@@ -149,5 +150,24 @@ async fn a_caller_that_hangs_up_ends_its_commands_alone() -> Result<()> {
     assert_eq!(kinds, [&json!("tool_call"), &json!("validate")]);
     assert_eq!(log[1]["data"]["cancelled"], true);
     assert_eq!(stage.state("&runId=gone").await?["attempts"], json!([]));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn others_can_end_a_call_that_runs() -> Result<()> {
+    let stage = Stage::new().await?;
+    let of = |module: &str| json!({ "moduleId": module, "cwd": stage.repo() });
+    let begun = stage.board.sandbox.dir.path().join("begun");
+    let call = stage.call(json!({ "commands": [format!("echo x >'{}'; sleep 600", begun.display())] }));
+    let running = tokio::spawn(refused(stage.board.server.request(Method::POST, "/validate").json(&call)));
+    until("the command's start", async || Ok(begun.exists().then_some(()))).await?;
+    let other = stage.board.server.request(Method::POST, "/validate/cancel").json(&of("m2"));
+    let (status, refusal) = refused(other).await?;
+    assert_eq!((status, &refusal["code"]), (409, &json!("nothing_running")));
+    stage.board.server.post("/validate/cancel", of("m1")).await?;
+    let (status, refusal) = running.await??;
+    assert_eq!((status, &refusal["code"]), (409, &json!("cancelled")), "{refusal:#}");
+    assert_eq!(marked_processes(stage.board.sandbox.dir.path())?, Vec::<String>::new());
+    assert_eq!(stage.state("").await?["attempts"], json!([]));
     Ok(())
 }

@@ -166,6 +166,7 @@ fn table() -> Vec<Operation> {
         Operation::new("task_diff_preview", Get, "/tasks/{task_id}/diff/preview", "One side of a changed file as a picture.", workspaces::preview).provides(&["diff:{task_id}"]),
 
         Operation::new("validate", Post, "/validate", "Checks a piece of work and counts the attempt.", validate::validate).ends_with_caller(),
+        Operation::new("validate_cancel", Post, "/validate/cancel", "Ends what is checked for a module; nothing is counted.", validate::cancel),
         Operation::new("validate_state", Get, "/validate/state", "A module's attempts, what was checked last and what came of it.", validate::state).provides(&["validate"]),
         Operation::new("validate_reset", Delete, "/validate/state", "Forgets a module's attempts.", validate::reset),
         Operation::new("validate_log", Get, "/validate/log", "The latest calls and verdicts, oldest first.", validate::log).provides(&["validate"]),

@@ -29,6 +29,7 @@ use crate::{
     lock::Locks,
     scheduler::Scheduler,
     steps::merge_queue::MergeQueues,
+    validate::Validations,
     watch::Watches,
     workers::Workers,
 };
@@ -78,6 +79,7 @@ pub(crate) struct Inner {
     pub(crate) scheduler: Scheduler,
     pub(crate) locks: Locks,
     pub(crate) merge_queues: MergeQueues,
+    pub(crate) validations: Validations,
     /// Whose turn it is to measure.
     pub(crate) meter: tokio::sync::Mutex<()>,
     /// Told when an anomaly of cost is about to be committed.
@@ -134,6 +136,7 @@ impl Engine {
                 scheduler: Scheduler::default(),
                 locks: Locks::default(),
                 merge_queues: MergeQueues::default(),
+                validations: Validations::default(),
                 meter: tokio::sync::Mutex::default(),
                 unexported: tokio::sync::Notify::new(),
                 login_path: LoginPath::new(shell, LOGIN_SHELL_PATIENCE),

@@ -44,6 +44,7 @@ pub enum ConflictCode {
     LessonNeedsPullRequest,
     TargetCheckoutDirty,
     TargetUnstable,
+    Cancelled,
     Stopping,
 }
 
@@ -86,6 +87,7 @@ impl ConflictCode {
             Self::LessonNeedsPullRequest => "lesson_needs_pull_request",
             Self::TargetCheckoutDirty => "target_checkout_dirty",
             Self::TargetUnstable => "target_unstable",
+            Self::Cancelled => "cancelled",
             Self::Stopping => "stopping",
         }
     }

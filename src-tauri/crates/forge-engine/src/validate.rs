@@ -8,6 +8,7 @@ mod attempts;
 mod checks;
 mod events;
 mod place;
+mod running;
 
 use forge_model::event::EventType;
 use forge_model::validate::{
@@ -22,6 +23,7 @@ use crate::{ConflictCode, Engine, EngineError, error::Result};
 use attempts::{Counted, Module};
 pub(crate) use place::Validated;
 pub use place::WhichProject;
+pub(crate) use running::Validations;
 
 /// A call's place, what it checks, and what it is called among the attempts.
 pub(crate) struct Call {
@@ -37,18 +39,25 @@ impl Engine {
     /// Checks a piece of work and counts the attempt. Dropping the future ends what runs.
     ///
     /// # Errors
-    /// `Invalid` with every field that is wrong; `NotFound` for the project.
+    /// `Invalid` with every field that is wrong; `NotFound` for the project; `Cancelled`.
     pub async fn validate(&self, input: ValidateInput) -> Result<ValidateReport> {
         let (at, input) = self.validated_at(input).await?;
         let call = Call { at, input, id: self.inner.config.ids.new_id() };
         let cancel = self.inner.shutdown.child_token();
         let ends_with_the_caller = cancel.clone().drop_guard();
+        let known = self.inner.validations.know(&call, cancel.clone());
         let engine = self.clone();
         let running = self.inner.tracker.spawn(async move { engine.run_validation(&call, &cancel).await });
         let report =
             running.await.map_err(|error| EngineError::io("validate")(std::io::Error::other(error)))?;
-        drop(ends_with_the_caller);
-        report?.ok_or_else(|| EngineError::conflict(ConflictCode::Stopping, "Forge is stopping"))
+        drop((known, ends_with_the_caller));
+        report?.ok_or_else(|| {
+            if self.inner.shutdown.is_cancelled() {
+                EngineError::conflict(ConflictCode::Stopping, "Forge is stopping")
+            } else {
+                EngineError::conflict(ConflictCode::Cancelled, "it was ended before it was done")
+            }
+        })
     }
 
     /// The attempts of a module; none of them is counted by this.

@@ -5,7 +5,7 @@ use forge_model::actor::Via;
 use forge_model::ids::ProjectId;
 use forge_model::validate::{IterationState, LogEvents, ValidateInput, ValidateReport};
 
-use super::{input, limit};
+use super::{Done, input, limit};
 use crate::{Api, ApiError};
 
 input! {
@@ -58,6 +58,12 @@ pub(crate) async fn state(api: Api, _: Via, of: IterationsOf) -> Result<Iteratio
 pub(crate) async fn reset(api: Api, _: Via, of: IterationsOf) -> Result<IterationState, ApiError> {
     let which = WhichProject { id: of.project_id, cwd: of.cwd };
     Ok(api.engine().reset_iterations(&which, &of.module_id, of.run_id.as_deref()).await?)
+}
+
+pub(crate) async fn cancel(api: Api, _: Via, of: IterationsOf) -> Result<Done, ApiError> {
+    let which = WhichProject { id: of.project_id, cwd: of.cwd };
+    api.engine().cancel_validation(&which, &of.module_id, of.run_id.as_deref()).await?;
+    Ok(Done::yes())
 }
 
 pub(crate) async fn log(api: Api, _: Via, of: LogOf) -> Result<LogEvents, ApiError> {

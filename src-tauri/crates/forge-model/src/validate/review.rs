@@ -61,3 +61,90 @@ fn failure_of(step: &ReviewStep) -> String {
     };
     format!("command {}: {complaint}", step.command)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::review::Verdict;
+
+    fn review(status: ReviewStatus, reason: &str, steps: Vec<ReviewStep>) -> Review {
+        let decided = matches!(status, ReviewStatus::Passed | ReviewStatus::Failed);
+        let verdict =
+            decided.then_some(if status == ReviewStatus::Passed { Verdict::Pass } else { Verdict::Fail });
+        let mut review: Review = serde_json::from_value(json!({
+            "id": "r", "task_id": "t", "attempt_number": 1, "state": "review", "status": status, "verdict": verdict,
+            "steps": [], "audits": [], "work_execution_id": null, "note": null, "reason": reason,
+            "decided_by": null, "measures": null, "base_commit": null, "reviewed_commit": null,
+            "started_at": "2026-01-01T00:00:00Z", "finished_at": null,
+        }))
+        .unwrap();
+        review.steps = steps;
+        review
+    }
+
+    fn step(command: &str, exit_code: i32, stderr: &str) -> ReviewStep {
+        ReviewStep {
+            exit_code: Some(exit_code),
+            finished: true,
+            stderr_tail: stderr.to_owned(),
+            ..ReviewStep::begun(0, command, "l")
+        }
+    }
+
+    fn failed(stderr: &str) -> Review {
+        review(ReviewStatus::Failed, "check failed", vec![step("lint", 0, ""), step("test", 1, stderr)])
+    }
+
+    #[test]
+    fn failing_checks_are_compared_without_what_differs_between_runs() {
+        let before = [failed("src/a.rs:1:1: no (0.3s)")];
+        let again = measure_review(&before, &failed("src/a.rs:7:1: no (0.4s)")).unwrap();
+        assert!(again.same_as_prev && again.stagnant);
+        let other = measure_review(&before, &failed("src/a.rs:7:1: yes")).unwrap();
+        assert!(!other.same_as_prev && !other.stagnant);
+    }
+
+    #[test]
+    fn a_verdict_counts_where_no_check_failed() {
+        let refused = |reason| review(ReviewStatus::Failed, reason, vec![step("test", 0, "")]);
+        let before = [refused("too clever")];
+        assert!(measure_review(&before, &refused("too clever")).unwrap().same_as_prev);
+        assert!(!measure_review(&before, &refused("too slow")).unwrap().same_as_prev);
+    }
+
+    #[test]
+    fn what_was_not_decided_or_checked_nothing_is_no_attempt() {
+        let nothing = review(ReviewStatus::Passed, "", vec![]);
+        assert_eq!(measure_review(&[], &nothing), None);
+        assert_eq!(
+            measure_review(&[], &review(ReviewStatus::Cancelled, "", vec![step("test", 1, "")])),
+            None
+        );
+        let before = [failed("no"), nothing, review(ReviewStatus::Cancelled, "", vec![step("test", 1, "x")])];
+        assert!(measure_review(&before, &failed("no")).unwrap().same_as_prev, "they stand between nothing");
+    }
+
+    #[test]
+    fn a_gates_results_count_one_by_one() {
+        let gate = |passed: bool, broken: &str| {
+            let results = json!([
+                { "type": "file_check", "file": "a", "passed": passed },
+                { "type": "contract_check", "exporter": "a", "importer": "b", "result": "unknown", "passed": null,
+                  "exported": [], "imported": [], "missing": [] },
+                { "type": "syntax_check", "file": "b.js", "passed": false, "error": broken },
+            ]);
+            let report = json!({
+                "passed": false, "score": 0.5, "results": results, "attempt": 1, "stagnant": false,
+                "velocity": null, "oscillating": false, "sameAsPrev": false, "recommendation": "RETRY",
+            });
+            let validate = Some(serde_json::from_value(report).unwrap());
+            review(ReviewStatus::Failed, "", vec![ReviewStep { validate, ..step("validate", 1, "") }])
+        };
+        let facts = facts(&gate(true, "x")).unwrap();
+        assert_eq!((facts.score, facts.failures), (0.5, vec!["syntax_check b.js: x".to_owned()]));
+        let before = [gate(false, "x"), gate(false, "y")];
+        assert!(measure_review(&before, &gate(false, "x")).unwrap().oscillating);
+    }
+}
