@@ -18,8 +18,13 @@ fn serve(dir: &Path, env: Vec<(String, String)>) -> Result<Served> {
     Serve { program: "forge-faulty", data: dir.join("data"), env }.start()
 }
 
-fn call(repo: &Repository) -> Value {
-    json!({ "moduleId": "m1", "runId": "r1", "cwd": repo.path(), "commands": ["sleep 0.1", "false"] })
+fn call(repo: &Repository, commands: &[&str]) -> Value {
+    json!({ "moduleId": "m1", "runId": "r1", "cwd": repo.path(), "commands": commands })
+}
+
+/// What a call left running. An engine that starts asks the login shell for its path; that is none of it.
+fn left(dir: &Path) -> Result<Vec<String>> {
+    Ok(marked_processes(dir)?.into_iter().filter(|line| line.contains("sleep")).collect())
 }
 
 async fn attempts(server: &Served, repo: &Repository) -> Result<Value> {
@@ -34,23 +39,22 @@ async fn survives(point: String, kept: usize) -> Result<()> {
     let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
     let mut server = serve(dir.path(), Vec::new())?;
     server.post("/projects", json!({ "name": "sample", "repo_path": repo.path() })).await?;
-    server.post("/validate", call(&repo)).await?;
+    server.post("/validate", call(&repo, &["false"])).await?;
     server.kill()?;
+    let cuts_short = point == "process.started";
     let mut server = serve(dir.path(), vec![(fault::FAULT_VARIABLE.to_owned(), point)])?;
-    ensure!(server.post("/validate", call(&repo)).await.is_err(), "it was not ended");
+    // A command that is cut short would go on for long.
+    let commands: &[&str] = if cuts_short { &["sleep 600"] } else { &["false"] };
+    ensure!(server.post("/validate", call(&repo, commands)).await.is_err(), "it was not ended");
     server.until_gone().await?;
 
     let server = serve(dir.path(), Vec::new())?;
-    ensure!(
-        marked_processes(dir.path())?.is_empty(),
-        "something runs on: {:?}",
-        marked_processes(dir.path())?
-    );
+    ensure!(left(dir.path())?.is_empty(), "something runs on: {:?}", left(dir.path())?);
     let found = attempts(&server, &repo).await?;
     let numbers: Vec<u64> =
         found.as_array().context("no attempts")?.iter().filter_map(|it| it["attempt"].as_u64()).collect();
     ensure!(numbers == (1..=kept as u64).collect::<Vec<_>>(), "{numbers:?} are kept, not {kept}");
-    let next = server.post("/validate", call(&repo)).await?;
+    let next = server.post("/validate", call(&repo, &["false"])).await?;
     ensure!(next["attempt"] == kept as u64 + 1 && next["notice"].is_null(), "{next:#}");
     ensure!(next["sameAsPrev"] == true, "{next:#}");
     let log = server.get(&format!("/validate/log?runId=r1&cwd={}", repo.path().display())).await?;

@@ -4956,6 +4956,8 @@ export interface Operations {
   task_diff_preview: { input: ReadPreview; output: FilePreview };
   /** Checks a piece of work and counts the attempt. */
   validate: { input: ValidateInput; output: ValidateReport };
+  /** Ends what is checked for a module; nothing is counted. */
+  validate_cancel: { input: IterationsOf; output: Done };
   /** A module's attempts, what was checked last and what came of it. */
   validate_state: { input: IterationsOf; output: IterationState };
   /** Forgets a module's attempts. */
