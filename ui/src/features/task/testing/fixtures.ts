@@ -150,6 +150,7 @@ export function someReview(changes: Partial<Review> = {}): Review {
     note: null,
     reason: null,
     decided_by: null,
+    measures: null,
     base_commit: "1c0ffee1c0ffee11",
     reviewed_commit: "9f4c1d27ab5e4e07",
     started_at: at(12),
