@@ -118,6 +118,9 @@ pub fn normalised(text: &str) -> String {
     out
 }
 
+/// How many bytes at a text's beginning are of a kind; none when it begins otherwise.
+type Rule = fn(&str) -> Option<usize>;
+
 /// What a text begins with that differs between runs: what stands for it, and how many bytes it has.
 fn variable(text: &str, before: Option<char>) -> Option<(&'static str, usize)> {
     let after_word = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
@@ -135,7 +138,7 @@ fn variable(text: &str, before: Option<char>) -> Option<(&'static str, usize)> {
     if after_word {
         return None;
     }
-    let rules: [(&'static str, fn(&str) -> Option<usize>); 5] = [
+    let rules: [(&'static str, Rule); 5] = [
         ("<temp>", temporary_path),
         ("<address>", address),
         ("<time>", time),
