@@ -162,3 +162,19 @@ async fn acts_that_do_not_fit_say_what_would() -> Result<()> {
     assert_eq!(server.get(&format!("/tasks/{id}")).await?, task, "nothing of it changed the task");
     Ok(())
 }
+
+/// What reads inputs would take a list for the fields of an object in their order.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_no_object() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let task = server.task(&project, json!({})).await?;
+    let change =
+        json!({ "version": task["version"], "task_state_config": { "retry_budgets": [null, null] } });
+    let request = server.request(Method::PATCH, &format!("/tasks/{}", text(&task, "id"))).json(&change);
+    let (status, body) = refused(request).await?;
+    let path = text(&body["details"]["findings"][0], "path");
+    assert_eq!((status, path.as_str()), (400, "task_state_config.retry_budgets"));
+    Ok(())
+}

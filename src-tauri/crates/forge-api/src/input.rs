@@ -1,5 +1,7 @@
 //! Reading inputs: unknown fields and wrong types are refused with their path.
 
+pub(crate) mod shape;
+
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 

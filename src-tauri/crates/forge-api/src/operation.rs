@@ -8,7 +8,14 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use specta::{Type, Types, datatype::DataType};
 
-use crate::{Api, ApiError, input, paging::Cut};
+use crate::{
+    Api, ApiError,
+    input::{
+        self,
+        shape::{refuse_lists, resolve},
+    },
+    paging::Cut,
+};
 
 /// An HTTP method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,11 +132,19 @@ impl Operation {
     /// # Errors
     /// What it refuses.
     pub async fn run(&self, api: Api, via: Via, mut input: Value) -> Result<Value, ApiError> {
-        if !self.cut {
-            return (self.run)(api, via, input).await;
-        }
-        let cut = Cut::asked(&mut input)?;
-        Ok(cut.answer((self.run)(api, via, input).await?))
+        let cut = if self.cut { Some(Cut::asked(&mut input)?) } else { None };
+        self.check_shape(&input)?;
+        let answer = (self.run)(api, via, input).await?;
+        Ok(match cut {
+            Some(cut) => cut.answer(answer),
+            None => answer,
+        })
+    }
+
+    fn check_shape(&self, input: &Value) -> Result<(), ApiError> {
+        let mut generator = SchemaGenerator::default();
+        let (schema, _) = (self.schemas)(&mut generator);
+        refuse_lists(schema.as_value(), &generator.take_definitions(true), input, "")
     }
 
     /// Whether it takes a field of this name.
@@ -160,11 +175,6 @@ impl Operation {
         let schema = resolve(&input["properties"][field], &definitions);
         coerce_to(schema, &definitions, text)
     }
-}
-
-fn resolve<'a>(schema: &'a Value, definitions: &'a serde_json::Map<String, Value>) -> &'a Value {
-    let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
-    name.and_then(|name| definitions.get(name)).unwrap_or(schema)
 }
 
 fn coerce_to(schema: &Value, definitions: &serde_json::Map<String, Value>, text: &str) -> Value {
