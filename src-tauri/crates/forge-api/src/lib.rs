@@ -22,7 +22,7 @@ pub mod typescript;
 use std::{path::PathBuf, sync::Arc};
 
 use forge_engine::Engine;
-use forge_model::{actor::Via, notification::Notification};
+use forge_model::{actor::Actor, notification::Notification};
 use serde_json::Value;
 
 pub use error::ApiError;
@@ -62,16 +62,16 @@ impl Api {
         &self.inner.self_program
     }
 
-    /// Does one operation.
+    /// Does one operation for whoever asks.
     ///
     /// # Errors
     /// What the operation refuses; `not_found` when there is no such operation.
-    pub async fn call(&self, via: Via, op: &str, input: Value) -> Result<Value, ApiError> {
+    pub async fn call(&self, actor: impl Into<Actor>, op: &str, input: Value) -> Result<Value, ApiError> {
         let operation = operations()
             .iter()
             .find(|operation| operation.name == op)
             .ok_or_else(|| ApiError::not_found(format!("no operation `{op}`")))?;
-        operation.run(self.clone(), via, input).await
+        operation.run(self.clone(), actor, input).await
     }
 
     /// Notifications from now on that the project's settings want raised natively.

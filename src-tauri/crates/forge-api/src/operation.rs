@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -58,7 +58,7 @@ pub struct Operation {
     pub cut: bool,
     /// Whether what it does ends when its caller goes away; reading always does.
     pub ends_with_caller: bool,
-    run: Arc<dyn Fn(Api, Via, Value) -> Running + Send + Sync>,
+    run: Arc<dyn Fn(Api, Actor, Value) -> Running + Send + Sync>,
     pub(crate) schemas: fn(&mut SchemaGenerator) -> (Schema, Schema),
     pub(crate) types: fn(&mut Types) -> (DataType, DataType),
 }
@@ -74,7 +74,7 @@ impl Operation {
     where
         I: DeserializeOwned + JsonSchema + Type + Send + 'static,
         O: Serialize + JsonSchema + Type + 'static,
-        F: Fn(Api, Via, I) -> Fut + Clone + Send + Sync + 'static,
+        F: Fn(Api, Actor, I) -> Fut + Clone + Send + Sync + 'static,
         Fut: Future<Output = Result<O, ApiError>> + Send + 'static,
     {
         Self {
@@ -87,10 +87,10 @@ impl Operation {
             max_body: MAX_BODY,
             cut: false,
             ends_with_caller: matches!(method, Method::Get),
-            run: Arc::new(move |api, via, value| {
+            run: Arc::new(move |api, actor, value| {
                 let handler = handler.clone();
                 Box::pin(async move {
-                    let answer = handler(api, via, input::read(value)?).await?;
+                    let answer = handler(api, actor, input::read(value)?).await?;
                     serde_json::to_value(answer)
                         .map_err(|error| ApiError::new(500, "internal", error.to_string()))
                 })
@@ -127,7 +127,7 @@ impl Operation {
         self
     }
 
-    /// Does it.
+    /// Does it for whoever asks.
     ///
     /// # Errors
     /// What it refuses.

@@ -22,7 +22,6 @@ pub mod workflows;
 pub mod workspaces;
 
 use forge_engine::{IfLocked, Settle};
-use forge_model::actor::{Actor, Via};
 use forge_model::ids::{AgentId, TaskId};
 use forge_model::review::Review;
 use forge_model::task::{HolderKind, RoleHolder, Task};
@@ -139,10 +138,6 @@ impl From<Wait> for Settle {
             Wait::None => Self::None,
         }
     }
-}
-
-pub(crate) const fn person(via: Via) -> Actor {
-    Actor::User { via }
 }
 
 /// `"user"` is the person; everything else is an agent's id.

@@ -69,6 +69,12 @@ impl Actor {
     }
 }
 
+impl From<Via> for Actor {
+    fn from(via: Via) -> Self {
+        Self::User { via }
+    }
+}
+
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,7 +1,7 @@
 //! Agent profiles.
 
 use forge_engine::{AgentError, Detected, NewAgent};
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::agent::{AdapterKind, Agent, AgentModel};
 use forge_model::ids::AgentId;
 use serde_json::Value;
@@ -150,7 +150,7 @@ impl AgentCheck {
     }
 }
 
-pub(crate) async fn known(api: Api, _: Via, _: Empty) -> Result<Page<KnownAgent>, ApiError> {
+pub(crate) async fn known(api: Api, _: Actor, _: Empty) -> Result<Page<KnownAgent>, ApiError> {
     let found = api.engine().known_programs().await?.into_iter().map(|known| KnownAgent {
         name: known.name.to_owned(),
         adapter: known.adapter,
@@ -161,11 +161,11 @@ pub(crate) async fn known(api: Api, _: Via, _: Empty) -> Result<Page<KnownAgent>
     Ok(Page::whole(found.collect()))
 }
 
-pub(crate) async fn probe(api: Api, _: Via, probe: ProbeAgent) -> Result<AgentCheck, ApiError> {
+pub(crate) async fn probe(api: Api, _: Actor, probe: ProbeAgent) -> Result<AgentCheck, ApiError> {
     Ok(AgentCheck::of(api.engine().probe_program(probe.adapter, &probe.config).await?))
 }
 
-pub(crate) async fn models(api: Api, _: Via, probe: ProbeAgent) -> Result<AgentModels, ApiError> {
+pub(crate) async fn models(api: Api, _: Actor, probe: ProbeAgent) -> Result<AgentModels, ApiError> {
     Ok(match api.engine().models_of(probe.adapter, &probe.config).await? {
         Ok(models) => AgentModels { models, problem: None, remedy: None },
         Err(error) => AgentModels {
@@ -176,7 +176,7 @@ pub(crate) async fn models(api: Api, _: Via, probe: ProbeAgent) -> Result<AgentM
     })
 }
 
-pub(crate) async fn trial(api: Api, _: Via, path: AgentPath) -> Result<AgentTrial, ApiError> {
+pub(crate) async fn trial(api: Api, _: Actor, path: AgentPath) -> Result<AgentTrial, ApiError> {
     let trial = api.engine().try_agent(&path.agent_id).await?;
     let error = trial.result.err();
     Ok(AgentTrial {
@@ -189,11 +189,11 @@ pub(crate) async fn trial(api: Api, _: Via, path: AgentPath) -> Result<AgentTria
     })
 }
 
-pub(crate) async fn list(api: Api, _: Via, _: Empty) -> Result<Page<Agent>, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Agent>, ApiError> {
     Ok(Page::whole(api.engine().agents().await?))
 }
 
-pub(crate) async fn create(api: Api, _: Via, new: CreateAgent) -> Result<Agent, ApiError> {
+pub(crate) async fn create(api: Api, _: Actor, new: CreateAgent) -> Result<Agent, ApiError> {
     let new = NewAgent {
         name: Some(new.name),
         adapter: Some(new.adapter),
@@ -205,11 +205,11 @@ pub(crate) async fn create(api: Api, _: Via, new: CreateAgent) -> Result<Agent, 
     Ok(api.engine().create_agent(new).await?)
 }
 
-pub(crate) async fn get(api: Api, _: Via, path: AgentPath) -> Result<Agent, ApiError> {
+pub(crate) async fn get(api: Api, _: Actor, path: AgentPath) -> Result<Agent, ApiError> {
     Ok(api.engine().agent(&path.agent_id).await?)
 }
 
-pub(crate) async fn update(api: Api, _: Via, change: UpdateAgent) -> Result<Agent, ApiError> {
+pub(crate) async fn update(api: Api, _: Actor, change: UpdateAgent) -> Result<Agent, ApiError> {
     let edit = NewAgent {
         name: change.name,
         config: change.config,
@@ -220,25 +220,25 @@ pub(crate) async fn update(api: Api, _: Via, change: UpdateAgent) -> Result<Agen
     Ok(api.engine().update_agent(&change.agent_id, edit).await?)
 }
 
-pub(crate) async fn delete(api: Api, _: Via, path: AgentPath) -> Result<Done, ApiError> {
+pub(crate) async fn delete(api: Api, _: Actor, path: AgentPath) -> Result<Done, ApiError> {
     api.engine().delete_agent(&path.agent_id).await?;
     Ok(Done::yes())
 }
 
-pub(crate) async fn pause(api: Api, _: Via, path: AgentPath) -> Result<Agent, ApiError> {
+pub(crate) async fn pause(api: Api, _: Actor, path: AgentPath) -> Result<Agent, ApiError> {
     Ok(api
         .engine()
         .update_agent(&path.agent_id, NewAgent { paused: Some(true), ..NewAgent::default() })
         .await?)
 }
 
-pub(crate) async fn resume(api: Api, _: Via, path: AgentPath) -> Result<Agent, ApiError> {
+pub(crate) async fn resume(api: Api, _: Actor, path: AgentPath) -> Result<Agent, ApiError> {
     Ok(api
         .engine()
         .update_agent(&path.agent_id, NewAgent { paused: Some(false), ..NewAgent::default() })
         .await?)
 }
 
-pub(crate) async fn check(api: Api, _: Via, path: AgentPath) -> Result<AgentCheck, ApiError> {
+pub(crate) async fn check(api: Api, _: Actor, path: AgentPath) -> Result<AgentCheck, ApiError> {
     Ok(AgentCheck::of(api.engine().detect_agent(&path.agent_id).await?))
 }

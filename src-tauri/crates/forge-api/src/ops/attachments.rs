@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use forge_engine::FileSource;
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::attachment::{Attachment, MAX_ATTACHMENT_BYTES};
 use forge_model::ids::{AttachmentId, TaskId};
 
@@ -37,11 +37,11 @@ input! {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, path: TaskPath) -> Result<Page<Attachment>, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, path: TaskPath) -> Result<Page<Attachment>, ApiError> {
     Ok(Page::whole(api.engine().attachments(&path.task_id).await?))
 }
 
-pub(crate) async fn add(api: Api, _: Via, new: AddAttachment) -> Result<Attachment, ApiError> {
+pub(crate) async fn add(api: Api, _: Actor, new: AddAttachment) -> Result<Attachment, ApiError> {
     let name = new.name.or_else(|| new.path.as_ref()?.file_name()?.to_str().map(str::to_owned));
     let name = name.ok_or_else(|| ApiError::invalid("name", "is needed"))?;
     let source = match (new.data, new.path) {
@@ -56,7 +56,7 @@ pub(crate) async fn add(api: Api, _: Via, new: AddAttachment) -> Result<Attachme
     Ok(api.engine().attach(&new.task_id, &name, source).await?)
 }
 
-pub(crate) async fn remove(api: Api, _: Via, path: AttachmentPath) -> Result<Done, ApiError> {
+pub(crate) async fn remove(api: Api, _: Actor, path: AttachmentPath) -> Result<Done, ApiError> {
     api.engine().detach(&path.attachment_id).await?;
     Ok(Done::yes())
 }

@@ -1,7 +1,7 @@
 //! A task's changes in one answer: every file with its lines, as far as that is of use to a program that asks once.
 
 use forge_engine::{DiffPage, DiffRequest};
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::diff::{FileChange, FileDiff, Hunk};
 use forge_model::ids::TaskId;
 
@@ -80,7 +80,7 @@ impl ChangedFile {
     }
 }
 
-pub(crate) async fn read(api: Api, _: Via, read: ReadChanges) -> Result<Changes, ApiError> {
+pub(crate) async fn read(api: Api, _: Actor, read: ReadChanges) -> Result<Changes, ApiError> {
     let ReadChanges { task_id, scope, path } = read;
     let scope: DiffRequest = scope.unwrap_or_default().into();
     let summary = api.engine().diff(&task_id, scope).await?;

@@ -1,7 +1,7 @@
 //! Comments on lines of a task's diff.
 
 use forge_engine::CommentChange;
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::comment::{Comment, DiffSide, NewComment};
 use forge_model::ids::{CommentId, TaskId};
 
@@ -47,23 +47,23 @@ input! {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, path: TaskPath) -> Result<Page<Comment>, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, path: TaskPath) -> Result<Page<Comment>, ApiError> {
     Ok(Page::whole(api.engine().comments(&path.task_id).await?))
 }
 
-pub(crate) async fn create(api: Api, _: Via, new: CreateComment) -> Result<Comment, ApiError> {
+pub(crate) async fn create(api: Api, _: Actor, new: CreateComment) -> Result<Comment, ApiError> {
     let side = new.side.unwrap_or(DiffSide::New);
     let comment =
         NewComment { path: new.path, side, line: new.line, last_line: new.last_line, text: new.text };
     Ok(api.engine().create_comment(&new.task_id, comment).await?)
 }
 
-pub(crate) async fn update(api: Api, _: Via, change: UpdateComment) -> Result<Comment, ApiError> {
+pub(crate) async fn update(api: Api, _: Actor, change: UpdateComment) -> Result<Comment, ApiError> {
     let asked = CommentChange { text: change.text, resolved: change.resolved };
     Ok(api.engine().update_comment(&change.comment_id, asked).await?)
 }
 
-pub(crate) async fn delete(api: Api, _: Via, path: CommentPath) -> Result<Done, ApiError> {
+pub(crate) async fn delete(api: Api, _: Actor, path: CommentPath) -> Result<Done, ApiError> {
     api.engine().delete_comment(&path.comment_id).await?;
     Ok(Done::yes())
 }

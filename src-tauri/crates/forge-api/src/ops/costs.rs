@@ -1,6 +1,6 @@
 //! What runs cost.
 
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::cost::{CostAnomalyEntry, CostGroup, CostRow, CostSeries, CostSum, CostTotals};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::Strategy;
@@ -123,20 +123,20 @@ impl ListCosts {
     }
 }
 
-pub(crate) async fn ledger(api: Api, _: Via, list: ListCosts) -> Result<Page<CostRow>, ApiError> {
+pub(crate) async fn ledger(api: Api, _: Actor, list: ListCosts) -> Result<Page<CostRow>, ApiError> {
     let limit = limit(list.limit)?;
     let page = api.engine().cost_ledger(&list.filter(), list.cursor.as_deref(), limit).await?;
     Ok(Page { items: page.items, next_cursor: page.next_cursor })
 }
 
-pub(crate) async fn csv(api: Api, _: Via, list: ListCosts) -> Result<CsvPage, ApiError> {
+pub(crate) async fn csv(api: Api, _: Actor, list: ListCosts) -> Result<CsvPage, ApiError> {
     let limit = limit(list.limit)?;
     let page = api.engine().cost_csv(&list.filter(), list.cursor.as_deref(), limit).await?;
     Ok(CsvPage { text: page.text, next_cursor: page.next_cursor })
 }
 
 /// One list of the totals.
-pub(crate) async fn sums(api: Api, _: Via, of: CostsBy) -> Result<Page<CostSum>, ApiError> {
+pub(crate) async fn sums(api: Api, _: Actor, of: CostsBy) -> Result<Page<CostSum>, ApiError> {
     let filter = CostFilter { project: of.project, since: of.since, until: of.until };
     let totals = api.engine().cost_totals(&filter).await?;
     Ok(Page::whole(match of.by {
@@ -148,17 +148,17 @@ pub(crate) async fn sums(api: Api, _: Via, of: CostsBy) -> Result<Page<CostSum>,
     }))
 }
 
-pub(crate) async fn totals(api: Api, _: Via, of: CostsOf) -> Result<CostTotals, ApiError> {
+pub(crate) async fn totals(api: Api, _: Actor, of: CostsOf) -> Result<CostTotals, ApiError> {
     Ok(api.engine().cost_totals(&of.into()).await?)
 }
 
-pub(crate) async fn series(api: Api, _: Via, of: CostsOf) -> Result<CostSeries, ApiError> {
+pub(crate) async fn series(api: Api, _: Actor, of: CostsOf) -> Result<CostSeries, ApiError> {
     Ok(api.engine().cost_series(&of.into()).await?)
 }
 
 pub(crate) async fn anomalies(
     api: Api,
-    _: Via,
+    _: Actor,
     list: ListAnomalies,
 ) -> Result<Page<CostAnomalyEntry>, ApiError> {
     let stretch = Stretch::asked(list.limit, list.cursor.as_deref())?;
@@ -166,13 +166,13 @@ pub(crate) async fn anomalies(
     Ok(stretch.of(api.engine().cost_anomalies(&filter, list.task_id.as_ref(), stretch.reach()).await?))
 }
 
-pub(crate) async fn race_estimate(api: Api, _: Via, of: EstimateRace) -> Result<RaceEstimate, ApiError> {
+pub(crate) async fn race_estimate(api: Api, _: Actor, of: EstimateRace) -> Result<RaceEstimate, ApiError> {
     Ok(api.engine().race_estimate(&of.task_id, of.strategies.as_deref()).await?)
 }
 
 pub(crate) async fn new_race_estimate(
     api: Api,
-    _: Via,
+    _: Actor,
     of: EstimateNewRace,
 ) -> Result<RaceEstimate, ApiError> {
     Ok(api.engine().project_race_estimate(&of.project_id, of.strategies).await?)

@@ -1,7 +1,7 @@
 //! Runs of agents and logs.
 
 use forge_engine::SayRequest;
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::approval::Approval;
 use forge_model::execution::Execution;
 use forge_model::ids::{ApprovalId, AttachmentId, ExecutionId, TaskId};
@@ -9,7 +9,7 @@ use forge_model::log::LogPage;
 use forge_model::run::RunInfo;
 use forge_model::task::Task;
 
-use super::{Empty, OnLock, Page, TaskPath, answer, input, limit, person};
+use super::{Empty, OnLock, Page, TaskPath, answer, input, limit};
 use crate::{Api, ApiError};
 
 input! {
@@ -119,48 +119,48 @@ answer! {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, path: TaskPath) -> Result<Page<Execution>, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, path: TaskPath) -> Result<Page<Execution>, ApiError> {
     Ok(Page::whole(api.engine().executions(&path.task_id).await?))
 }
 
-pub(crate) async fn get(api: Api, _: Via, path: ExecutionPath) -> Result<Execution, ApiError> {
+pub(crate) async fn get(api: Api, _: Actor, path: ExecutionPath) -> Result<Execution, ApiError> {
     Ok(api.engine().execution(&path.execution_id).await?)
 }
 
-pub(crate) async fn logs(api: Api, _: Via, read: ReadLog) -> Result<LogPage, ApiError> {
+pub(crate) async fn logs(api: Api, _: Actor, read: ReadLog) -> Result<LogPage, ApiError> {
     let limit = limit(read.limit)? as usize;
     let (task, log) = api.engine().find_log(read.execution_id.as_str()).await?;
     Ok(api.engine().log_page(&task, &log, read.after, read.before, limit).await?)
 }
 
-pub(crate) async fn task_log(api: Api, _: Via, read: ReadTaskLog) -> Result<LogPage, ApiError> {
+pub(crate) async fn task_log(api: Api, _: Actor, read: ReadTaskLog) -> Result<LogPage, ApiError> {
     let limit = limit(read.limit)? as usize;
     Ok(api.engine().log_page(&read.task_id, &read.log_id, read.after, read.before, limit).await?)
 }
 
-pub(crate) async fn log_text(api: Api, _: Via, read: ReadLogText) -> Result<LogText, ApiError> {
+pub(crate) async fn log_text(api: Api, _: Actor, read: ReadLogText) -> Result<LogText, ApiError> {
     Ok(LogText { text: api.engine().log_blob(&read.task_id, &read.log_id, read.seq).await? })
 }
 
-pub(crate) async fn approvals(api: Api, _: Via, list: ListApprovals) -> Result<Page<Approval>, ApiError> {
+pub(crate) async fn approvals(api: Api, _: Actor, list: ListApprovals) -> Result<Page<Approval>, ApiError> {
     let pending_only = !list.all.unwrap_or(false);
     Ok(Page::whole(api.engine().approvals(list.task_id.as_ref(), pending_only).await?))
 }
 
-pub(crate) async fn answer_approval(api: Api, via: Via, a: AnswerApproval) -> Result<Approval, ApiError> {
-    Ok(api.engine().answer_approval(person(via), &a.execution_id, &a.approval_id, &a.option, a.note).await?)
+pub(crate) async fn answer_approval(api: Api, actor: Actor, a: AnswerApproval) -> Result<Approval, ApiError> {
+    Ok(api.engine().answer_approval(actor, &a.execution_id, &a.approval_id, &a.option, a.note).await?)
 }
 
-pub(crate) async fn runs(api: Api, _: Via, _: Empty) -> Result<Page<RunInfo>, ApiError> {
+pub(crate) async fn runs(api: Api, _: Actor, _: Empty) -> Result<Page<RunInfo>, ApiError> {
     Ok(Page::whole(api.engine().runs().await?))
 }
 
-pub(crate) async fn stop(api: Api, _: Via, path: ExecutionPath) -> Result<Task, ApiError> {
+pub(crate) async fn stop(api: Api, _: Actor, path: ExecutionPath) -> Result<Task, ApiError> {
     let task = api.engine().stop_execution(&path.execution_id).await?;
     Ok(api.engine().task(&task).await?)
 }
 
-pub(crate) async fn follow_up(api: Api, via: Via, follow_up: FollowUp) -> Result<Task, ApiError> {
+pub(crate) async fn follow_up(api: Api, actor: Actor, follow_up: FollowUp) -> Result<Task, ApiError> {
     let request = SayRequest {
         message: follow_up.message,
         with_comments: follow_up.with_comments.unwrap_or(false),
@@ -168,6 +168,6 @@ pub(crate) async fn follow_up(api: Api, via: Via, follow_up: FollowUp) -> Result
         if_locked: follow_up.if_locked.unwrap_or_default().into(),
         at_once: follow_up.at_once.unwrap_or(false),
     };
-    let task = api.engine().follow_up(person(via), &follow_up.execution_id, request).await?;
+    let task = api.engine().follow_up(actor, &follow_up.execution_id, request).await?;
     Ok(api.engine().task(&task).await?)
 }

@@ -1,10 +1,10 @@
 //! Drafted fixes.
 
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::fix::{FixProposal, Fixes};
 use forge_model::ids::TaskId;
 
-use super::{Page, TaskPath, input, person, projects::ProjectPath};
+use super::{Page, TaskPath, input, projects::ProjectPath};
 use crate::{Api, ApiError};
 
 input! {
@@ -24,29 +24,29 @@ impl FixPath {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, path: TaskPath) -> Result<Fixes, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, path: TaskPath) -> Result<Fixes, ApiError> {
     Ok(api.engine().fixes(&path.task_id).await?)
 }
 
-pub(crate) async fn of_task(api: Api, _: Via, path: TaskPath) -> Result<Page<FixProposal>, ApiError> {
+pub(crate) async fn of_task(api: Api, _: Actor, path: TaskPath) -> Result<Page<FixProposal>, ApiError> {
     Ok(Page::whole(api.engine().fixes(&path.task_id).await?.proposals))
 }
 
-pub(crate) async fn of_project(api: Api, _: Via, path: ProjectPath) -> Result<Page<FixProposal>, ApiError> {
+pub(crate) async fn of_project(api: Api, _: Actor, path: ProjectPath) -> Result<Page<FixProposal>, ApiError> {
     Ok(Page::whole(api.engine().fixes_of_project(&path.project_id).await?))
 }
 
-pub(crate) async fn apply(api: Api, via: Via, path: FixPath) -> Result<FixProposal, ApiError> {
+pub(crate) async fn apply(api: Api, actor: Actor, path: FixPath) -> Result<FixProposal, ApiError> {
     let task = path.task(&api).await?;
-    Ok(api.engine().apply_fix(person(via), &task, &path.fix_id).await?)
+    Ok(api.engine().apply_fix(actor, &task, &path.fix_id).await?)
 }
 
-pub(crate) async fn rollback(api: Api, via: Via, path: FixPath) -> Result<FixProposal, ApiError> {
+pub(crate) async fn rollback(api: Api, actor: Actor, path: FixPath) -> Result<FixProposal, ApiError> {
     let task = path.task(&api).await?;
-    Ok(api.engine().rollback_fix(person(via), &task, &path.fix_id).await?)
+    Ok(api.engine().rollback_fix(actor, &task, &path.fix_id).await?)
 }
 
-pub(crate) async fn reject(api: Api, via: Via, path: FixPath) -> Result<FixProposal, ApiError> {
+pub(crate) async fn reject(api: Api, actor: Actor, path: FixPath) -> Result<FixProposal, ApiError> {
     let task = path.task(&api).await?;
-    Ok(api.engine().reject_fix(person(via), &task, &path.fix_id).await?)
+    Ok(api.engine().reject_fix(actor, &task, &path.fix_id).await?)
 }

@@ -1,7 +1,7 @@
 //! Lifecycle hooks.
 
 use forge_engine::HookTestRequest;
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::hook::{HookTest, LifecycleHook};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::log::LogPage;
@@ -52,13 +52,13 @@ input! {
     }
 }
 
-pub(crate) async fn test_log(api: Api, _: Via, read: ReadHookTestLog) -> Result<LogPage, ApiError> {
+pub(crate) async fn test_log(api: Api, _: Actor, read: ReadHookTestLog) -> Result<LogPage, ApiError> {
     let ReadHookTestLog { project_id, log_id, after, before, limit: count } = read;
     let count = limit(count)? as usize;
     Ok(api.engine().hook_test_log(&project_id, log_id, after, before, count).await?)
 }
 
-pub(crate) async fn test(api: Api, _: Via, test: TestHook) -> Result<HookTest, ApiError> {
+pub(crate) async fn test(api: Api, _: Actor, test: TestHook) -> Result<HookTest, ApiError> {
     let TestHook { project_id, task_id, event, hook_index, hook, log_id } = test;
     let request = HookTestRequest { task_id, event, index: hook_index, hook, log_id };
     Ok(api.engine().test_hook(&project_id, request).await?)

@@ -1,7 +1,7 @@
 //! What a project has learned, and what its agents propose to add.
 
 use forge_engine::LessonEdit;
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::ids::{LessonId, ProjectId};
 use forge_model::knowledge::Lesson;
 use forge_model::lesson::{LessonDraft, LessonStatus, LessonView};
@@ -78,28 +78,28 @@ input! {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, asked: ListKnowledge) -> Result<Page<LessonView>, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, asked: ListKnowledge) -> Result<Page<LessonView>, ApiError> {
     let limit = limit(asked.limit)?;
     let page = api.engine().lessons(&asked.project_id, asked.status, asked.cursor.as_deref(), limit).await?;
     Ok(Page { items: page.items, next_cursor: page.next_cursor })
 }
 
-pub(crate) async fn search(api: Api, _: Via, asked: SearchKnowledge) -> Result<Page<Lesson>, ApiError> {
+pub(crate) async fn search(api: Api, _: Actor, asked: SearchKnowledge) -> Result<Page<Lesson>, ApiError> {
     let stretch = Stretch::asked(asked.limit, asked.cursor.as_deref())?;
     Ok(stretch.of(api.engine().search_lessons(&asked.project_id, &asked.q, stretch.reach()).await?))
 }
 
-pub(crate) async fn propose(api: Api, _: Via, new: ProposeLesson) -> Result<LessonView, ApiError> {
+pub(crate) async fn propose(api: Api, _: Actor, new: ProposeLesson) -> Result<LessonView, ApiError> {
     let ProposeLesson { project_id, title, body, paths } = new;
     let draft = LessonDraft { title, body, paths: paths.unwrap_or_default() };
     Ok(api.engine().propose_lesson(&project_id, draft).await?)
 }
 
-pub(crate) async fn accept(api: Api, _: Via, accept: AcceptLesson) -> Result<LessonView, ApiError> {
+pub(crate) async fn accept(api: Api, _: Actor, accept: AcceptLesson) -> Result<LessonView, ApiError> {
     let AcceptLesson { project_id, lesson_id, title, body, paths } = accept;
     Ok(api.engine().accept_lesson(&project_id, &lesson_id, LessonEdit { title, body, paths }).await?)
 }
 
-pub(crate) async fn dismiss(api: Api, _: Via, path: LessonPath) -> Result<LessonView, ApiError> {
+pub(crate) async fn dismiss(api: Api, _: Actor, path: LessonPath) -> Result<LessonView, ApiError> {
     Ok(api.engine().dismiss_lesson(&path.project_id, &path.lesson_id).await?)
 }

@@ -1,14 +1,14 @@
 //! Merges, conflicts, pull requests and what was delivered.
 
 use forge_engine::PullRequestNews;
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::delivery::Delivery;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::merge::{Conflict, ConflictFile, ConflictStanding, Merge, MergeQueueEntry};
 use forge_model::pull_request::{HostStanding, TaskPullRequest};
 use forge_model::task::Task;
 
-use super::{Done, Page, TaskPath, answer, input, person, projects::ProjectPath};
+use super::{Done, Page, TaskPath, answer, input, projects::ProjectPath};
 use crate::{Api, ApiError};
 
 input! {
@@ -60,15 +60,15 @@ answer! {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, path: TaskPath) -> Result<Page<Merge>, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, path: TaskPath) -> Result<Page<Merge>, ApiError> {
     Ok(Page::whole(api.engine().merges(&path.task_id).await?))
 }
 
-pub(crate) async fn queue(api: Api, _: Via, path: ProjectPath) -> Result<Page<MergeQueueEntry>, ApiError> {
+pub(crate) async fn queue(api: Api, _: Actor, path: ProjectPath) -> Result<Page<MergeQueueEntry>, ApiError> {
     Ok(Page::whole(api.engine().merge_queue(&path.project_id).await?))
 }
 
-pub(crate) async fn conflict(api: Api, _: Via, path: TaskPath) -> Result<ConflictAnswer, ApiError> {
+pub(crate) async fn conflict(api: Api, _: Actor, path: TaskPath) -> Result<ConflictAnswer, ApiError> {
     let conflict = api.engine().conflict(&path.task_id).await?;
     let standing = match &conflict {
         Some(conflict) => Some(api.engine().conflict_standing(&path.task_id, conflict).await?),
@@ -79,44 +79,44 @@ pub(crate) async fn conflict(api: Api, _: Via, path: TaskPath) -> Result<Conflic
 
 pub(crate) async fn conflict_file(
     api: Api,
-    _: Via,
+    _: Actor,
     file: ConflictPathInput,
 ) -> Result<ConflictFile, ApiError> {
     Ok(api.engine().conflict_file(&file.task_id, &file.path).await?)
 }
 
-pub(crate) async fn delivery(api: Api, _: Via, path: TaskPath) -> Result<Delivery, ApiError> {
+pub(crate) async fn delivery(api: Api, _: Actor, path: TaskPath) -> Result<Delivery, ApiError> {
     Ok(api.engine().delivery(&path.task_id).await?)
 }
 
-pub(crate) async fn pull_request(api: Api, _: Via, path: TaskPath) -> Result<PullRequestAnswer, ApiError> {
+pub(crate) async fn pull_request(api: Api, _: Actor, path: TaskPath) -> Result<PullRequestAnswer, ApiError> {
     Ok(PullRequestAnswer { pull_request: api.engine().pull_request(&path.task_id).await? })
 }
 
 pub(crate) async fn refresh_pull_request(
     api: Api,
-    _: Via,
+    _: Actor,
     path: TaskPath,
 ) -> Result<PullRequestAnswer, ApiError> {
     Ok(PullRequestAnswer { pull_request: api.engine().refresh_pull_request(&path.task_id).await? })
 }
 
-pub(crate) async fn send_news(api: Api, via: Via, news: SendNews) -> Result<Task, ApiError> {
+pub(crate) async fn send_news(api: Api, actor: Actor, news: SendNews) -> Result<Task, ApiError> {
     let told = PullRequestNews { comments: news.comments, checks: news.checks, message: news.message };
-    api.engine().send_pull_request_news(person(via), &news.task_id, told).await?;
+    api.engine().send_pull_request_news(actor, &news.task_id, told).await?;
     Ok(api.engine().task(&news.task_id).await?)
 }
 
-pub(crate) async fn host(api: Api, _: Via, path: ProjectPath) -> Result<HostStanding, ApiError> {
+pub(crate) async fn host(api: Api, _: Actor, path: ProjectPath) -> Result<HostStanding, ApiError> {
     Ok(api.engine().host_standing(&path.project_id).await?)
 }
 
-pub(crate) async fn put_token(api: Api, _: Via, put: PutToken) -> Result<Done, ApiError> {
+pub(crate) async fn put_token(api: Api, _: Actor, put: PutToken) -> Result<Done, ApiError> {
     api.engine().put_host_token(&put.project_id, Some(&put.token)).await?;
     Ok(Done::yes())
 }
 
-pub(crate) async fn forget_token(api: Api, _: Via, path: ProjectPath) -> Result<Done, ApiError> {
+pub(crate) async fn forget_token(api: Api, _: Actor, path: ProjectPath) -> Result<Done, ApiError> {
     api.engine().put_host_token(&path.project_id, None).await?;
     Ok(Done::yes())
 }

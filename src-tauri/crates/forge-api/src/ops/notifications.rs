@@ -1,6 +1,6 @@
 //! Notifications.
 
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::ids::NotificationId;
 use forge_model::notification::Notification;
 
@@ -16,12 +16,12 @@ input! {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, list: Limited) -> Result<Page<Notification>, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, list: Limited) -> Result<Page<Notification>, ApiError> {
     let stretch = Stretch::asked(list.limit, list.cursor.as_deref())?;
     Ok(stretch.of(api.engine().notifications(stretch.reach()).await?))
 }
 
-pub(crate) async fn read(api: Api, _: Via, mark: MarkRead) -> Result<Done, ApiError> {
+pub(crate) async fn read(api: Api, _: Actor, mark: MarkRead) -> Result<Done, ApiError> {
     api.engine().mark_read(mark.ids.as_deref()).await?;
     Ok(Done::yes())
 }

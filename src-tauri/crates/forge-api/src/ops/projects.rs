@@ -1,7 +1,7 @@
 //! Projects.
 
 use forge_engine::{NewProject, ProjectChange};
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::ids::ProjectId;
 use forge_model::inner_loop::InnerLoopState;
 use forge_model::loop_status::SubsystemStatus;
@@ -108,11 +108,11 @@ answer! {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, _: Empty) -> Result<Page<Project>, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Project>, ApiError> {
     Ok(Page::whole(api.engine().projects().await?))
 }
 
-pub(crate) async fn create(api: Api, _: Via, new: CreateProject) -> Result<Project, ApiError> {
+pub(crate) async fn create(api: Api, _: Actor, new: CreateProject) -> Result<Project, ApiError> {
     let CreateProject { name, repo_path, default_branch, work_mode, workflow, settings } = new;
     Ok(api
         .engine()
@@ -120,54 +120,54 @@ pub(crate) async fn create(api: Api, _: Via, new: CreateProject) -> Result<Proje
         .await?)
 }
 
-pub(crate) async fn get(api: Api, _: Via, path: ProjectPath) -> Result<Project, ApiError> {
+pub(crate) async fn get(api: Api, _: Actor, path: ProjectPath) -> Result<Project, ApiError> {
     Ok(api.engine().project(path.project_id.as_str()).await?)
 }
 
-pub(crate) async fn update(api: Api, _: Via, change: UpdateProject) -> Result<Project, ApiError> {
+pub(crate) async fn update(api: Api, _: Actor, change: UpdateProject) -> Result<Project, ApiError> {
     let UpdateProject { project_id, name, default_branch, work_mode } = change;
     let change = ProjectChange { name, default_branch, work_mode, paused: None };
     Ok(api.engine().update_project(&project_id, change).await?)
 }
 
-pub(crate) async fn delete(api: Api, _: Via, project: DeleteProject) -> Result<Done, ApiError> {
+pub(crate) async fn delete(api: Api, _: Actor, project: DeleteProject) -> Result<Done, ApiError> {
     api.engine().delete_project(&project.project_id, &project.confirm).await?;
     Ok(Done::yes())
 }
 
-pub(crate) async fn pause(api: Api, _: Via, path: ProjectPath) -> Result<Project, ApiError> {
+pub(crate) async fn pause(api: Api, _: Actor, path: ProjectPath) -> Result<Project, ApiError> {
     let change = ProjectChange { paused: Some(true), ..ProjectChange::default() };
     Ok(api.engine().update_project(&path.project_id, change).await?)
 }
 
-pub(crate) async fn resume(api: Api, _: Via, path: ProjectPath) -> Result<Project, ApiError> {
+pub(crate) async fn resume(api: Api, _: Actor, path: ProjectPath) -> Result<Project, ApiError> {
     let change = ProjectChange { paused: Some(false), ..ProjectChange::default() };
     Ok(api.engine().update_project(&path.project_id, change).await?)
 }
 
-pub(crate) async fn settings(api: Api, _: Via, path: ProjectPath) -> Result<SettingsView, ApiError> {
+pub(crate) async fn settings(api: Api, _: Actor, path: ProjectPath) -> Result<SettingsView, ApiError> {
     let (settings, own) = api.engine().settings(&path.project_id).await?;
     Ok(SettingsView { settings, own })
 }
 
-pub(crate) async fn inner_loop(api: Api, _: Via, path: ProjectPath) -> Result<InnerLoopState, ApiError> {
+pub(crate) async fn inner_loop(api: Api, _: Actor, path: ProjectPath) -> Result<InnerLoopState, ApiError> {
     Ok(api.engine().inner_loop(&path.project_id).await?)
 }
 
 pub(crate) async fn inner_loop_status(
     api: Api,
-    _: Via,
+    _: Actor,
     path: ProjectPath,
 ) -> Result<Page<SubsystemStatus>, ApiError> {
     Ok(Page::whole(api.engine().inner_loop_status(&path.project_id).await?))
 }
 
-pub(crate) async fn patch_settings(api: Api, _: Via, patch: PatchSettings) -> Result<SettingsView, ApiError> {
+pub(crate) async fn patch_settings(api: Api, _: Actor, patch: PatchSettings) -> Result<SettingsView, ApiError> {
     let (settings, own) = api.engine().patch_settings(&patch.project_id, &Value::Object(patch.patch)).await?;
     Ok(SettingsView { settings, own })
 }
 
-pub(crate) async fn board(api: Api, _: Via, path: ProjectPath) -> Result<Board, ApiError> {
+pub(crate) async fn board(api: Api, _: Actor, path: ProjectPath) -> Result<Board, ApiError> {
     let workflow = api.engine().workflow(&path.project_id).await?;
     let counts = api.engine().state_counts(&path.project_id).await?;
     let mut columns: Vec<Column> = Vec::new();

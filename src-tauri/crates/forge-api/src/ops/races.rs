@@ -1,12 +1,12 @@
 //! Races.
 
 use forge_engine::ActionRequest;
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::ids::TaskId;
 use forge_model::offer::Verb;
 use forge_model::race::Race;
 
-use super::{Page, TaskPath, input, person};
+use super::{Page, TaskPath, input};
 use crate::{Api, ApiError};
 
 input! {
@@ -22,16 +22,16 @@ input! {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, path: TaskPath) -> Result<Page<Race>, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, path: TaskPath) -> Result<Page<Race>, ApiError> {
     Ok(Page::whole(api.engine().races(&path.task_id).await?))
 }
 
-pub(crate) async fn last(api: Api, _: Via, path: TaskPath) -> Result<Race, ApiError> {
+pub(crate) async fn last(api: Api, _: Actor, path: TaskPath) -> Result<Race, ApiError> {
     let last = api.engine().races(&path.task_id).await?.pop();
     last.ok_or_else(|| ApiError::not_found(format!("task {} was never raced", path.task_id)))
 }
 
-pub(crate) async fn crown(api: Api, via: Via, crown: CrownEntry) -> Result<Race, ApiError> {
+pub(crate) async fn crown(api: Api, actor: Actor, crown: CrownEntry) -> Result<Race, ApiError> {
     let request = ActionRequest {
         verb: Verb::Crown,
         version: crown.version,
@@ -39,6 +39,6 @@ pub(crate) async fn crown(api: Api, via: Via, crown: CrownEntry) -> Result<Race,
         message: None,
         entry: Some(crown.strategy),
     };
-    api.engine().act_on(person(via), &crown.task_id, request).await?;
-    last(api, via, TaskPath { task_id: crown.task_id }).await
+    api.engine().act_on(actor.clone(), &crown.task_id, request).await?;
+    last(api, actor, TaskPath { task_id: crown.task_id }).await
 }

@@ -1,12 +1,12 @@
 //! Reviews and a person's decisions.
 
 use forge_engine::{Decision, DecisionRequest};
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::comment::NewComment;
 use forge_model::ids::TaskId;
 use forge_model::review::Review;
 
-use super::{Page, TaskAndReview, TaskPath, Wait, input, person, settled};
+use super::{Page, TaskAndReview, TaskPath, Wait, input, settled};
 use crate::{Api, ApiError};
 
 input! {
@@ -49,13 +49,13 @@ input! {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, path: TaskPath) -> Result<Page<Review>, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, path: TaskPath) -> Result<Page<Review>, ApiError> {
     Ok(Page::whole(api.engine().reviews(&path.task_id).await?))
 }
 
 async fn decide(
     api: &Api,
-    via: Via,
+    actor: Actor,
     at: DecideGate,
     gate: bool,
     decision: Decision,
@@ -63,7 +63,7 @@ async fn decide(
     let DecideGate { task_id, state, reason, comments, version, wait } = at;
     let gate = gate.then_some(state);
     let request = DecisionRequest { gate, decision, version, reason, comments };
-    api.engine().decide(person(via), &task_id, request).await?;
+    api.engine().decide(actor, &task_id, request).await?;
     settled(api, &task_id, wait).await
 }
 
@@ -72,23 +72,23 @@ fn anywhere(review: DecideReview) -> DecideGate {
     DecideGate { task_id, state: String::new(), reason, comments, version, wait }
 }
 
-pub(crate) async fn approve(api: Api, via: Via, review: DecideReview) -> Result<TaskAndReview, ApiError> {
-    decide(&api, via, anywhere(review), false, Decision::Approve).await
+pub(crate) async fn approve(api: Api, actor: Actor, review: DecideReview) -> Result<TaskAndReview, ApiError> {
+    decide(&api, actor, anywhere(review), false, Decision::Approve).await
 }
 
-pub(crate) async fn reject(api: Api, via: Via, review: DecideReview) -> Result<TaskAndReview, ApiError> {
-    decide(&api, via, anywhere(review), false, Decision::Reject).await
+pub(crate) async fn reject(api: Api, actor: Actor, review: DecideReview) -> Result<TaskAndReview, ApiError> {
+    decide(&api, actor, anywhere(review), false, Decision::Reject).await
 }
 
-pub(crate) async fn approve_gate(api: Api, via: Via, gate: DecideGate) -> Result<TaskAndReview, ApiError> {
-    decide(&api, via, gate, true, Decision::Approve).await
+pub(crate) async fn approve_gate(api: Api, actor: Actor, gate: DecideGate) -> Result<TaskAndReview, ApiError> {
+    decide(&api, actor, gate, true, Decision::Approve).await
 }
 
-pub(crate) async fn reject_gate(api: Api, via: Via, gate: DecideGate) -> Result<TaskAndReview, ApiError> {
-    decide(&api, via, gate, true, Decision::Reject).await
+pub(crate) async fn reject_gate(api: Api, actor: Actor, gate: DecideGate) -> Result<TaskAndReview, ApiError> {
+    decide(&api, actor, gate, true, Decision::Reject).await
 }
 
-pub(crate) async fn cancel(api: Api, via: Via, path: TaskPath) -> Result<TaskAndReview, ApiError> {
-    api.engine().cancel_review(person(via), &path.task_id).await?;
+pub(crate) async fn cancel(api: Api, actor: Actor, path: TaskPath) -> Result<TaskAndReview, ApiError> {
+    api.engine().cancel_review(actor, &path.task_id).await?;
     settled(&api, &path.task_id, None).await
 }

@@ -1,7 +1,7 @@
 //! What this Forge is, whether it is well, and the demo project.
 
 use forge_engine::{NewAgent, NewProject, NewTask};
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::agent::AdapterKind;
 use forge_model::ids::AgentId;
 use forge_model::inner_loop::{Strategy, TaskRace};
@@ -49,7 +49,7 @@ fn git_version(api: &Api) -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-pub(crate) async fn meta(api: Api, _: Via, _: Empty) -> Result<Meta, ApiError> {
+pub(crate) async fn meta(api: Api, _: Actor, _: Empty) -> Result<Meta, ApiError> {
     Ok(Meta {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         data_dir: api.engine().data_dir().to_string_lossy().into_owned(),
@@ -57,7 +57,7 @@ pub(crate) async fn meta(api: Api, _: Via, _: Empty) -> Result<Meta, ApiError> {
     })
 }
 
-pub(crate) async fn doctor(api: Api, _: Via, _: Empty) -> Result<Doctor, ApiError> {
+pub(crate) async fn doctor(api: Api, _: Actor, _: Empty) -> Result<Doctor, ApiError> {
     let engine = api.engine();
     let good = |subject: &str, detail: String| DoctorFinding {
         subject: subject.to_owned(),
@@ -99,7 +99,7 @@ pub(crate) async fn doctor(api: Api, _: Via, _: Empty) -> Result<Doctor, ApiErro
 pub const DEMO_NAME: &str = "Demo";
 const DEMO_AGENT: &str = "Demo agent";
 
-pub(crate) async fn demo_create(api: Api, _: Via, _: Empty) -> Result<Project, ApiError> {
+pub(crate) async fn demo_create(api: Api, _: Actor, _: Empty) -> Result<Project, ApiError> {
     let engine = api.engine();
     if let Some(there) = engine.projects().await?.into_iter().find(|project| project.name == DEMO_NAME) {
         return Ok(there);

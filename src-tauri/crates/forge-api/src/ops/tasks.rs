@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use forge_engine::{ActionRequest, ClaimRequest, IfLocked, MoveRequest, NewTask, Place, Plan, TaskEdit};
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::TaskRace;
 use forge_model::offer::Verb;
@@ -15,7 +15,7 @@ use forge_model::time::Timestamp;
 use forge_model::transition::Transition;
 
 use super::{
-    Done, OnLock, Page, TaskAndReview, TaskPath, Wait, answer, holder, input, limit, person, settled,
+    Done, OnLock, Page, TaskAndReview, TaskPath, Wait, answer, holder, input, limit, settled,
 };
 use crate::{Api, ApiError, input::nullable, paging::Stretch};
 
@@ -279,7 +279,7 @@ answer! {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, list: ListTasks) -> Result<Page<Task>, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, list: ListTasks) -> Result<Page<Task>, ApiError> {
     let limit = limit(list.limit)?;
     let text = list.q.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     let page = api
@@ -289,7 +289,7 @@ pub(crate) async fn list(api: Api, _: Via, list: ListTasks) -> Result<Page<Task>
     Ok(Page { items: page.items, next_cursor: page.next_cursor })
 }
 
-pub(crate) async fn create(api: Api, _: Via, new: CreateTask) -> Result<Task, ApiError> {
+pub(crate) async fn create(api: Api, _: Actor, new: CreateTask) -> Result<Task, ApiError> {
     let roles = new
         .roles
         .unwrap_or_default()
@@ -313,15 +313,15 @@ pub(crate) async fn create(api: Api, _: Via, new: CreateTask) -> Result<Task, Ap
     Ok(api.engine().create_task(&new.project_id, task).await?)
 }
 
-pub(crate) async fn find(api: Api, _: Via, find: FindTask) -> Result<Task, ApiError> {
+pub(crate) async fn find(api: Api, _: Actor, find: FindTask) -> Result<Task, ApiError> {
     Ok(api.engine().task_by_number(&find.project_id, find.number).await?)
 }
 
-pub(crate) async fn get(api: Api, _: Via, path: TaskPath) -> Result<Task, ApiError> {
+pub(crate) async fn get(api: Api, _: Actor, path: TaskPath) -> Result<Task, ApiError> {
     Ok(api.engine().task(&path.task_id).await?)
 }
 
-pub(crate) async fn update(api: Api, _: Via, change: UpdateTask) -> Result<Task, ApiError> {
+pub(crate) async fn update(api: Api, _: Actor, change: UpdateTask) -> Result<Task, ApiError> {
     let edit = TaskEdit {
         title: change.title,
         description: change.description.map(Option::unwrap_or_default),
@@ -335,12 +335,12 @@ pub(crate) async fn update(api: Api, _: Via, change: UpdateTask) -> Result<Task,
     Ok(api.engine().update_task(&change.task_id, change.version, edit).await?)
 }
 
-pub(crate) async fn delete(api: Api, _: Via, task: DeleteTask) -> Result<Done, ApiError> {
+pub(crate) async fn delete(api: Api, _: Actor, task: DeleteTask) -> Result<Done, ApiError> {
     api.engine().delete_task(&task.task_id, task.version).await?;
     Ok(Done::yes())
 }
 
-pub(crate) async fn claim(api: Api, via: Via, claim: ClaimTask) -> Result<Task, ApiError> {
+pub(crate) async fn claim(api: Api, actor: Actor, claim: ClaimTask) -> Result<Task, ApiError> {
     let queue = claim.queue.unwrap_or(true);
     let request = ClaimRequest {
         version: Some(claim.version),
@@ -348,13 +348,13 @@ pub(crate) async fn claim(api: Api, via: Via, claim: ClaimTask) -> Result<Task, 
         queue,
         if_locked: claim.if_locked.unwrap_or_default().into(),
     };
-    api.engine().claim(person(via), &claim.task_id, request).await?;
+    api.engine().claim(actor, &claim.task_id, request).await?;
     Ok(api.engine().task(&claim.task_id).await?)
 }
 
 pub(crate) async fn transition(
     api: Api,
-    via: Via,
+    actor: Actor,
     transition: TransitionTask,
 ) -> Result<TaskAndReview, ApiError> {
     let request = MoveRequest {
@@ -364,11 +364,11 @@ pub(crate) async fn transition(
         place: None,
         if_locked: transition.if_locked.unwrap_or_default().into(),
     };
-    api.engine().move_task(person(via), &transition.task_id, request).await?;
+    api.engine().move_task(actor, &transition.task_id, request).await?;
     settled(&api, &transition.task_id, transition.wait).await
 }
 
-pub(crate) async fn move_card(api: Api, via: Via, card: MoveTask) -> Result<TaskAndReview, ApiError> {
+pub(crate) async fn move_card(api: Api, actor: Actor, card: MoveTask) -> Result<TaskAndReview, ApiError> {
     let place = Place { before: card.before_id, after: card.after_id };
     let request = MoveRequest {
         to: card.to,
@@ -377,16 +377,16 @@ pub(crate) async fn move_card(api: Api, via: Via, card: MoveTask) -> Result<Task
         place: Some(place),
         if_locked: IfLocked::Wait,
     };
-    api.engine().move_task(person(via), &card.task_id, request).await?;
+    api.engine().move_task(actor, &card.task_id, request).await?;
     settled(&api, &card.task_id, card.wait).await
 }
 
-pub(crate) async fn undo(api: Api, via: Via, path: TaskPath) -> Result<Task, ApiError> {
-    api.engine().undo_move(person(via), &path.task_id).await?;
+pub(crate) async fn undo(api: Api, actor: Actor, path: TaskPath) -> Result<Task, ApiError> {
+    api.engine().undo_move(actor, &path.task_id).await?;
     Ok(api.engine().task(&path.task_id).await?)
 }
 
-pub(crate) async fn action(api: Api, via: Via, offer: TakeOffer) -> Result<TaskAndReview, ApiError> {
+pub(crate) async fn action(api: Api, actor: Actor, offer: TakeOffer) -> Result<TaskAndReview, ApiError> {
     let request = ActionRequest {
         verb: offer.verb,
         version: Some(offer.version),
@@ -394,38 +394,38 @@ pub(crate) async fn action(api: Api, via: Via, offer: TakeOffer) -> Result<TaskA
         message: offer.message,
         entry: offer.entry,
     };
-    api.engine().act_on(person(via), &offer.task_id, request).await?;
+    api.engine().act_on(actor, &offer.task_id, request).await?;
     // Nothing follows from a hold; what goes on is not waited for.
     let wait = if offer.verb == Verb::Hold { Some(Wait::None) } else { offer.wait };
     settled(&api, &offer.task_id, wait).await
 }
 
-pub(crate) async fn assign(api: Api, _: Via, role: AssignRole) -> Result<Task, ApiError> {
+pub(crate) async fn assign(api: Api, _: Actor, role: AssignRole) -> Result<Task, ApiError> {
     let who = role.holder.as_deref().map(holder);
     Ok(api.engine().assign(&role.task_id, role.version, &role.role, who).await?)
 }
 
-pub(crate) async fn add_dependency(api: Api, _: Via, dependency: Dependency) -> Result<Task, ApiError> {
+pub(crate) async fn add_dependency(api: Api, _: Actor, dependency: Dependency) -> Result<Task, ApiError> {
     Ok(api.engine().add_dependency(&dependency.task_id, &dependency.depends_on).await?)
 }
 
-pub(crate) async fn remove_dependency(api: Api, _: Via, dependency: Dependency) -> Result<Task, ApiError> {
+pub(crate) async fn remove_dependency(api: Api, _: Actor, dependency: Dependency) -> Result<Task, ApiError> {
     Ok(api.engine().remove_dependency(&dependency.task_id, &dependency.depends_on).await?)
 }
 
-pub(crate) async fn subtasks(api: Api, _: Via, path: TaskPath) -> Result<Page<Task>, ApiError> {
+pub(crate) async fn subtasks(api: Api, _: Actor, path: TaskPath) -> Result<Page<Task>, ApiError> {
     Ok(Page::whole(api.engine().subtasks(&path.task_id).await?))
 }
 
-pub(crate) async fn transitions(api: Api, _: Via, path: TaskPath) -> Result<Page<Transition>, ApiError> {
+pub(crate) async fn transitions(api: Api, _: Actor, path: TaskPath) -> Result<Page<Transition>, ApiError> {
     Ok(Page::whole(api.engine().transitions(&path.task_id).await?))
 }
 
-pub(crate) async fn plan(api: Api, _: Via, path: TaskPath) -> Result<PlanView, ApiError> {
+pub(crate) async fn plan(api: Api, _: Actor, path: TaskPath) -> Result<PlanView, ApiError> {
     Ok(shown(api.engine().plan(&path.task_id).await?))
 }
 
-pub(crate) async fn put_plan(api: Api, _: Via, plan: PutPlan) -> Result<PlanView, ApiError> {
+pub(crate) async fn put_plan(api: Api, _: Actor, plan: PutPlan) -> Result<PlanView, ApiError> {
     Ok(shown(api.engine().put_plan(&plan.task_id, &plan.text).await?))
 }
 
@@ -433,12 +433,12 @@ fn shown(plan: Plan) -> PlanView {
     PlanView { text: plan.text, path: plan.path, written_at: plan.written_at }
 }
 
-pub(crate) async fn prompt_preview(api: Api, _: Via, path: TaskPath) -> Result<Prompt, ApiError> {
+pub(crate) async fn prompt_preview(api: Api, _: Actor, path: TaskPath) -> Result<Prompt, ApiError> {
     let layers = api.engine().prompt_preview(&path.task_id).await?;
     Ok(Prompt { text: prompt_of(&layers), layers })
 }
 
-pub(crate) async fn attention(api: Api, _: Via, list: Limited) -> Result<Page<Task>, ApiError> {
+pub(crate) async fn attention(api: Api, _: Actor, list: Limited) -> Result<Page<Task>, ApiError> {
     let stretch = Stretch::asked(list.limit, list.cursor.as_deref())?;
     Ok(stretch.of(api.engine().attention(stretch.reach()).await?))
 }

@@ -1,6 +1,6 @@
 //! What runs teach: what a task left behind, and the checks that a repository's files imply.
 
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::check_offer::CheckOffer;
 use forge_model::debrief::Debrief;
 use forge_model::ids::ProjectId;
@@ -27,24 +27,24 @@ input! {
     }
 }
 
-pub(crate) async fn debrief(api: Api, _: Via, path: TaskPath) -> Result<Debrief, ApiError> {
+pub(crate) async fn debrief(api: Api, _: Actor, path: TaskPath) -> Result<Debrief, ApiError> {
     Ok(api.engine().debrief(&path.task_id).await?)
 }
 
-pub(crate) async fn checks(api: Api, _: Via, path: ProjectPath) -> Result<Page<CheckOffer>, ApiError> {
+pub(crate) async fn checks(api: Api, _: Actor, path: ProjectPath) -> Result<Page<CheckOffer>, ApiError> {
     Ok(Page::whole(api.engine().check_offers(&path.project_id).await?))
 }
 
 pub(crate) async fn checks_of_folder(
     api: Api,
-    _: Via,
+    _: Actor,
     folder: CheckFolder,
 ) -> Result<Page<CheckOffer>, ApiError> {
     let CheckFolder { repo_path, default_branch } = folder;
     Ok(Page::whole(api.engine().check_offers_of_folder(&repo_path, default_branch.as_deref()).await?))
 }
 
-pub(crate) async fn take_checks(api: Api, _: Via, take: TakeChecks) -> Result<Done, ApiError> {
+pub(crate) async fn take_checks(api: Api, _: Actor, take: TakeChecks) -> Result<Done, ApiError> {
     api.engine().take_checks(&take.project_id, &take.commands).await?;
     Ok(Done::yes())
 }

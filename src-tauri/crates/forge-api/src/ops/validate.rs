@@ -1,7 +1,7 @@
 //! Checks of a piece of work, and what is kept of attempts at it. Names are in camelCase, as at every door.
 
 use forge_engine::WhichProject;
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::ids::ProjectId;
 use forge_model::validate::{IterationState, LogEvents, ValidateInput, ValidateReport};
 
@@ -46,27 +46,27 @@ input! {
     }
 }
 
-pub(crate) async fn validate(api: Api, _: Via, input: ValidateInput) -> Result<ValidateReport, ApiError> {
+pub(crate) async fn validate(api: Api, _: Actor, input: ValidateInput) -> Result<ValidateReport, ApiError> {
     Ok(api.engine().validate(input).await?)
 }
 
-pub(crate) async fn state(api: Api, _: Via, of: IterationsOf) -> Result<IterationState, ApiError> {
+pub(crate) async fn state(api: Api, _: Actor, of: IterationsOf) -> Result<IterationState, ApiError> {
     let which = WhichProject { id: of.project_id, cwd: of.cwd };
     Ok(api.engine().iteration_state(&which, &of.module_id, of.run_id.as_deref()).await?)
 }
 
-pub(crate) async fn reset(api: Api, _: Via, of: IterationsOf) -> Result<IterationState, ApiError> {
+pub(crate) async fn reset(api: Api, _: Actor, of: IterationsOf) -> Result<IterationState, ApiError> {
     let which = WhichProject { id: of.project_id, cwd: of.cwd };
     Ok(api.engine().reset_iterations(&which, &of.module_id, of.run_id.as_deref()).await?)
 }
 
-pub(crate) async fn cancel(api: Api, _: Via, of: IterationsOf) -> Result<Done, ApiError> {
+pub(crate) async fn cancel(api: Api, _: Actor, of: IterationsOf) -> Result<Done, ApiError> {
     let which = WhichProject { id: of.project_id, cwd: of.cwd };
     api.engine().cancel_validation(&which, &of.module_id, of.run_id.as_deref()).await?;
     Ok(Done::yes())
 }
 
-pub(crate) async fn log(api: Api, _: Via, of: LogOf) -> Result<LogEvents, ApiError> {
+pub(crate) async fn log(api: Api, _: Actor, of: LogOf) -> Result<LogEvents, ApiError> {
     let which = WhichProject { id: of.project_id, cwd: of.cwd };
     let most = usize::try_from(limit(of.limit)?).unwrap_or(usize::MAX);
     Ok(api.engine().validate_log(&which, of.run_id, of.module_id, most).await?)

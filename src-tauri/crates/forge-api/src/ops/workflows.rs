@@ -1,14 +1,14 @@
 //! Workflow definitions.
 
 use forge_engine::{NewDefinition, WorkflowState};
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::ids::ProjectId;
 use forge_model::project::WorkflowOrigin;
 use forge_model::settings::WorkflowSource;
 use forge_model::workflow::{Finding, StateKind, Workflow, presets};
 use serde_json::{Map, Value};
 
-use super::{Empty, Page, answer, input, person, projects::ProjectPath};
+use super::{Empty, Page, answer, input, projects::ProjectPath};
 use crate::{Api, ApiError};
 
 /// A definition to put in force: the definition itself, or under `workflow`, or as JSON text under `text`.
@@ -95,20 +95,20 @@ answer! {
     }
 }
 
-pub(crate) async fn get(api: Api, via: Via, path: ProjectPath) -> Result<WorkflowView, ApiError> {
-    Ok(view(via, api.engine().workflow_state(&path.project_id).await?))
+pub(crate) async fn get(api: Api, actor: Actor, path: ProjectPath) -> Result<WorkflowView, ApiError> {
+    Ok(view(&actor, api.engine().workflow_state(&path.project_id).await?))
 }
 
-pub(crate) async fn put(api: Api, via: Via, put: PutWorkflow) -> Result<WorkflowView, ApiError> {
+pub(crate) async fn put(api: Api, actor: Actor, put: PutWorkflow) -> Result<WorkflowView, ApiError> {
     let definition = match (put.text, put.workflow) {
         (Some(text), _) => NewDefinition::Text(text),
         (None, Some(workflow)) => NewDefinition::Value(workflow),
         (None, None) => NewDefinition::Value(Value::Object(put.fields)),
     };
-    Ok(view(via, api.engine().put_workflow(&put.project_id, put.version, definition).await?))
+    Ok(view(&actor, api.engine().put_workflow(&put.project_id, put.version, definition).await?))
 }
 
-pub(crate) async fn check(api: Api, _: Via, check: CheckWorkflow) -> Result<WorkflowReport, ApiError> {
+pub(crate) async fn check(api: Api, _: Actor, check: CheckWorkflow) -> Result<WorkflowReport, ApiError> {
     let definition = match (check.text, check.workflow) {
         (Some(text), _) => NewDefinition::Text(text),
         (None, Some(workflow)) => NewDefinition::Value(workflow),
@@ -120,7 +120,7 @@ pub(crate) async fn check(api: Api, _: Via, check: CheckWorkflow) -> Result<Work
     Ok(WorkflowReport { findings: found.findings, notes: found.notes, workflow: found.workflow })
 }
 
-pub(crate) async fn preset_list(_: Api, _: Via, _: Empty) -> Result<Page<Preset>, ApiError> {
+pub(crate) async fn preset_list(_: Api, _: Actor, _: Empty) -> Result<Page<Preset>, ApiError> {
     let own = |preset: &forge_model::workflow::Preset| Preset {
         name: preset.name.to_owned(),
         title: preset.title.to_owned(),
@@ -130,14 +130,14 @@ pub(crate) async fn preset_list(_: Api, _: Via, _: Empty) -> Result<Page<Preset>
     Ok(Page::whole(presets().iter().map(own).collect()))
 }
 
-fn view(via: Via, state: WorkflowState) -> WorkflowView {
+fn view(actor: &Actor, state: WorkflowState) -> WorkflowView {
     let WorkflowState { workflow, source, origin, version } = state;
     let moves = workflow
         .states
         .iter()
         .map(|state| Moves {
             from: state.name.clone(),
-            to: workflow.allowed_targets(&state.name, &person(via)),
+            to: workflow.allowed_targets(&state.name, actor),
         })
         .collect();
     let dispatching = workflow

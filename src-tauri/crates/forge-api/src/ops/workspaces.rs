@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use forge_engine::{DiffPage, DiffRequest, Preview};
-use forge_model::actor::Via;
+use forge_model::actor::Actor;
 use forge_model::comment::DiffSide;
 use forge_model::diff::{DiffSummary, FileDiff};
 use forge_model::ids::{ProjectId, TaskId};
@@ -12,7 +12,7 @@ use forge_model::workspace::{
     ImportOffer, OrphanFolder, ProjectDisk, Workspace, WorkspaceBackup, WorkspaceView,
 };
 
-use super::{Done, Empty, Page, TaskPath, input, person, projects::ProjectPath};
+use super::{Done, Empty, Page, TaskPath, input, projects::ProjectPath};
 use crate::{Api, ApiError};
 
 /// Rows of a file's diff that one page has unless asked otherwise, and at most.
@@ -122,74 +122,74 @@ input! {
     }
 }
 
-pub(crate) async fn list(api: Api, _: Via, _: Empty) -> Result<Page<WorkspaceView>, ApiError> {
+pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<WorkspaceView>, ApiError> {
     Ok(Page::whole(api.engine().workspace_views().await?))
 }
 
-pub(crate) async fn disk(api: Api, _: Via, _: Empty) -> Result<Page<ProjectDisk>, ApiError> {
+pub(crate) async fn disk(api: Api, _: Actor, _: Empty) -> Result<Page<ProjectDisk>, ApiError> {
     Ok(Page::whole(api.engine().disk().await?))
 }
 
-pub(crate) async fn measure(api: Api, _: Via, _: Empty) -> Result<Done, ApiError> {
+pub(crate) async fn measure(api: Api, _: Actor, _: Empty) -> Result<Done, ApiError> {
     api.engine().measure_workspaces().await?;
     Ok(Done::yes())
 }
 
-pub(crate) async fn orphans(api: Api, _: Via, _: Empty) -> Result<Page<OrphanFolder>, ApiError> {
+pub(crate) async fn orphans(api: Api, _: Actor, _: Empty) -> Result<Page<OrphanFolder>, ApiError> {
     Ok(Page::whole(api.engine().orphans().await?))
 }
 
-pub(crate) async fn reclaim(api: Api, _: Via, orphan: OrphanPath) -> Result<Done, ApiError> {
+pub(crate) async fn reclaim(api: Api, _: Actor, orphan: OrphanPath) -> Result<Done, ApiError> {
     api.engine().reclaim_orphan(&orphan.path).await?;
     Ok(Done::yes())
 }
 
-pub(crate) async fn adopt(api: Api, _: Via, orphan: AdoptOrphan) -> Result<Task, ApiError> {
+pub(crate) async fn adopt(api: Api, _: Actor, orphan: AdoptOrphan) -> Result<Task, ApiError> {
     Ok(api.engine().adopt_orphan(&orphan.path, &orphan.project_id, orphan.title).await?)
 }
 
-pub(crate) async fn remove(api: Api, _: Via, path: TaskPath) -> Result<Workspace, ApiError> {
+pub(crate) async fn remove(api: Api, _: Actor, path: TaskPath) -> Result<Workspace, ApiError> {
     Ok(api.engine().remove_workspace_now(&path.task_id).await?)
 }
 
-pub(crate) async fn keep(api: Api, _: Via, path: TaskPath) -> Result<Workspace, ApiError> {
+pub(crate) async fn keep(api: Api, _: Actor, path: TaskPath) -> Result<Workspace, ApiError> {
     Ok(api.engine().keep_workspace_for_good(&path.task_id).await?)
 }
 
-pub(crate) async fn imports(api: Api, _: Via, path: ProjectPath) -> Result<Page<ImportOffer>, ApiError> {
+pub(crate) async fn imports(api: Api, _: Actor, path: ProjectPath) -> Result<Page<ImportOffer>, ApiError> {
     Ok(Page::whole(api.engine().imports(&path.project_id).await?))
 }
 
 pub(crate) async fn project_backups(
     api: Api,
-    _: Via,
+    _: Actor,
     path: ProjectPath,
 ) -> Result<Page<WorkspaceBackup>, ApiError> {
     Ok(Page::whole(api.engine().project_backups(&path.project_id).await?))
 }
 
-pub(crate) async fn get(api: Api, _: Via, path: TaskPath) -> Result<Workspace, ApiError> {
+pub(crate) async fn get(api: Api, _: Actor, path: TaskPath) -> Result<Workspace, ApiError> {
     Ok(api.engine().workspace(&path.task_id).await?)
 }
 
-pub(crate) async fn reset(api: Api, via: Via, path: TaskPath) -> Result<Workspace, ApiError> {
-    Ok(api.engine().reset_workspace(person(via), &path.task_id).await?)
+pub(crate) async fn reset(api: Api, actor: Actor, path: TaskPath) -> Result<Workspace, ApiError> {
+    Ok(api.engine().reset_workspace(actor, &path.task_id).await?)
 }
 
-pub(crate) async fn backups(api: Api, _: Via, path: TaskPath) -> Result<Page<WorkspaceBackup>, ApiError> {
+pub(crate) async fn backups(api: Api, _: Actor, path: TaskPath) -> Result<Page<WorkspaceBackup>, ApiError> {
     Ok(Page::whole(api.engine().backups(&path.task_id).await?))
 }
 
-pub(crate) async fn restore(api: Api, _: Via, backup: RestoreBackup) -> Result<Done, ApiError> {
+pub(crate) async fn restore(api: Api, _: Actor, backup: RestoreBackup) -> Result<Done, ApiError> {
     api.engine().restore_backup(&backup.task_id, &backup.commit).await?;
     Ok(Done::yes())
 }
 
-pub(crate) async fn diff(api: Api, _: Via, read: ReadDiff) -> Result<DiffSummary, ApiError> {
+pub(crate) async fn diff(api: Api, _: Actor, read: ReadDiff) -> Result<DiffSummary, ApiError> {
     Ok(api.engine().diff(&read.task_id, read.scope.unwrap_or_default().into()).await?)
 }
 
-pub(crate) async fn diff_file(api: Api, _: Via, read: ReadFileDiff) -> Result<FileDiff, ApiError> {
+pub(crate) async fn diff_file(api: Api, _: Actor, read: ReadFileDiff) -> Result<FileDiff, ApiError> {
     let limit = read.limit.unwrap_or(DEFAULT_ROWS);
     if !(1..=MAX_ROWS).contains(&limit) {
         return Err(ApiError::invalid("limit", "must be 1 to 20000"));
@@ -205,7 +205,7 @@ pub(crate) async fn diff_file(api: Api, _: Via, read: ReadFileDiff) -> Result<Fi
 
 /// Every answer of the contract is JSON, so a picture's bytes are base64 in it: one form for all doors. A side is
 /// asked for by itself, so that no more than one of them is held while an answer is written.
-pub(crate) async fn preview(api: Api, _: Via, read: ReadPreview) -> Result<FilePreview, ApiError> {
+pub(crate) async fn preview(api: Api, _: Actor, read: ReadPreview) -> Result<FilePreview, ApiError> {
     let scope = read.scope.unwrap_or_default().into();
     let Preview { told, content } = api.engine().preview(&read.task_id, scope, &read.path, read.side).await?;
     Ok(FilePreview { data: content.map(|content| BASE64_STANDARD.encode(content)), ..told })
