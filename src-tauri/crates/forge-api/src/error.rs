@@ -4,6 +4,8 @@ use forge_engine::{ConflictCode, EngineError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::TokenError;
+
 /// Why an operation did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Serialize, specta::Type, schemars::JsonSchema, thiserror::Error)]
 #[error("{code}: {message}")]
@@ -104,6 +106,12 @@ impl From<EngineError> for ApiError {
                 Self::new(500, "internal", message).hint("The log of the engine says more.")
             }
         }
+    }
+}
+
+impl From<TokenError> for ApiError {
+    fn from(error: TokenError) -> Self {
+        Self::new(500, "token", error.to_string())
     }
 }
 

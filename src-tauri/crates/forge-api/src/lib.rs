@@ -6,6 +6,8 @@
 //!
 //! Deliberately absent: transports, windows, and anything about how an answer is shown.
 
+mod access;
+mod clients;
 mod error;
 mod feed;
 mod files;
@@ -17,6 +19,7 @@ mod operations;
 pub mod ops;
 mod paging;
 mod tags;
+mod token;
 pub mod typescript;
 
 use std::{path::PathBuf, sync::Arc};
@@ -25,6 +28,8 @@ use forge_engine::Engine;
 use forge_model::{actor::Actor, notification::Notification};
 use serde_json::Value;
 
+pub use access::{Access, MCP_PATH, OpenError, Opening};
+pub use clients::{ClientConfig, ConfigLanguage, McpClient, McpTransport, TOKEN_VARIABLE};
 pub use error::ApiError;
 pub use feed::{Change, ChangeBatch, Feed};
 pub use files::{COSTS_CSV, FILE_ROUTES, FileRoute, PAGING};
@@ -32,6 +37,7 @@ pub use openapi::document as openapi_document;
 pub use operation::{Method, Operation};
 pub use operations::operations;
 pub use paging::{DEFAULT_LIMIT, MAX_LIMIT};
+pub use token::{TokenError, read as read_token};
 
 /// The contract over one engine. Cheap to clone.
 #[derive(Clone)]
@@ -40,6 +46,7 @@ pub struct Api {
 }
 
 struct Inner {
+    access: Access,
     engine: Engine,
     self_program: PathBuf,
 }
@@ -49,13 +56,20 @@ impl Api {
     /// are started with it.
     #[must_use]
     pub fn new(engine: Engine, self_program: PathBuf) -> Self {
-        Self { inner: Arc::new(Inner { engine, self_program }) }
+        let access = Access::new(engine.clone());
+        Self { inner: Arc::new(Inner { access, engine, self_program }) }
     }
 
     /// The engine behind it.
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.inner.engine
+    }
+
+    /// How other programs reach it.
+    #[must_use]
+    pub fn access(&self) -> &Access {
+        &self.inner.access
     }
 
     pub(crate) fn self_program(&self) -> &std::path::Path {

@@ -131,10 +131,10 @@ impl Operation {
     ///
     /// # Errors
     /// What it refuses.
-    pub async fn run(&self, api: Api, via: Via, mut input: Value) -> Result<Value, ApiError> {
+    pub async fn run(&self, api: Api, actor: impl Into<Actor>, mut input: Value) -> Result<Value, ApiError> {
         let cut = if self.cut { Some(Cut::asked(&mut input)?) } else { None };
         self.check_shape(&input)?;
-        let answer = (self.run)(api, via, input).await?;
+        let answer = (self.run)(api, actor.into(), input).await?;
         Ok(match cut {
             Some(cut) => cut.answer(answer),
             None => answer,

@@ -5,6 +5,7 @@ pub mod attachments;
 pub mod changes;
 pub mod comments;
 pub mod costs;
+pub mod doors;
 pub mod executions;
 pub mod fixes;
 pub mod hooks;

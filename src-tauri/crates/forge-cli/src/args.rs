@@ -167,6 +167,9 @@ pub(crate) struct Serve {
     /// Ask for no token: anyone on this machine can use the engine
     #[arg(long)]
     pub(crate) no_auth: bool,
+    /// Do not serve the Model Context Protocol at /mcp
+    #[arg(long)]
+    pub(crate) no_mcp: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,9 +2,9 @@
 
 use std::{io, path::PathBuf};
 
-use forge_api::ApiError;
+use forge_api::{ApiError, TokenError};
 use forge_engine::{EngineAddress, InstanceError, StartError};
-use forge_server::{ServeError, TokenError};
+use forge_server::ServeError;
 
 /// The operation failed.
 pub(crate) const FAILED: u8 = 1;

@@ -2,9 +2,8 @@
 
 use std::{path::Path, time::Duration};
 
-use forge_api::{ApiError, MAX_LIMIT, Method, Operation, operations};
+use forge_api::{ApiError, MAX_LIMIT, Method, Operation, TokenError, operations};
 use forge_engine::EngineAddress;
-use forge_server::TokenError;
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Map, Value};
 
@@ -23,7 +22,7 @@ pub(crate) struct Remote {
 impl Remote {
     /// The engine that announced itself at `url`.
     pub(crate) fn new(holder: &EngineAddress, url: String, data_dir: &Path) -> Result<Self, CliError> {
-        let token = match forge_server::read_token(data_dir) {
+        let token = match forge_api::read_token(data_dir) {
             Ok(token) => Some(token),
             // An engine that asks for none has made none; one that does will refuse and say so.
             Err(TokenError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => None,

@@ -66,6 +66,8 @@ pub(crate) struct Inner {
     git: Git,
     /// None once stopped: the folder is free for another engine.
     instance: Mutex<Option<Instance>>,
+    /// Where agents find the MCP server of this engine.
+    pub(crate) mcp_url: Mutex<Option<String>>,
     contexts: Mutex<HashMap<ProjectId, Arc<ProjectContext>>>,
     repos: Mutex<HashMap<PathBuf, Repo>>,
     pub(crate) workers: Workers,
@@ -125,6 +127,7 @@ impl Engine {
                 store,
                 git,
                 instance: Mutex::new(Some(instance)),
+                mcp_url: Mutex::default(),
                 contexts: Mutex::default(),
                 repos: Mutex::default(),
                 workers: Workers::default(),

@@ -11,6 +11,7 @@
 //! Deliberately absent: any window, any transport, the process environment and the clock (both come in
 //! through [`EngineConfig`]).
 
+mod app_settings;
 mod backups;
 mod boundary;
 mod check_offers;
@@ -50,6 +51,7 @@ mod read;
 mod recovery;
 mod repository;
 mod run_events;
+mod run_tokens;
 mod runs;
 mod scheduler;
 mod sessions;
@@ -92,5 +94,6 @@ pub use plan::Plan;
 pub use preview::Preview;
 pub use pull_requests::PullRequestNews;
 pub use read::DiffRequest;
+pub use run_tokens::RunScope;
 pub use validate::WhichProject;
 pub use view::TaskPage;

@@ -14,16 +14,13 @@ mod csv;
 mod events;
 mod gate;
 mod routes;
-mod token;
 
 use std::{net::Ipv4Addr, path::PathBuf, time::Duration};
 
 use axum::serve::ListenerExt as _;
-use forge_api::Api;
+use forge_api::{Api, OpenError, Opening};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-
-pub use token::{TokenError, read as read_token};
 
 /// How long [`Running::stop`] waits for answers that are under way before it cuts them off.
 const STOP_WITHIN: Duration = Duration::from_secs(2);
@@ -35,6 +32,8 @@ pub struct ServeOptions {
     pub port: u16,
     /// Whether requests must carry the token.
     pub auth: bool,
+    /// Whether the Model Context Protocol may be served.
+    pub mcp: bool,
 }
 
 /// Why nothing is served.
@@ -48,12 +47,9 @@ pub enum ServeError {
         /// Why.
         source: std::io::Error,
     },
-    /// There is no token.
+    /// There is no token, or other programs cannot be told where the engine is.
     #[error(transparent)]
-    Token(#[from] TokenError),
-    /// Other programs cannot be told where the engine is.
-    #[error("failed to announce the engine's address: {0}")]
-    Announce(#[source] std::io::Error),
+    Open(#[from] OpenError),
 }
 
 /// A server that runs. Dropped without [`Running::stop`], it goes on until the process ends.
@@ -67,7 +63,7 @@ pub struct Running {
     server: JoinHandle<()>,
 }
 
-/// Serves the contract on loopback, and tells other programs where ([`forge_engine::Engine::announce`]).
+/// Serves the contract on loopback, and tells other programs where ([`forge_api::Access::open`]).
 ///
 /// # Errors
 /// When the port cannot be had, or the token or the address cannot be written.
@@ -75,17 +71,15 @@ pub async fn serve(api: Api, options: ServeOptions) -> Result<Running, ServeErro
     let bind = |source| ServeError::Bind { port: options.port, source };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await.map_err(bind)?;
     let port = listener.local_addr().map_err(bind)?.port();
-    let (token, token_file) = if options.auth {
-        let (token, file) = token::load_or_create(api.engine().data_dir())?;
-        (Some(token), Some(file))
-    } else {
-        tracing::warn!("anyone on this machine can use the engine: no token is asked for");
-        (None, None)
-    };
     let url = format!("http://127.0.0.1:{port}");
-    api.engine().announce(&url).map_err(ServeError::Announce)?;
+    if !options.auth {
+        tracing::warn!("anyone on this machine can use the engine: no token is asked for");
+    }
+    let opening = Opening { url: url.clone(), auth: options.auth, mcp: options.mcp };
+    let token_file = api.access().open(opening).await?;
     let stopping = CancellationToken::new();
-    let router = routes::router(api, gate::Gate::new(port, token), stopping.clone());
+    let gate = gate::Gate::new(port, api.clone());
+    let router = routes::router(api, gate, stopping.clone());
     let until = stopping.clone().cancelled_owned();
     let listener = listener.tap_io(|stream| {
         // Without this, small answers on a kept connection wait for the other side's acknowledgement.

@@ -1,6 +1,7 @@
 //! The tables, a file each: the row, what reads it, what writes it.
 
 pub mod agents;
+pub mod app_settings;
 pub mod approvals;
 pub mod attachments;
 pub mod comments;

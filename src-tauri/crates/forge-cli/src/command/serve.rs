@@ -20,7 +20,7 @@ pub(crate) async fn run(
         api = door::start_engine(data_dir.clone(), observer, true) => api?,
         () = signals.any() => return Ok(()),
     };
-    let serve = ServeOptions { port: options.port, auth: !options.no_auth };
+    let serve = ServeOptions { port: options.port, auth: !options.no_auth, mcp: !options.no_mcp };
     let server = match forge_server::serve(api.clone(), serve).await {
         Ok(server) => server,
         Err(error) => {

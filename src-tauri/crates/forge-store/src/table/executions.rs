@@ -119,6 +119,40 @@ pub async fn set_carry(
     Ok(())
 }
 
+/// Writes down the hash of the token that an execution was given.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_token_hash(
+    conn: &mut SqliteConnection,
+    id: &ExecutionId,
+    hash: &str,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE executions SET token_hash = ?2 WHERE id = ?1")
+        .bind(id.as_str())
+        .bind(hash)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// The execution that was given the token with this hash, while it is open.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn open_with_token(
+    conn: &mut SqliteConnection,
+    hash: &str,
+) -> Result<Option<ExecutionRow>, StoreError> {
+    let row = sqlx::query(
+        "SELECT * FROM executions WHERE token_hash = ?1 AND status IN ('starting', 'running', 'waiting')",
+    )
+    .bind(hash)
+    .fetch_optional(conn)
+    .await?;
+    row.as_ref().map(read).transpose()
+}
+
 /// One execution.
 ///
 /// # Errors

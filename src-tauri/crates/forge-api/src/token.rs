@@ -39,7 +39,7 @@ pub enum TokenError {
 /// # Errors
 /// When there is none, or it cannot be read.
 pub fn read(data_dir: &Path) -> Result<String, TokenError> {
-    let path = data_dir.join(FILE);
+    let path = path_of(data_dir);
     let text = fs::read_to_string(&path).map_err(|source| TokenError::Io { path: path.clone(), source })?;
     let token = text.trim();
     // A guard against a file that was cut short: an empty token would let everybody in.
@@ -47,8 +47,11 @@ pub fn read(data_dir: &Path) -> Result<String, TokenError> {
 }
 
 /// The token and its file; made at the first start.
-pub(crate) fn load_or_create(data_dir: &Path) -> Result<(String, PathBuf), TokenError> {
-    let path = data_dir.join(FILE);
+///
+/// # Errors
+/// When there is none and none can be made, or it cannot be read.
+pub fn load_or_create(data_dir: &Path) -> Result<(String, PathBuf), TokenError> {
+    let path = path_of(data_dir);
     let io = |source| TokenError::Io { path: path.clone(), source };
     if !path.try_exists().map_err(io)? {
         create(data_dir, &path)?;
@@ -56,6 +59,17 @@ pub(crate) fn load_or_create(data_dir: &Path) -> Result<(String, PathBuf), Token
     let token = read(data_dir)?;
     fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(io)?;
     Ok((token, path))
+}
+
+/// A new token in the place of the one that was; whoever has the old one is shut out.
+pub(crate) fn renew(data_dir: &Path) -> Result<String, TokenError> {
+    create(data_dir, &path_of(data_dir))?;
+    read(data_dir)
+}
+
+/// Where the token of a data folder is.
+pub(crate) fn path_of(data_dir: &Path) -> PathBuf {
+    data_dir.join(FILE)
 }
 
 /// Written aside and renamed, so that nobody ever reads half of it.
@@ -90,6 +104,16 @@ mod tests {
         assert_eq!(read(dir.path()).unwrap(), first);
         let other = tempfile::tempdir().unwrap();
         assert_ne!(load_or_create(other.path()).unwrap().0, first);
+    }
+
+    #[test]
+    fn a_new_one_takes_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let (first, path) = load_or_create(dir.path()).unwrap();
+        let second = renew(dir.path()).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(read(dir.path()).unwrap(), second);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
