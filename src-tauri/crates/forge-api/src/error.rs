@@ -52,6 +52,28 @@ impl ApiError {
         error
     }
 
+    /// Something is wrong with Forge itself.
+    #[must_use]
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(500, "internal", message)
+    }
+
+    /// Whoever asked no longer wants to know.
+    #[must_use]
+    pub fn cancelled() -> Self {
+        Self::new(499, "cancelled", "the call was cancelled")
+    }
+
+    /// The same with one more fact.
+    #[must_use]
+    pub fn with_fact(mut self, name: &str, fact: Value) -> Self {
+        if !self.details.is_object() {
+            self.details = json!({});
+        }
+        self.details[name] = fact;
+        self
+    }
+
     fn hint(mut self, hint: &str) -> Self {
         self.hints.push(hint.to_owned());
         self

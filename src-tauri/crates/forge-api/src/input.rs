@@ -8,7 +8,10 @@ use serde_json::Value;
 use crate::ApiError;
 
 /// Reads an operation's input.
-pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, ApiError> {
+///
+/// # Errors
+/// `invalid`, with the path of what is wrong.
+pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, ApiError> {
     let value = if value.is_null() { Value::Object(serde_json::Map::new()) } else { value };
     serde_path_to_error::deserialize(value).map_err(|error| {
         let inner = error.inner().to_string();

@@ -18,6 +18,8 @@ mod operation;
 mod operations;
 pub mod ops;
 mod paging;
+mod schema;
+mod scope;
 mod tags;
 mod token;
 pub mod typescript;
@@ -33,10 +35,14 @@ pub use clients::{ClientConfig, ConfigLanguage, McpClient, McpTransport, TOKEN_V
 pub use error::ApiError;
 pub use feed::{Change, ChangeBatch, Feed};
 pub use files::{COSTS_CSV, FILE_ROUTES, FileRoute, PAGING};
+pub use forge_engine::RunScope;
+pub use input::read as read_input;
 pub use openapi::document as openapi_document;
 pub use operation::{Method, Operation};
 pub use operations::operations;
 pub use paging::{DEFAULT_LIMIT, MAX_LIMIT};
+pub use schema::{input_schema, output_schema};
+pub use scope::is_open_to_runs;
 pub use token::{TokenError, read as read_token};
 
 /// The contract over one engine. Cheap to clone.

@@ -3,9 +3,9 @@
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use forge_model::actor::Actor;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use specta::{Type, Types, datatype::DataType};
 
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
         shape::{refuse_lists, resolve},
     },
     paging::Cut,
+    schema,
 };
 
 /// An HTTP method.
@@ -156,6 +157,16 @@ impl Operation {
         resolve(input.as_value(), &definitions)["properties"].get(field).is_some()
     }
 
+    /// JSON schemas of its input and its answer, each whole in itself.
+    #[must_use]
+    pub fn json_schemas(&self) -> (Map<String, Value>, Map<String, Value>) {
+        let schemas = self.schemas;
+        (
+            schema::whole(SchemaSettings::for_deserialize, |it| schemas(it).0),
+            schema::whole(SchemaSettings::for_serialize, |it| schemas(it).1),
+        )
+    }
+
     /// The names in its path.
     pub fn path_fields(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
@@ -177,7 +188,7 @@ impl Operation {
     }
 }
 
-fn coerce_to(schema: &Value, definitions: &serde_json::Map<String, Value>, text: &str) -> Value {
+fn coerce_to(schema: &Value, definitions: &Map<String, Value>, text: &str) -> Value {
     let wants = |kind: &str| match &schema["type"] {
         Value::String(name) => name == kind,
         Value::Array(names) => names.iter().any(|name| name == kind),

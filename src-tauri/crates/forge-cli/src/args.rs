@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 /// Forge: a board for work done by AI coding agents, without its window.
@@ -33,6 +33,8 @@ pub(crate) struct Common {
 pub(crate) enum Command {
     /// Run the engine and serve it to programs of this machine
     Serve(Serve),
+    /// Serve the Model Context Protocol to the program that starts this one, by standard input and output
+    Mcp(Mcp),
     /// Let scripted agents work on a sample repository, and tell what happens
     Demo,
     /// Repositories that Forge works on
@@ -134,7 +136,7 @@ impl Command {
     /// Whether an engine of its own is there to work, not only to be asked: it waits for what it started.
     pub(crate) const fn works(&self) -> bool {
         match self {
-            Self::Serve(_) | Self::Demo => true,
+            Self::Serve(_) | Self::Mcp(_) | Self::Demo => true,
             Self::Project(_)
             | Self::Agent(_)
             | Self::Validate(_)
@@ -170,6 +172,32 @@ pub(crate) struct Serve {
     /// Do not serve the Model Context Protocol at /mcp
     #[arg(long)]
     pub(crate) no_mcp: bool,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Mcp {
+    /// Serve nothing, but print what this client's configuration must say
+    #[arg(long, value_name = "CLIENT", value_enum)]
+    pub(crate) print_config: Option<Client>,
+    /// How that client is to talk to Forge: by starting `forge mcp`, or to the Forge that runs
+    #[arg(long, value_enum, requires = "print_config", default_value_t = Transport::Stdio)]
+    pub(crate) transport: Transport,
+}
+
+/// A program that uses MCP servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Client {
+    Codex,
+    Claude,
+    Cursor,
+    Vscode,
+}
+
+/// How a client talks to Forge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Transport {
+    Stdio,
+    Http,
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,6 +3,7 @@
 mod agent;
 mod api;
 mod manual;
+mod mcp;
 mod project;
 mod replay;
 mod serve;
@@ -33,6 +34,13 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
         Command::Serve(options) => {
             serve::run(data_dir(common.data_dir)?, options, observer).await.map(|()| None)
         }
+        Command::Mcp(options) => match options.print_config {
+            Some(client) => {
+                let config = async |at: &At| mcp::print_config(at, client, options.transport).await;
+                through(common, observer, false, config).await
+            }
+            None => mcp::run(data_dir(common.data_dir)?, observer).await.map(|()| None),
+        },
         Command::Demo => {
             // A whole story is a large future.
             let story = Box::pin(demo::run(common.data_dir, common.json, observer));

@@ -83,9 +83,14 @@ impl Door {
 
     /// Does one operation.
     pub(crate) async fn call(&self, op: &str, input: Value) -> Result<Value, CliError> {
+        self.call_via(Via::Cli, op, input).await
+    }
+
+    /// Does one operation for somebody who came through another door of this program.
+    pub(crate) async fn call_via(&self, via: Via, op: &str, input: Value) -> Result<Value, CliError> {
         match self {
-            Self::Own(api) => api.call(Via::Cli, op, input).await.map_err(CliError::Refused),
-            Self::Remote(remote) => remote.call(op, input).await,
+            Self::Own(api) => api.call(via, op, input).await.map_err(CliError::Refused),
+            Self::Remote(remote) => remote.call(via, op, input).await,
         }
     }
 

@@ -4,6 +4,7 @@ use std::{io, path::PathBuf};
 
 use forge_api::{ApiError, TokenError};
 use forge_engine::{EngineAddress, InstanceError, StartError};
+use forge_mcp::StdioError;
 use forge_server::ServeError;
 
 /// The operation failed.
@@ -46,6 +47,9 @@ pub(crate) enum CliError {
     /// Nothing is served.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// The client of `forge mcp` does not speak the protocol.
+    #[error(transparent)]
+    Mcp(#[from] StdioError),
     /// The machine refuses something.
     #[error("failed to {doing}: {source}")]
     Io { doing: String, source: io::Error },
@@ -78,6 +82,7 @@ impl CliError {
             Self::Strange { .. } => "strange_answer",
             Self::Token(_) => "token",
             Self::Serve(_) => "serve_failed",
+            Self::Mcp(_) => "mcp_failed",
             Self::Io { .. } | Self::Runtime(_) => "io",
             Self::Interrupted => "interrupted",
         }
@@ -101,6 +106,9 @@ impl CliError {
             Self::Strange { .. } => one("Is it another version of Forge?"),
             Self::Token(_) => one("The token is made by the engine's first start, for its own user alone."),
             Self::Serve(_) => one("Choose another port with --port, or 0 for any."),
+            Self::Mcp(_) => {
+                one("`forge mcp` is started by MCP clients; `forge mcp --print-config codex` says how.")
+            }
             Self::Io { .. } | Self::Runtime(_) => one("See to what the system says, then try again."),
             Self::Interrupted => one("`forge task list` shows how far it came."),
         }
@@ -124,6 +132,7 @@ impl CliError {
             | Self::Strange { .. }
             | Self::Token(_)
             | Self::Serve(_)
+            | Self::Mcp(_)
             | Self::Io { .. }
             | Self::Runtime(_)
             | Self::Interrupted => FAILED,

@@ -4,6 +4,7 @@ use std::{path::Path, time::Duration};
 
 use forge_api::{ApiError, MAX_LIMIT, Method, Operation, TokenError, operations};
 use forge_engine::EngineAddress;
+use forge_model::actor::Via;
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Map, Value};
 
@@ -34,7 +35,7 @@ impl Remote {
     }
 
     /// Does one operation.
-    pub(crate) async fn call(&self, name: &str, input: Value) -> Result<Value, CliError> {
+    pub(crate) async fn call(&self, via: Via, name: &str, input: Value) -> Result<Value, CliError> {
         let operation = operations()
             .iter()
             .find(|operation| operation.name == name)
@@ -88,14 +89,14 @@ impl Remote {
         if !reads {
             request = request.json(&input);
         }
-        let response = self.send(request).await?;
+        let response = self.send(via, request).await?;
         response.json().await.map_err(|source| self.unreachable(source))
     }
 
     /// The stream of events, from now on.
     pub(crate) async fn events(&self) -> Result<Response, CliError> {
         let url = self.at("/events", &mut Map::new())?;
-        self.send(self.client.get(url)).await
+        self.send(Via::Cli, self.client.get(url)).await
     }
 
     pub(crate) fn unreachable(&self, source: reqwest::Error) -> CliError {
@@ -120,11 +121,11 @@ impl Remote {
         Ok(url)
     }
 
-    async fn send(&self, mut request: RequestBuilder) -> Result<Response, CliError> {
+    async fn send(&self, via: Via, mut request: RequestBuilder) -> Result<Response, CliError> {
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }
-        let response = request.header("X-Forge-Client", "cli").send().await;
+        let response = request.header("X-Forge-Client", via.as_str()).send().await;
         let response = response.map_err(|source| self.unreachable(source))?;
         if response.status().is_success() {
             return Ok(response);

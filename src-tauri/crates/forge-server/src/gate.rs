@@ -12,6 +12,8 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use forge_api::{Api, ApiError, MCP_PATH};
+use forge_mcp::Caller;
 use subtle::ConstantTimeEq as _;
 
 use crate::answer::Refusal;
@@ -27,57 +29,82 @@ pub(crate) struct Gate {
 
 struct Inner {
     hosts: [String; 3],
-    token: Option<String>,
+    api: Api,
 }
 
 impl Gate {
-    /// For a server at `port`; without a token, none is asked for.
-    pub(crate) fn new(port: u16, token: Option<String>) -> Self {
-        let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
-        Self { inner: Arc::new(Inner { hosts, token }) }
+    /// For a server at `port` over a contract, which knows the token.
+    pub(crate) fn new(port: u16, api: Api) -> Self {
+        Self { inner: Arc::new(Inner { hosts: hosts(port), api }) }
     }
 
-    fn check(&self, headers: &HeaderMap, path: &str) -> Result<(), Refusal> {
-        let ours = |text: &str| self.inner.hosts.iter().any(|host| host.eq_ignore_ascii_case(text));
-        let mut hosts = headers.get_all(header::HOST).iter();
-        let host = hosts.next().and_then(|host| host.to_str().ok());
-        if !host.is_some_and(ours) || hosts.next().is_some() {
-            let message = "the Host header does not name this server";
-            return Err(Refusal::new(StatusCode::FORBIDDEN, "forbidden_host", message)
-                .hint("Address it as 127.0.0.1 or localhost, with its port."));
+    /// Who asks, if they may.
+    async fn caller(&self, headers: &HeaderMap, path: &str) -> Result<Caller, Refusal> {
+        check_address(&self.inner.hosts, headers)?;
+        let access = self.inner.api.access();
+        let Some(token) = access.token() else { return Ok(Caller::Person) };
+        let given = bearer(headers);
+        if path == HEALTH || given.is_some_and(|given| bool::from(given.as_bytes().ct_eq(token.as_bytes()))) {
+            return Ok(Caller::Person);
         }
-        for origin in headers.get_all(header::ORIGIN) {
-            let same =
-                origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://")).is_some_and(ours);
-            if !same {
-                let message = "requests from pages of another origin are refused";
-                return Err(Refusal::new(StatusCode::FORBIDDEN, "forbidden_origin", message));
+        let scope = match given {
+            Some(given) => self.inner.api.engine().scope_of_token(given).await.map_err(ApiError::from)?,
+            None => None,
+        };
+        match scope {
+            Some(scope) if path == MCP_PATH => Ok(Caller::Run(scope)),
+            Some(_) => {
+                let message = "the token of a run is good for MCP alone";
+                Err(Refusal::new(StatusCode::FORBIDDEN, "out_of_scope", message))
             }
-        }
-        match &self.inner.token {
-            Some(token) if path != HEALTH && !carries(headers, token) => {
+            None => {
                 let message = "the request does not carry this engine's token";
                 Err(Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
                     .hint("Send `Authorization: Bearer <token>`; the token is in the file `token` of the data folder."))
             }
-            _ => Ok(()),
         }
     }
 }
 
-fn carries(headers: &HeaderMap, token: &str) -> bool {
+fn hosts(port: u16) -> [String; 3] {
+    ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"))
+}
+
+/// Whether a request names this server, and comes from none of another origin.
+fn check_address(hosts: &[String], headers: &HeaderMap) -> Result<(), Refusal> {
+    let ours = |text: &str| hosts.iter().any(|host| host.eq_ignore_ascii_case(text));
+    let mut named = headers.get_all(header::HOST).iter();
+    let host = named.next().and_then(|host| host.to_str().ok());
+    if !host.is_some_and(ours) || named.next().is_some() {
+        let message = "the Host header does not name this server";
+        return Err(Refusal::new(StatusCode::FORBIDDEN, "forbidden_host", message)
+            .hint("Address it as 127.0.0.1 or localhost, with its port."));
+    }
+    for origin in headers.get_all(header::ORIGIN) {
+        let same = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://")).is_some_and(ours);
+        if !same {
+            let message = "requests from pages of another origin are refused";
+            return Err(Refusal::new(StatusCode::FORBIDDEN, "forbidden_origin", message));
+        }
+    }
+    Ok(())
+}
+
+/// The one token that a request carries.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut all = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (all.next(), all.next()) else { return false };
-    let Some((scheme, given)) = value.to_str().ok().and_then(|value| value.split_once(' ')) else {
-        return false;
-    };
-    scheme.eq_ignore_ascii_case("bearer") && bool::from(given.trim().as_bytes().ct_eq(token.as_bytes()))
+    let (Some(value), None) = (all.next(), all.next()) else { return None };
+    let (scheme, given) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| given.trim())
 }
 
 /// The layer that asks.
-pub(crate) async fn ask(State(gate): State<Gate>, request: Request, next: Next) -> Response {
-    match gate.check(request.headers(), request.uri().path()) {
-        Ok(()) => next.run(request).await,
+pub(crate) async fn ask(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
+    match gate.caller(request.headers(), request.uri().path()).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
         Err(refusal) => {
             let unauthorized = refusal.0.status == StatusCode::UNAUTHORIZED.as_u16();
             let mut response = refusal.into_response();
@@ -96,33 +123,34 @@ mod tests {
 
     use super::*;
 
-    fn check(headers: &[(&str, &str)], path: &str) -> Option<String> {
+    fn map(headers: &[(&str, &str)]) -> HeaderMap {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
         }
-        Gate::new(4780, Some("secret".to_owned())).check(&map, path).err().map(|refusal| refusal.0.code)
+        map
+    }
+
+    fn check(headers: &[(&str, &str)]) -> Option<String> {
+        check_address(&hosts(4780), &map(headers)).err().map(|refusal| refusal.0.code)
     }
 
     #[test]
     fn only_who_names_this_server() {
-        let token = ("authorization", "Bearer secret");
         for host in ["127.0.0.1:4780", "localhost:4780", "LOCALHOST:4780", "[::1]:4780"] {
-            assert_eq!(check(&[("host", host), token], "/api/v1/meta"), None, "{host}");
+            assert_eq!(check(&[("host", host)]), None, "{host}");
         }
         for host in ["evil.test:4780", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:4780.evil.test", ""] {
-            assert_eq!(check(&[("host", host), token], "/").as_deref(), Some("forbidden_host"), "{host}");
+            assert_eq!(check(&[("host", host)]).as_deref(), Some("forbidden_host"), "{host}");
         }
-        assert_eq!(check(&[token], HEALTH).as_deref(), Some("forbidden_host"));
-        let two = [("host", "127.0.0.1:4780"), ("host", "evil.test"), token];
-        assert_eq!(check(&two, "/").as_deref(), Some("forbidden_host"));
+        assert_eq!(check(&[]).as_deref(), Some("forbidden_host"));
+        let two = [("host", "127.0.0.1:4780"), ("host", "evil.test")];
+        assert_eq!(check(&two).as_deref(), Some("forbidden_host"));
     }
 
     #[test]
     fn no_page_of_another_origin() {
-        let from = |origin| {
-            check(&[("host", "localhost:4780"), ("origin", origin), ("authorization", "Bearer secret")], "/")
-        };
+        let from = |origin| check(&[("host", "localhost:4780"), ("origin", origin)]);
         assert_eq!(from("http://localhost:4780"), None);
         for origin in ["http://evil.test", "null", "https://localhost:4780", "http://localhost:80", ""] {
             assert_eq!(from(origin).as_deref(), Some("forbidden_origin"), "{origin}");
@@ -130,14 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn only_with_the_token() {
-        let with = |value| check(&[("host", "localhost:4780"), ("authorization", value)], "/x");
-        assert_eq!(with("Bearer secret"), None);
-        assert_eq!(with("bearer secret"), None);
-        for value in ["Bearer secre", "Bearer secrets", "Basic secret", "secret", "Bearer", ""] {
-            assert_eq!(with(value).as_deref(), Some("unauthorized"), "{value}");
+    fn one_token_by_its_own_scheme() {
+        let of = |value: &str| bearer(&map(&[("authorization", value)])).map(str::to_owned);
+        assert_eq!(of("Bearer secret").as_deref(), Some("secret"));
+        assert_eq!(of("bearer secret").as_deref(), Some("secret"));
+        for value in ["Basic secret", "secret", "Bearer", ""] {
+            assert_eq!(of(value), None, "{value}");
         }
-        assert_eq!(check(&[("host", "localhost:4780")], "/x").as_deref(), Some("unauthorized"));
-        assert_eq!(check(&[("host", "localhost:4780")], HEALTH), None);
+        assert_eq!(bearer(&map(&[("authorization", "Bearer a"), ("authorization", "Bearer b")])), None);
     }
 }

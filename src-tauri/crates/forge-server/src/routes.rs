@@ -4,13 +4,14 @@ use std::{collections::BTreeMap, time::Duration};
 
 use axum::{
     Json, Router,
+    body::Body,
     extract::{RawPathParams, Request, State, rejection::RawPathParamsRejection},
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, HeaderValue, StatusCode},
     middleware,
     response::{IntoResponse, Response},
-    routing::{MethodFilter, MethodRouter, get},
+    routing::{MethodFilter, MethodRouter, any, get},
 };
-use forge_api::{Api, ApiError, COSTS_CSV, DEFAULT_LIMIT, Method, Operation, openapi_document, operations};
+use forge_api::{Api, ApiError, COSTS_CSV, DEFAULT_LIMIT, MCP_PATH, Method, Operation, openapi_document, operations};
 use forge_model::actor::Via;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,8 @@ use crate::{
 const BASE: &str = "/api/v1";
 /// The `forge` program says with this header that it is the one who asks.
 const CLIENT_HEADER: &str = "x-forge-client";
+/// The largest message of an MCP client, in bytes.
+const MAX_MCP_BODY: usize = 2 * 1024 * 1024;
 /// How long an answer that is under way may still take once the server stops.
 const LAST_CALL: Duration = Duration::from_secs(1);
 
@@ -49,6 +52,19 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken) -> Route
     for (path, methods) in paths {
         router = router.route(&format!("{BASE}{path}"), methods);
     }
+    let mcp = forge_mcp::service(&api, MAX_MCP_BODY, stopping.child_token());
+    router = router.route(
+        MCP_PATH,
+        any(async move |State(shared): State<Shared>, request: Request| {
+            if shared.api.access().serves_mcp() {
+                Ok(mcp.handle(request).await.map(Body::new))
+            } else {
+                let message = "MCP is switched off";
+                Err(Refusal::new(StatusCode::NOT_FOUND, "mcp_off", message)
+                    .hint("It is switched on in the settings, unless Forge was started with --no-mcp."))
+            }
+        }),
+    );
     router
         .fallback(async |request: Request| {
             let message = format!("there is nothing at {}", request.uri().path());
@@ -136,5 +152,9 @@ async fn until_stopped(
 }
 
 fn via(headers: &HeaderMap) -> Via {
-    if headers.get(CLIENT_HEADER).is_some_and(|name| name == "cli") { Via::Cli } else { Via::Api }
+    match headers.get(CLIENT_HEADER).map(HeaderValue::as_bytes) {
+        Some(b"cli") => Via::Cli,
+        Some(b"mcp") => Via::Mcp,
+        _ => Via::Api,
+    }
 }

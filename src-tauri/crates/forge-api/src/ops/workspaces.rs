@@ -23,7 +23,16 @@ const CONTEXT: u32 = 3;
 
 /// Which part of a task's changes is looked at.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, specta::Type, schemars::JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Deserialize,
+    serde::Serialize,
+    specta::Type,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {

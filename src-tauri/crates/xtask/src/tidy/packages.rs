@@ -29,8 +29,9 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     ("forge-api", &["forge-demo", "forge-engine", "forge-model", "forge-store"]),
-    ("forge-server", &["forge-api", "forge-engine", "forge-model"]),
-    ("forge-cli", &["forge-api", "forge-demo", "forge-engine", "forge-model", "forge-server"]),
+    ("forge-mcp", &["forge-api", "forge-model"]),
+    ("forge-server", &["forge-api", "forge-engine", "forge-mcp", "forge-model"]),
+    ("forge-cli", &["forge-api", "forge-demo", "forge-engine", "forge-mcp", "forge-model", "forge-server"]),
     ("forge-desktop", &["forge-api", "forge-demo", "forge-engine", "forge-model", "forge-server"]),
     ("xtask", &[]),
 ];

@@ -1,0 +1,84 @@
+//! How other programs reach this Forge.
+
+use forge_model::actor::Actor;
+
+use super::{Empty, answer, input};
+use crate::{
+    Api, ApiError,
+    access::MCP_PATH,
+    clients::{ClientConfig, Server},
+};
+
+input! {
+    /// What is to change about how other programs reach this Forge.
+    pub struct UpdateDoors {
+        /// Whether the Model Context Protocol is served.
+        #[serde(default)]
+        pub mcp_enabled: Option<bool>,
+    }
+}
+
+answer! {
+    /// How other programs reach this Forge.
+    pub struct Doors {
+        /// The address of the API; null while nothing is served.
+        pub url: Option<String>,
+        /// The address for MCP clients; null while the protocol is not served.
+        pub mcp_url: Option<String>,
+        /// Whether the Model Context Protocol is served, now or when something is.
+        pub mcp_enabled: bool,
+        /// Whether it can be switched on: not in a Forge that was started with `--no-mcp`.
+        pub mcp_allowed: bool,
+        /// Whether requests must carry the token.
+        pub auth: bool,
+        /// The file with the token, readable by its owner alone.
+        pub token_file: String,
+        /// What clients must be told, ready to be copied.
+        pub clients: Vec<ClientConfig>,
+    }
+
+    /// The token that other programs send.
+    pub struct AccessToken {
+        /// The token.
+        pub token: String,
+    }
+}
+
+pub(crate) async fn get(api: Api, _: Actor, _: Empty) -> Result<Doors, ApiError> {
+    doors(&api).await
+}
+
+pub(crate) async fn update(api: Api, _: Actor, change: UpdateDoors) -> Result<Doors, ApiError> {
+    if let Some(enabled) = change.mcp_enabled {
+        api.access().switch_mcp(enabled).await?;
+    }
+    doors(&api).await
+}
+
+pub(crate) async fn token(api: Api, _: Actor, _: Empty) -> Result<AccessToken, ApiError> {
+    Ok(AccessToken { token: api.access().show_token()? })
+}
+
+pub(crate) async fn renew_token(api: Api, _: Actor, _: Empty) -> Result<AccessToken, ApiError> {
+    Ok(AccessToken { token: api.access().renew_token()? })
+}
+
+async fn doors(api: &Api) -> Result<Doors, ApiError> {
+    let reach = api.access().reach().await?;
+    let mcp_url = reach.url.as_ref().filter(|_| reach.mcp_enabled).map(|url| format!("{url}{MCP_PATH}"));
+    let server = Server {
+        program: Server::program_of(api.self_program()),
+        data_dir: api.engine().data_dir().to_owned(),
+        url: mcp_url.clone(),
+        auth: reach.auth,
+    };
+    Ok(Doors {
+        url: reach.url,
+        mcp_url,
+        mcp_enabled: reach.mcp_enabled,
+        mcp_allowed: reach.mcp_allowed,
+        auth: reach.auth,
+        token_file: reach.token_file.to_string_lossy().into_owned(),
+        clients: server.configs(),
+    })
+}

@@ -1,0 +1,196 @@
+//! What the token of a run reaches: its own task and that task's parts.
+//!
+//! [`RULES`] is the one table. An operation that is not in it is closed to runs. About its own task an agent may ask
+//! everything and decide little: what it was told, how it is checked and who judges it are not its to change. Of parts it
+//! decides like a person who cannot pass a gate.
+
+use forge_engine::RunScope;
+use forge_model::{
+    actor::Actor,
+    execution::ExecutionRole,
+    ids::{ExecutionId, ProjectId, TaskId},
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{Api, ApiError};
+
+/// When a run may use an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// For its task and the parts, named by `task_id`.
+    Task,
+    /// For its task and the parts, of both tasks that a dependency names.
+    Dependency,
+    /// To make a part, named by `parent_id`, with these fields.
+    NewPart(&'static [&'static str]),
+    /// For a part, with these fields.
+    Part(&'static [&'static str]),
+    /// To give a part up.
+    CancelPart,
+    /// To move a part, or its own task to where it waits for a person.
+    Move,
+    /// For a run of a part, named by `execution_id`.
+    RunOfPart,
+    /// For its project, named by `project_id`.
+    Project,
+    /// For a fix of its task or a part, when it is the reviewer's.
+    Fix,
+}
+
+const RULES: &[(&str, Rule)] = &[
+    ("task_get", Rule::Task),
+    ("task_diff", Rule::Task),
+    ("task_diff_file", Rule::Task),
+    ("task_executions", Rule::Task),
+    ("fix_list", Rule::Task),
+    (
+        "task_create",
+        Rule::NewPart(&["title", "description", "priority", "execution_mode", "subtask_order", "depends_on"]),
+    ),
+    ("task_update", Rule::Part(&["version", "title", "description", "priority", "subtask_order"])),
+    ("task_action", Rule::CancelPart),
+    ("task_transition", Rule::Move),
+    ("task_dependency_add", Rule::Dependency),
+    ("task_dependency_remove", Rule::Dependency),
+    ("execution_follow_up", Rule::RunOfPart),
+    ("knowledge_search", Rule::Project),
+    ("fix_apply", Rule::Fix),
+    ("fix_rollback", Rule::Fix),
+];
+
+fn rule_of(op: &str) -> Option<Rule> {
+    RULES.iter().find(|(name, _)| *name == op).map(|(_, rule)| *rule)
+}
+
+/// Whether a run may use an operation at all, for some input.
+#[must_use]
+pub fn is_open_to_runs(scope: &RunScope, op: &str) -> bool {
+    rule_of(op).is_some_and(|rule| rule != Rule::Fix || scope.role == ExecutionRole::Reviewer)
+}
+
+impl Api {
+    /// Does one operation for an agent, as far as the token of its run reaches.
+    ///
+    /// # Errors
+    /// `out_of_scope`, and what the operation refuses.
+    pub async fn call_within(&self, scope: &RunScope, op: &str, input: Value) -> Result<Value, ApiError> {
+        let Some(rule) = rule_of(op) else {
+            return Err(beyond(scope, "does not reach what is not of that task"));
+        };
+        self.check(scope, rule, &input).await?;
+        self.call(Actor::Agent { id: scope.agent_id.clone() }, op, input).await
+    }
+
+    async fn check(&self, scope: &RunScope, rule: Rule, input: &Value) -> Result<(), ApiError> {
+        match rule {
+            Rule::Task => self.within(scope, &field(input, "task_id")?).await,
+            Rule::Dependency => {
+                self.within(scope, &field(input, "task_id")?).await?;
+                self.within(scope, &field(input, "depends_on")?).await
+            }
+            Rule::NewPart(fields) => {
+                let parent: Option<TaskId> = optional(input, "parent_id")?;
+                let parent = parent.ok_or_else(|| beyond(scope, "makes parts of that task alone"))?;
+                self.within(scope, &parent).await?;
+                same_project(scope, input)?;
+                only(scope, input, &["project_id", "parent_id"], fields)?;
+                for id in optional::<Vec<TaskId>>(input, "depends_on")?.unwrap_or_default() {
+                    self.within(scope, &id).await?;
+                }
+                Ok(())
+            }
+            Rule::Part(fields) => {
+                self.part(scope, &field(input, "task_id")?).await?;
+                only(scope, input, &["task_id"], fields)
+            }
+            Rule::CancelPart => {
+                self.part(scope, &field(input, "task_id")?).await?;
+                if input["verb"] == "cancel" {
+                    Ok(())
+                } else {
+                    Err(beyond(scope, "leaves what is offered to a person, but for giving a part up"))
+                }
+            }
+            Rule::Move => {
+                let task = field(input, "task_id")?;
+                self.within(scope, &task).await?;
+                let to: String = field(input, "to")?;
+                if self.engine().may_move(scope, &task, &to).await? {
+                    return Ok(());
+                }
+                Err(beyond(
+                    scope,
+                    "moves that task only to where it waits for a person, and no part past a gate",
+                ))
+            }
+            Rule::RunOfPart => {
+                let run: ExecutionId = field(input, "execution_id")?;
+                let task = self.engine().execution(&run).await.map(|run| run.task_id);
+                self.part(scope, &task.map_err(|_| beyond(scope, "does not reach that run"))?).await
+            }
+            Rule::Project => same_project(scope, input),
+            Rule::Fix => self.fix(scope, input).await,
+        }
+    }
+
+    async fn fix(&self, scope: &RunScope, input: &Value) -> Result<(), ApiError> {
+        let fix: String = field(input, "fix_id")?;
+        let named: Option<TaskId> = optional(input, "task_id")?;
+        let task = self.engine().task_of_fix(&fix, named.as_ref()).await;
+        let task = task.map_err(|_| beyond(scope, "does not reach that fix"))?;
+        self.within(scope, &task).await?;
+        if scope.role == ExecutionRole::Reviewer {
+            Ok(())
+        } else {
+            Err(beyond(scope, "applies no fix: only a reviewer's does"))
+        }
+    }
+
+    /// Its own task, or a part of it.
+    async fn within(&self, scope: &RunScope, task: &TaskId) -> Result<(), ApiError> {
+        if self.engine().reaches(scope, task).await? {
+            Ok(())
+        } else {
+            Err(beyond(scope, &format!("does not reach the task {task}")))
+        }
+    }
+
+    /// A part of its task.
+    async fn part(&self, scope: &RunScope, task: &TaskId) -> Result<(), ApiError> {
+        self.within(scope, task).await?;
+        if *task == scope.task_id {
+            return Err(beyond(scope, "changes parts of that task, not the task itself"));
+        }
+        Ok(())
+    }
+}
+
+fn same_project(scope: &RunScope, input: &Value) -> Result<(), ApiError> {
+    let project: ProjectId = field(input, "project_id")?;
+    if project == scope.project_id { Ok(()) } else { Err(beyond(scope, "does not reach that project")) }
+}
+
+/// Refuses fields that are not for runs. Null says nothing.
+fn only(scope: &RunScope, input: &Value, named: &[&str], fields: &[&str]) -> Result<(), ApiError> {
+    let given = input.as_object().into_iter().flatten();
+    let other = given
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, _)| name.as_str())
+        .find(|name| !named.contains(name) && !fields.contains(name));
+    other.map_or(Ok(()), |name| Err(beyond(scope, &format!("leaves `{name}` to a person"))))
+}
+
+fn field<T: DeserializeOwned>(input: &Value, name: &str) -> Result<T, ApiError> {
+    optional(input, name)?.ok_or_else(|| ApiError::invalid(name, "is missing"))
+}
+
+fn optional<T: DeserializeOwned>(input: &Value, name: &str) -> Result<Option<T>, ApiError> {
+    let value = input.get(name).cloned().unwrap_or_default();
+    serde_json::from_value(value).map_err(|error| ApiError::invalid(name, &error.to_string()))
+}
+
+fn beyond(scope: &RunScope, why: &str) -> ApiError {
+    let message = format!("the token of this run is for the task {} and its parts: it {why}", scope.task_id);
+    ApiError::new(403, "out_of_scope", message)
+}

@@ -1,0 +1,137 @@
+//! `forge mcp`.
+
+use std::{path::PathBuf, sync::Arc};
+
+use async_trait::async_trait;
+use clap::ValueEnum as _;
+use forge_api::ApiError;
+use forge_engine::Observer;
+use forge_mcp::{Backend, Caller};
+use forge_model::actor::Via;
+use forge_server::{Running, ServeOptions};
+use serde_json::{Value, json};
+use tokio::sync::RwLock;
+
+use super::{At, Signals, string};
+use crate::{
+    Answer,
+    args::{Client, Transport},
+    door::Door,
+    error::CliError,
+};
+
+/// What a failure of this program's own is to a client: the engine cannot be asked now.
+const UNAVAILABLE: u16 = 503;
+
+/// Serves the client that started this program until it closes its pipe or a signal asks for the end.
+pub(crate) async fn run(data_dir: PathBuf, observer: Option<Arc<dyn Observer>>) -> Result<(), CliError> {
+    let mut signals = Signals::listen()?;
+    let line = Line::open(data_dir, observer).await?;
+    let served = tokio::select! {
+        served = forge_mcp::serve_stdio(line.clone(), tokio::io::stdin(), tokio::io::stdout()) => served,
+        () = signals.any() => Ok(()),
+    };
+    line.close().await;
+    Ok(served?)
+}
+
+/// What the configuration of a client must say.
+pub(crate) async fn print_config(at: &At, client: Client, transport: Transport) -> Result<Answer, CliError> {
+    let doors = at.call("doors_get", json!({})).await?;
+    let name = |value: Option<clap::builder::PossibleValue>| value.map(|it| it.get_name().to_owned());
+    let (client, transport) = (name(client.to_possible_value()), name(transport.to_possible_value()));
+    let is_it = |config: &&Value| {
+        config["client"].as_str() == client.as_deref() && config["transport"].as_str() == transport.as_deref()
+    };
+    let found = doors["clients"].as_array().into_iter().flatten().find(is_it);
+    let config = found.cloned().ok_or_else(|| CliError::Conflict {
+        message: "no Forge serves MCP over HTTP now".to_owned(),
+        hint: "Start one with `forge serve`, or leave --transport out: clients can start `forge mcp` themselves.",
+    })?;
+    let text = string(&config, "text");
+    Ok(Answer::new(config, text.trim_end().to_owned()))
+}
+
+/// A client's way to the engine, which may end and start again meanwhile.
+#[derive(Clone)]
+struct Line {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    data_dir: PathBuf,
+    observer: Option<Arc<dyn Observer>>,
+    way: RwLock<Way>,
+}
+
+struct Way {
+    door: Door,
+    /// An engine of this process is there for other programs, too: it holds the data folder for as long as it lives.
+    server: Option<Running>,
+}
+
+impl Way {
+    async fn open(data_dir: PathBuf, observer: Option<Arc<dyn Observer>>) -> Result<Self, CliError> {
+        let door = Door::open(data_dir, observer, true).await?;
+        let server = match &door {
+            Door::Own(api) => {
+                let options = ServeOptions { port: 0, auth: true, mcp: true };
+                match forge_server::serve(api.clone(), options).await {
+                    Ok(server) => Some(server),
+                    Err(error) => {
+                        door.close().await;
+                        return Err(error.into());
+                    }
+                }
+            }
+            Door::Remote(_) => None,
+        };
+        Ok(Self { door, server })
+    }
+}
+
+impl Line {
+    async fn open(data_dir: PathBuf, observer: Option<Arc<dyn Observer>>) -> Result<Self, CliError> {
+        let way = RwLock::new(Way::open(data_dir.clone(), observer.clone()).await?);
+        Ok(Self { inner: Arc::new(Inner { data_dir, observer, way }) })
+    }
+
+    async fn close(&self) {
+        let mut way = self.inner.way.write().await;
+        if let Some(server) = way.server.take() {
+            server.stop().await;
+        }
+        way.door.close().await;
+    }
+
+    /// Asks the engine; where it is gone, the one that is there now, or one of this process.
+    async fn ask(&self, op: &str, input: Value) -> Result<Value, CliError> {
+        let asked = self.inner.way.read().await.door.call_via(Via::Mcp, op, input.clone()).await;
+        match asked {
+            // Nothing was sent: to ask again does nothing twice.
+            Err(CliError::Unreachable { source, .. }) if source.is_connect() => {
+                let mut way = self.inner.way.write().await;
+                *way = Way::open(self.inner.data_dir.clone(), self.inner.observer.clone()).await?;
+                drop(way);
+                self.inner.way.read().await.door.call_via(Via::Mcp, op, input).await
+            }
+            asked => asked,
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for Line {
+    async fn call(&self, _: &Caller, op: &str, input: Value) -> Result<Value, ApiError> {
+        self.ask(op, input).await.map_err(|error| match error {
+            CliError::Refused(refused) => refused,
+            other => ApiError {
+                code: other.code().to_owned(),
+                message: other.to_string(),
+                hints: other.hints(),
+                details: Value::Null,
+                status: UNAVAILABLE,
+            },
+        })
+    }
+}

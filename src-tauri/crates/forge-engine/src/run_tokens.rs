@@ -1,0 +1,113 @@
+//! The tokens that runs get to talk to Forge: each reaches its own task and that task's parts, while its run lasts.
+//!
+//! Only the hash is kept, with the run. A token is good while its run is open, so nothing has to be taken back: it dies
+//! in the transaction that ends the run, also when a later start finds the run lost.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use forge_model::execution::ExecutionRole;
+use forge_model::ids::{AgentId, ExecutionId, ProjectId, TaskId};
+use forge_model::workflow::{EdgeKind, StateKind};
+use forge_store::table::{executions, tasks};
+use sha2::{Digest as _, Sha256};
+
+use crate::{Engine, EngineError, engine::locked, error::Result};
+
+const BYTES: usize = 32;
+/// What tells such a token from the main one.
+const PREFIX: &str = "run_";
+
+/// What the token of a run reaches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunScope {
+    /// The run.
+    pub execution_id: ExecutionId,
+    /// Its task.
+    pub task_id: TaskId,
+    /// The task's project.
+    pub project_id: ProjectId,
+    /// Who runs.
+    pub agent_id: AgentId,
+    /// What as.
+    pub role: ExecutionRole,
+}
+
+impl Engine {
+    /// Says where the agents that are started find this engine's MCP server; none while there is none.
+    pub fn set_mcp_url(&self, url: Option<String>) {
+        *locked(&self.inner.mcp_url) = url;
+    }
+
+    pub(crate) fn mcp_url(&self) -> Option<String> {
+        locked(&self.inner.mcp_url).clone()
+    }
+
+    /// A new token for a run that is about to start.
+    pub(crate) async fn give_token(&self, run: &ExecutionId) -> Result<String> {
+        let mut bytes = [0; BYTES];
+        getrandom::fill(&mut bytes)
+            .map_err(|error| EngineError::io("make a token")(std::io::Error::other(error)))?;
+        let token = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
+        let mut tx = self.store().write().await?;
+        executions::set_token_hash(&mut tx, run, &hash(&token)).await?;
+        tx.commit().await?;
+        Ok(token)
+    }
+
+    /// What a token reaches; none when it is no run's, or its run is over.
+    ///
+    /// # Errors
+    /// When it cannot be looked up.
+    pub async fn scope_of_token(&self, token: &str) -> Result<Option<RunScope>> {
+        if !token.starts_with(PREFIX) {
+            return Ok(None);
+        }
+        let mut conn = self.store().read().await?;
+        let Some(row) = executions::open_with_token(&mut conn, &hash(token)).await? else { return Ok(None) };
+        let run = row.execution;
+        let Some(task) = tasks::get(&mut conn, &run.task_id).await? else { return Ok(None) };
+        Ok(Some(RunScope {
+            execution_id: run.id,
+            project_id: task.project_id,
+            task_id: run.task_id,
+            agent_id: run.agent_id,
+            role: run.role,
+        }))
+    }
+
+    /// Whether a scope reaches a task: its own, or a part of it at any depth.
+    ///
+    /// # Errors
+    /// When it cannot be looked up.
+    pub async fn reaches(&self, scope: &RunScope, task: &TaskId) -> Result<bool> {
+        let mut conn = self.store().read().await?;
+        let mut next = Some(task.clone());
+        while let Some(id) = next {
+            if id == scope.task_id {
+                return Ok(true);
+            }
+            next = tasks::get(&mut conn, &id).await?.and_then(|task| task.parent_id);
+        }
+        Ok(false)
+    }
+
+    /// Whether a run may move a task by its own word: its own task to where it waits for a person, a part wherever the
+    /// workflow lets an agent go, but past no gate.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn may_move(&self, scope: &RunScope, id: &TaskId, to: &str) -> Result<bool> {
+        let (task, context) = self.load(&mut *self.store().read().await?, id, None).await?;
+        let edges = context.workflow.edges();
+        let mut ways = edges.iter().filter(|edge| edge.from == task.status && edge.to == to);
+        let is_gate = context.workflow.state(&task.status).is_some_and(|state| state.kind == StateKind::Gate);
+        Ok(ways.any(|way| match way.kind {
+            EdgeKind::Block => true,
+            EdgeKind::Cancel => *id != scope.task_id,
+            EdgeKind::Trigger | EdgeKind::Reject | EdgeKind::Cascade => *id != scope.task_id && !is_gate,
+        }))
+    }
+}
+
+fn hash(token: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(token))
+}

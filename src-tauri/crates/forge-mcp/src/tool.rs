@@ -1,0 +1,133 @@
+//! One tool.
+
+use std::{pin::Pin, sync::Arc};
+
+use forge_api::{ApiError, Operation, input_schema, operations, output_schema, read_input};
+use rmcp::model::{JsonObject, Tool as Listed, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{Backend, Caller};
+
+/// What a tool does to what is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing.
+    Reads,
+    /// It adds something; again, it adds another.
+    Adds,
+    /// It adds something; again, nothing more happens.
+    AddsOnce,
+    /// It changes or ends something; again, nothing more happens.
+    Changes,
+    /// It changes or ends something, each time.
+    Acts,
+}
+
+/// The contract as one caller may use it.
+pub(crate) struct Contract<B> {
+    pub backend: B,
+    pub caller: Caller,
+}
+
+/// What a tool is doing.
+pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Value, ApiError>> + Send>>;
+
+enum Does<B> {
+    Operation(&'static str),
+    Composed(fn(Contract<B>, Value) -> Running),
+}
+
+/// A tool.
+pub(crate) struct Tool<B> {
+    pub name: &'static str,
+    /// The operation whose reach decides whether a run may use it at all.
+    pub operation: &'static str,
+    pub effect: Effect,
+    listed: Listed,
+    does: Does<B>,
+}
+
+impl<B: Backend> Contract<B> {
+    /// Does one operation.
+    pub(crate) async fn call(&self, op: &str, input: Value) -> Result<Value, ApiError> {
+        self.backend.call(&self.caller, op, input).await
+    }
+}
+
+impl<B: Backend> Tool<B> {
+    /// The tool that is one operation.
+    pub(crate) fn of(
+        name: &'static str,
+        operation: &'static str,
+        effect: Effect,
+        description: &'static str,
+    ) -> Self {
+        let (input, output) = operations()
+            .iter()
+            .find(|known| known.name == operation)
+            .map(Operation::json_schemas)
+            .unwrap_or_default();
+        let listed = listed(name, description, effect, input, output);
+        Self { name, operation, effect, listed, does: Does::Operation(operation) }
+    }
+
+    /// A tool that is several operations, the foremost of which is `operation`.
+    pub(crate) fn composed<I, O>(
+        name: &'static str,
+        operation: &'static str,
+        effect: Effect,
+        description: &'static str,
+        does: fn(Contract<B>, Value) -> Running,
+    ) -> Self
+    where
+        I: JsonSchema,
+        O: JsonSchema,
+    {
+        let listed = listed(name, description, effect, input_schema::<I>(), output_schema::<O>());
+        Self { name, operation, effect, listed, does: Does::Composed(does) }
+    }
+
+    /// How clients are told of it.
+    pub(crate) fn listed(&self) -> Listed {
+        self.listed.clone()
+    }
+
+    /// Uses it.
+    pub(crate) fn run(&self, contract: Contract<B>, input: Value) -> Running {
+        match self.does {
+            Does::Operation(op) => Box::pin(async move { contract.call(op, input).await }),
+            Does::Composed(does) => does(contract, input),
+        }
+    }
+}
+
+/// Reads the input of a composed tool, then does it.
+pub(crate) fn typed<I, F>(input: Value, does: impl FnOnce(I) -> F + Send + 'static) -> Running
+where
+    I: DeserializeOwned,
+    F: Future<Output = Result<Value, ApiError>> + Send + 'static,
+{
+    match read_input(input) {
+        Ok(input) => Box::pin(does(input)),
+        Err(error) => Box::pin(std::future::ready(Err(error))),
+    }
+}
+
+fn listed(
+    name: &'static str,
+    description: &'static str,
+    effect: Effect,
+    input: JsonObject,
+    output: JsonObject,
+) -> Listed {
+    let hints = ToolAnnotations::new()
+        .read_only(effect == Effect::Reads)
+        .destructive(matches!(effect, Effect::Changes | Effect::Acts))
+        .idempotent(matches!(effect, Effect::Reads | Effect::AddsOnce | Effect::Changes))
+        .open_world(false);
+    Listed::new(name, description, Arc::new(input))
+        .with_raw_output_schema(Arc::new(output))
+        .with_annotations(hints)
+}
