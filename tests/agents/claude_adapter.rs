@@ -148,6 +148,7 @@ impl Desk {
             carry: run.carry,
             role: ExecutionRole::Coder,
             permissions: run.permissions,
+            mcp: None,
             started: Box::new(|_| {}),
         };
         let (control, handle, mut told) = Control::new(CancellationToken::new());

@@ -150,6 +150,7 @@ impl Place {
             carry: order.carry,
             role: order.role,
             permissions: order.permissions,
+            mcp: None,
             started: Box::new(|_| {}),
         };
         let (control, handle, told) = Control::new(CancellationToken::new());

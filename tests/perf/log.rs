@@ -152,6 +152,7 @@ async fn keep(program: Program, file: &Path, dir: &Path) -> Result<f64> {
         carry: None,
         role: ExecutionRole::Coder,
         permissions: PermissionMode::Unattended,
+        mcp: None,
         started: Box::new(|_| {}),
     };
     let (control, _handle, told) = Control::new(CancellationToken::new());

@@ -21,7 +21,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{AgentError, CostScope, LimitKind, LogWriter};
+use crate::{AgentError, CostScope, ForgeMcp, LimitKind, LogWriter};
 
 /// How often the live activity changes at most.
 const ACTIVITY_EVERY: Duration = Duration::from_millis(250);
@@ -162,6 +162,8 @@ pub struct Launch {
     pub role: ExecutionRole,
     /// What it may do without being asked.
     pub permissions: PermissionMode,
+    /// Forge's own tools, when it may use them.
+    pub mcp: Option<ForgeMcp>,
     /// Told the process as soon as there is one, to be recorded for a later engine.
     pub started: Started,
 }

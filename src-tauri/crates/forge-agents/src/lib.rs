@@ -19,6 +19,7 @@ pub mod error;
 mod fuzz;
 mod json;
 pub mod log;
+mod mcp;
 mod output;
 #[cfg(test)]
 mod play;
@@ -40,6 +41,7 @@ pub use codex::CodexAdapter;
 pub use dialogue::{Dialogue, Said, Scene};
 pub use error::{AgentError, CostScope, LimitKind};
 pub use log::{LogError, LogReader, LogSummary, LogWriter, NewEntry};
+pub use mcp::{ForgeMcp, MCP_TOKEN_VARIABLE, MCP_URL_VARIABLE};
 pub use shell::ShellAdapter;
 
 /// The adapter of a kind.

@@ -36,6 +36,7 @@ async fn a_flood_of_50_megabytes_is_kept_whole_in_little_memory() {
         carry: None,
         role: ExecutionRole::Coder,
         permissions: PermissionMode::Edit,
+        mcp: None,
         started: Box::new(|_| {}),
     };
     let before = peak_memory();

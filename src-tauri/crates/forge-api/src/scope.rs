@@ -34,8 +34,25 @@ enum Rule {
     RunOfPart,
     /// For its project, named by `project_id`.
     Project,
-    /// For a fix of its task or a part, when it is the reviewer's.
+    /// For a fix of its task or a part.
     Fix,
+}
+
+impl Rule {
+    /// Who judges changes nothing but by a fix; who works applies none.
+    const fn is_for(self, role: ExecutionRole) -> bool {
+        let works = matches!(role, ExecutionRole::Coder | ExecutionRole::Planner);
+        match self {
+            Self::Task | Self::Project => true,
+            Self::Dependency
+            | Self::NewPart(_)
+            | Self::Part(_)
+            | Self::CancelPart
+            | Self::Move
+            | Self::RunOfPart => works,
+            Self::Fix => matches!(role, ExecutionRole::Reviewer),
+        }
+    }
 }
 
 const RULES: &[(&str, Rule)] = &[
@@ -66,7 +83,7 @@ fn rule_of(op: &str) -> Option<Rule> {
 /// Whether a run may use an operation at all, for some input.
 #[must_use]
 pub fn is_open_to_runs(scope: &RunScope, op: &str) -> bool {
-    rule_of(op).is_some_and(|rule| rule != Rule::Fix || scope.role == ExecutionRole::Reviewer)
+    rule_of(op).is_some_and(|rule| rule.is_for(scope.role))
 }
 
 impl Api {
@@ -78,6 +95,9 @@ impl Api {
         let Some(rule) = rule_of(op) else {
             return Err(beyond(scope, "does not reach what is not of that task"));
         };
+        if !rule.is_for(scope.role) {
+            return Err(beyond(scope, &format!("does not let a {} do this", scope.role)));
+        }
         self.check(scope, rule, &input).await?;
         self.call(Actor::Agent { id: scope.agent_id.clone() }, op, input).await
     }
@@ -139,12 +159,7 @@ impl Api {
         let named: Option<TaskId> = optional(input, "task_id")?;
         let task = self.engine().task_of_fix(&fix, named.as_ref()).await;
         let task = task.map_err(|_| beyond(scope, "does not reach that fix"))?;
-        self.within(scope, &task).await?;
-        if scope.role == ExecutionRole::Reviewer {
-            Ok(())
-        } else {
-            Err(beyond(scope, "applies no fix: only a reviewer's does"))
-        }
+        self.within(scope, &task).await
     }
 
     /// Its own task, or a part of it.

@@ -181,6 +181,7 @@ impl Engine {
             carry: None,
             role: ExecutionRole::Drafter,
             permissions: PermissionMode::ReadOnly,
+            mcp: None,
             started: Box::new(|_| {}),
         };
         let (control, handle, told) = Control::new(cancel.child_token());

@@ -9,8 +9,8 @@ use std::{
 };
 
 use forge_agents::{
-    Adapter, AgentError, Control, CostLimit, Handle, Launch, Limits, LogWriter, RunCommand, RunOutcome,
-    SessionRequest, adapter, marker_of,
+    Adapter, AgentError, Control, CostLimit, ForgeMcp, Handle, Launch, Limits, LogWriter, RunCommand,
+    RunOutcome, SessionRequest, adapter, marker_of,
 };
 use forge_exec::{Command, ExecError, Finished, Marker, OutputSink, ProcessIdentity};
 use forge_git::{REPOSITORY_VARIABLES, Repo};
@@ -199,6 +199,7 @@ impl Engine {
         let log = LogWriter::open(&log_dir, id.as_str(), id.as_str(), forge_agents::log::DEFAULT_CAP_BYTES)?;
         let marker = marker_of(id.as_str());
         self.record_running(p, &before, untracked, &marker).await?;
+        let mcp = self.mcp_of(p).await?;
         self.point("execution.starting");
         let adapter = adapter(p.agent.adapter);
         let growth = self.follow_log(&p.task.project_id, Some(&p.task.id), id.as_str(), &log);
@@ -212,7 +213,7 @@ impl Engine {
             prompt_file: prompt_file.clone(),
             worktree: PathBuf::from(&p.workspace.path),
             given: Some(self.attachment_dir(&p.task.project_id, &p.task.id)),
-            env: self.run_env(p, &prompt_file, identity).await,
+            env: self.run_env(p, &prompt_file, identity, mcp.as_ref()).await,
             env_remove: &REPOSITORY_VARIABLES,
             shell: p.context.settings.shell.clone(),
             limits: Limits { cost: self.left_to_spend(p).await?, ..limits_of(&p.agent) },
@@ -221,6 +222,7 @@ impl Engine {
             carry: p.row.carry.clone(),
             role: p.row.execution.role,
             permissions: permissions_of(&p.agent, p.row.execution.role),
+            mcp,
             started: Box::new(move |identity: ProcessIdentity| {
                 engine.point("execution.started");
                 engine.name_holder(&task_id, &identity);
@@ -257,6 +259,12 @@ impl Engine {
             tracing::info!(task = %p.task.id, %target, "there is nothing to merge before the run");
         }
         Ok(())
+    }
+
+    /// Forge's own tools, when the project lets its agents use them and they are served.
+    async fn mcp_of(&self, p: &Prepared) -> Result<Option<ForgeMcp>> {
+        let Some(url) = self.mcp_url().filter(|_| p.context.settings.mcp.inject) else { return Ok(None) };
+        Ok(Some(ForgeMcp { url, token: self.give_token(&p.row.execution.id).await? }))
     }
 
     /// What the run may cost by the limit that leaves the least.
@@ -449,6 +457,7 @@ impl Engine {
         p: &Prepared,
         prompt_file: &Path,
         identity: Vec<(String, String)>,
+        mcp: Option<&ForgeMcp>,
     ) -> Vec<(String, String)> {
         let execution = &p.row.execution;
         let mut env = self.task_env(&p.context, &p.task, Some(&p.workspace));
@@ -463,6 +472,7 @@ impl Engine {
         env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
         env.extend(self.login_path_env().await);
         env.extend(identity);
+        env.extend(mcp.into_iter().flat_map(ForgeMcp::variables));
         env
     }
 

@@ -161,6 +161,14 @@ contract! {
         pub output: u64,
     }
 
+    /// Forge's own tools for the agents that it starts.
+    #[derive(Default, Eq)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct McpSettings {
+        /// Whether they get them, by a token of their own for their task and its parts, good while the run lasts.
+        pub inject: bool,
+    }
+
     /// The settings of a project, complete.
     #[serde(deny_unknown_fields, default)]
     pub struct ProjectSettings {
@@ -200,6 +208,8 @@ contract! {
         pub notifications: NotificationSettings,
         /// What runs may cost.
         pub cost_limits: CostLimits,
+        /// Forge's own tools for the agents that it starts.
+        pub mcp: McpSettings,
         /// Prices of models by their names, instead of those that Forge knows.
         pub model_prices: BTreeMap<String, ModelPrice>,
         /// Races, drafted fixes, cost anomalies and what runs teach; `.forge.json` may set what this leaves out.
@@ -245,6 +255,7 @@ impl Default for ProjectSettings {
             author: None,
             notifications: NotificationSettings::default(),
             cost_limits: CostLimits::default(),
+            mcp: McpSettings::default(),
             model_prices: BTreeMap::new(),
             inner_loop: InnerLoop::default(),
         }

@@ -16,7 +16,7 @@ use forge_model::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    AgentError, Dialogue, Launch, LimitKind, NewEntry, RunCommand, Said, Scene, SessionRequest,
+    AgentError, Dialogue, ForgeMcp, Launch, LimitKind, NewEntry, RunCommand, Said, Scene, SessionRequest,
     clock::now_ms,
     dialogue::SESSION_LOST,
     doing::{doing, first_line},
@@ -104,6 +104,7 @@ pub(super) struct Brief {
     pub turns: Option<u32>,
     pub session: SessionRequest,
     pub carry: Option<Value>,
+    pub mcp: Option<ForgeMcp>,
 }
 
 impl Brief {
@@ -118,6 +119,7 @@ impl Brief {
             turns: launch.limits.turns,
             session: launch.session.clone(),
             carry: launch.carry.clone(),
+            mcp: launch.mcp.clone(),
         }
     }
 }

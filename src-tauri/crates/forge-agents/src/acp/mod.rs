@@ -123,6 +123,7 @@ pub fn fuzz_lines(bytes: &[u8]) {
             turns: None,
             session,
             carry: serde_json::from_slice(bytes).ok(),
+            mcp: None,
         });
         play(&mut dialogue, bytes, 0, |_| {});
     }

@@ -48,7 +48,7 @@ pub(super) async fn models(
         match (id, result) {
             (GREETING, Ok(answer)) => {
                 sign_in = Greeted::read(&answer).unwrap_or_default().sign_in;
-                input.say(&wire::new_session(SESSION, &folder.0));
+                input.say(&wire::new_session(SESSION, &folder.0, Vec::new()));
             }
             (SESSION, Ok(answer)) => {
                 session = Some(answer);

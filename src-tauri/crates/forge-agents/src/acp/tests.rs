@@ -46,6 +46,7 @@ fn brief() -> Brief {
         turns: Some(7),
         session: SessionRequest::New,
         carry: None,
+        mcp: None,
     }
 }
 

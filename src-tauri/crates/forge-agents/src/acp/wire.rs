@@ -92,6 +92,8 @@ pub(super) struct Greeted {
     pub loads: bool,
     pub resumes: bool,
     pub forks: bool,
+    /// Whether it can use MCP servers over HTTP.
+    pub mcp_over_http: bool,
     /// How to sign in, by name.
     pub sign_in: Vec<String>,
 }
@@ -107,6 +109,7 @@ impl Greeted {
             loads: answer.agent_capabilities.load_session,
             resumes: session.resume.is_some(),
             forks: session.fork.is_some(),
+            mcp_over_http: answer.agent_capabilities.mcp_capabilities.http,
             name: answer.agent_info.as_ref().map(|info| info.name.clone()),
             program_version: answer.agent_info.map(|info| info.version),
             sign_in,
@@ -439,25 +442,29 @@ pub(super) fn initialize(id: u64) -> Value {
 }
 
 /// Opens a session of its own.
-pub(super) fn new_session(id: u64, folder: &Path) -> Value {
-    request(id, acp::AGENT_METHOD_NAMES.session_new, &acp::NewSessionRequest::new(folder))
+pub(super) fn new_session(id: u64, folder: &Path, servers: Vec<acp::McpServer>) -> Value {
+    request(
+        id,
+        acp::AGENT_METHOD_NAMES.session_new,
+        &acp::NewSessionRequest::new(folder).mcp_servers(servers),
+    )
 }
 
 /// Goes on with a session; what was said in it is said again.
-pub(super) fn load_session(id: u64, session: &str, folder: &Path) -> Value {
-    let params = acp::LoadSessionRequest::new(session.to_owned(), folder);
+pub(super) fn load_session(id: u64, session: &str, folder: &Path, servers: Vec<acp::McpServer>) -> Value {
+    let params = acp::LoadSessionRequest::new(session.to_owned(), folder).mcp_servers(servers);
     request(id, acp::AGENT_METHOD_NAMES.session_load, &params)
 }
 
 /// Goes on with a session; nothing is said again.
-pub(super) fn resume_session(id: u64, session: &str, folder: &Path) -> Value {
-    let params = acp::ResumeSessionRequest::new(session.to_owned(), folder);
+pub(super) fn resume_session(id: u64, session: &str, folder: &Path, servers: Vec<acp::McpServer>) -> Value {
+    let params = acp::ResumeSessionRequest::new(session.to_owned(), folder).mcp_servers(servers);
     request(id, acp::AGENT_METHOD_NAMES.session_resume, &params)
 }
 
 /// Goes on with a copy of a session.
-pub(super) fn fork_session(id: u64, session: &str, folder: &Path) -> Value {
-    let params = acp::ForkSessionRequest::new(session.to_owned(), folder);
+pub(super) fn fork_session(id: u64, session: &str, folder: &Path, servers: Vec<acp::McpServer>) -> Value {
+    let params = acp::ForkSessionRequest::new(session.to_owned(), folder).mcp_servers(servers);
     request(id, acp::AGENT_METHOD_NAMES.session_fork, &params)
 }
 

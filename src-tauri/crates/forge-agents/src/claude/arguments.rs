@@ -2,7 +2,7 @@
 
 use forge_model::agent::{PermissionMode, ProgramConfig};
 
-use crate::{AgentError, Launch, SessionRequest};
+use crate::{AgentError, ForgeMcp, Launch, SessionRequest};
 
 /// What makes it speak by lines of JSON.
 pub(super) const STREAMS: &[&str] =
@@ -83,9 +83,13 @@ pub(super) fn of(
     let bash = (launch.permissions == PermissionMode::Unattended).then(|| "Bash".to_owned());
     // What a person gave it to read is not asked for again. Two slashes: a path from the root.
     let given = launch.given.as_ref().map(|folder| format!("Read(/{}/**)", folder.display()));
-    let allowed: Vec<String> = bash.into_iter().chain(given).collect();
+    let forge = launch.mcp.as_ref().map(|_| ForgeMcp::allowed_in_claude());
+    let allowed: Vec<String> = bash.into_iter().chain(given).chain(forge).collect();
     if !allowed.is_empty() {
         option("allowedTools", &allowed.join(","));
+    }
+    if let Some(mcp) = &launch.mcp {
+        option("mcp-config", &mcp.for_claude());
     }
     if matches!(launch.session, SessionRequest::Fork(_)) {
         args.push("--fork-session".to_owned());

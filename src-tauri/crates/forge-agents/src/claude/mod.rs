@@ -129,6 +129,7 @@ fn start_anew(launch: &mut Launch) -> Launch {
         carry: None,
         role: launch.role,
         permissions: launch.permissions,
+        mcp: launch.mcp.clone(),
         started: tell(started),
     }
 }

@@ -31,7 +31,7 @@ pub use dialogue::{CodexDialogue, Plan};
 pub use fuzz::fuzz_lines;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, RunOutcome, clock::now_ms,
+    Adapter, AgentError, Capabilities, Control, Detected, ForgeMcp, Launch, RunOutcome, clock::now_ms,
     dialogue::converse, end::never_began, program,
 };
 
@@ -102,7 +102,10 @@ struct Prepared {
 
 fn prepare(launch: &Launch) -> Result<Prepared, AgentError> {
     let (config, program) = program::named(&launch.config, Some(PROGRAM), &program::path_of(launch))?;
-    let mut command = program::command(launch, &config, program, &[SERVER.to_owned()]);
+    let of_forge = launch.mcp.as_ref().map(ForgeMcp::for_codex);
+    let args: Vec<String> =
+        std::iter::once(SERVER.to_owned()).chain(of_forge.into_iter().flatten()).collect();
+    let mut command = program::command(launch, &config, program, &args);
     let temp = own_temp_folder(launch, &config);
     if let Some(folder) = &temp {
         fs::create_dir_all(folder).map_err(|error| AgentError::Unavailable {

@@ -76,6 +76,7 @@ impl Run {
             carry: None,
             role: ExecutionRole::Coder,
             permissions: PermissionMode::Edit,
+            mcp: None,
             started: Box::new(|identity| assert!(identity.pid > 1)),
         };
         let outcome = ShellAdapter.run(launch, &self.control).await;

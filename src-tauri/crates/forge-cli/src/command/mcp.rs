@@ -65,6 +65,8 @@ struct Inner {
 }
 
 struct Way {
+    /// How many there were before.
+    number: u64,
     door: Door,
     /// An engine of this process is there for other programs, too: it holds the data folder for as long as it lives.
     server: Option<Running>,
@@ -86,7 +88,7 @@ impl Way {
             }
             Door::Remote(_) => None,
         };
-        Ok(Self { door, server })
+        Ok(Self { number: 0, door, server })
     }
 }
 
@@ -106,17 +108,28 @@ impl Line {
 
     /// Asks the engine; where it is gone, the one that is there now, or one of this process.
     async fn ask(&self, op: &str, input: Value) -> Result<Value, CliError> {
-        let asked = self.inner.way.read().await.door.call_via(Via::Mcp, op, input.clone()).await;
+        let (asked, number) = {
+            let way = self.inner.way.read().await;
+            (way.door.call_via(Via::Mcp, op, input.clone()).await, way.number)
+        };
         match asked {
             // Nothing was sent: to ask again does nothing twice.
             Err(CliError::Unreachable { source, .. }) if source.is_connect() => {
-                let mut way = self.inner.way.write().await;
-                *way = Way::open(self.inner.data_dir.clone(), self.inner.observer.clone()).await?;
-                drop(way);
+                self.reopen(number).await?;
                 self.inner.way.read().await.door.call_via(Via::Mcp, op, input).await
             }
             asked => asked,
         }
+    }
+
+    /// Finds the engine anew, unless another call has done so since.
+    async fn reopen(&self, failed: u64) -> Result<(), CliError> {
+        let mut way = self.inner.way.write().await;
+        if way.number == failed {
+            let (data_dir, observer) = (self.inner.data_dir.clone(), self.inner.observer.clone());
+            *way = Way { number: failed + 1, ..Way::open(data_dir, observer).await? };
+        }
+        Ok(())
     }
 }
 

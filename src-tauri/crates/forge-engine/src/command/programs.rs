@@ -161,6 +161,7 @@ impl Engine {
             carry: None,
             role: ExecutionRole::Drafter,
             permissions: PermissionMode::ReadOnly,
+            mcp: None,
             started: Box::new(|_| {}),
         };
         let (control, _handle, _told) = Control::new(self.inner.shutdown.child_token());

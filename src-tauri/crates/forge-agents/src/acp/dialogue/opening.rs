@@ -1,6 +1,8 @@
 //! From the greeting to the prompt: a session as it was asked for or as near to it as the program can, and the
 //! choices that are made in it.
 
+use agent_client_protocol_schema::v1::McpServer;
+
 use super::*;
 
 /// Modes in which agents that have them do not write.
@@ -47,12 +49,26 @@ impl AcpDialogue {
             SessionRequest::Resume(id) | SessionRequest::Fork(id) => id.clone(),
         };
         let folder = self.brief.worktree.clone();
+        let servers = self.servers(scene);
         self.request(Waits::Opening(how), scene, |id| match how {
-            Opening::New => wire::new_session(id, &folder),
-            Opening::Load => wire::load_session(id, &earlier, &folder),
-            Opening::Resume => wire::resume_session(id, &earlier, &folder),
-            Opening::Fork => wire::fork_session(id, &earlier, &folder),
+            Opening::New => wire::new_session(id, &folder, servers.clone()),
+            Opening::Load => wire::load_session(id, &earlier, &folder, servers.clone()),
+            Opening::Resume => wire::resume_session(id, &earlier, &folder, servers.clone()),
+            Opening::Fork => wire::fork_session(id, &earlier, &folder, servers.clone()),
         });
+    }
+
+    /// Forge's own tools, where the program can use them.
+    fn servers(&mut self, scene: &mut Scene<'_>) -> Vec<McpServer> {
+        match &self.brief.mcp {
+            Some(mcp) if self.greeted.mcp_over_http => vec![mcp.for_acp()],
+            Some(_) => {
+                let text = "The program cannot use MCP servers over HTTP; it does not get Forge's tools.";
+                scene.notice("mcp_unavailable", text);
+                Vec::new()
+            }
+            None => Vec::new(),
+        }
     }
 
     pub(super) fn not_opened(&mut self, how: Opening, error: &RpcError, scene: &mut Scene<'_>) {

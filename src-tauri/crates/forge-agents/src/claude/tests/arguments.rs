@@ -30,6 +30,7 @@ fn launch(log: LogWriter, permissions: PermissionMode, session: SessionRequest) 
         carry: None,
         role: ExecutionRole::Coder,
         permissions,
+        mcp: None,
         started: Box::new(|_| {}),
     }
 }
