@@ -13,6 +13,12 @@ export type AcceptLesson = {
 	paths?: string[] | null,
 };
 
+/**  The token that other programs send. */
+export type AccessToken = {
+	/**  The token. */
+	token: string,
+};
+
 /**  What a hook does. */
 export type Action = 
 /**  Refuses while a prerequisite is open. */
@@ -617,6 +623,26 @@ export type CleanupPolicy =
 /**  Removed later. */
 { delayed: Delay };
 
+/**  The configuration of one client for one transport. */
+export type ClientConfig = {
+	/**  The client. */
+	client: McpClient,
+	/**  What people call it. */
+	title: string,
+	/**  How it talks to Forge. */
+	transport: McpTransport,
+	/**  The file that it belongs into. */
+	file: string,
+	/**  The language of the text. */
+	language: ConfigLanguage,
+	/**  The text. */
+	text: string,
+	/**  A shell line that does the same; null where the client has none. */
+	command: string | null,
+	/**  The variable that must hold the token when the client starts; null where none is read. */
+	token_variable: string | null,
+};
+
 /**  A column of the board. */
 export type Column = {
 	/**  What people read. */
@@ -754,6 +780,13 @@ export type Competitive = {
 	/**  How many days the losers' branches, diffs and logs are kept. */
 	keepLosersDays?: number,
 };
+
+/**  The language of a configuration. */
+export type ConfigLanguage = 
+/**  JSON. */
+"json" | 
+/**  TOML. */
+"toml";
 
 /**  A merge that needs a hand. */
 export type Conflict = {
@@ -1453,6 +1486,24 @@ export type DoctorFinding = {
 export type Done = {
 	/**  Always true. */
 	done: boolean,
+};
+
+/**  How other programs reach this Forge. */
+export type Doors = {
+	/**  The address of the API; null while nothing is served. */
+	url: string | null,
+	/**  The address for MCP clients; null while the protocol is not served. */
+	mcp_url: string | null,
+	/**  Whether the Model Context Protocol is served, now or when something is. */
+	mcp_enabled: boolean,
+	/**  Whether it can be switched on: not in a Forge that was started with `--no-mcp`. */
+	mcp_allowed: boolean,
+	/**  Whether requests must carry the token. */
+	auth: boolean,
+	/**  The file with the token, readable by its owner alone. */
+	token_file: string,
+	/**  What clients must be told, ready to be copied. */
+	clients: ClientConfig[],
 };
 
 /**  Where the drafting of a proposal is. */
@@ -2660,6 +2711,30 @@ export type MarkRead = {
 	ids?: NotificationId[] | null,
 };
 
+/**  A program that uses MCP servers. */
+export type McpClient = 
+/**  Codex. */
+"codex" | 
+/**  Claude Code. */
+"claude" | 
+/**  Cursor. */
+"cursor" | 
+/**  Visual Studio Code. */
+"vscode";
+
+/**  Forge's own tools for the agents that it starts. */
+export type McpSettings = {
+	/**  Whether they get them, by a token of their own for their task and its parts, good while the run lasts. */
+	inject?: boolean,
+};
+
+/**  How a client talks to Forge. */
+export type McpTransport = 
+/**  It starts `forge mcp` and talks to it by its pipes. Needs no token, and no Forge that runs. */
+"stdio" | 
+/**  It asks the Forge that runs, with the token. */
+"http";
+
 /**  How an attempt compares with those before it. */
 export type Measures = {
 	/**  Whether it gets nowhere. */
@@ -3197,6 +3272,8 @@ export type ProjectSettings = {
 	notifications?: NotificationSettings,
 	/**  What runs may cost. */
 	cost_limits?: CostLimits,
+	/**  Forge's own tools for the agents that it starts. */
+	mcp?: McpSettings,
 	/**  Prices of models by their names, instead of those that Forge knows. */
 	model_prices?: { [key in string]: ModelPrice },
 	/**  Races, drafted fixes, cost anomalies and what runs teach; `.forge.json` may set what this leaves out. */
@@ -4293,6 +4370,12 @@ export type UpdateComment = {
 	resolved?: boolean | null,
 };
 
+/**  What is to change about how other programs reach this Forge. */
+export type UpdateDoors = {
+	/**  Whether the Model Context Protocol is served. */
+	mcp_enabled?: boolean | null,
+};
+
 /**  What is to change of a project. */
 export type UpdateProject = {
 	/**  The project. */
@@ -4698,6 +4781,14 @@ export interface Operations {
   doctor: { input: Empty; output: Doctor };
   /** Makes a sample repository with a project, an agent and tasks. */
   demo_create: { input: Empty; output: Project };
+  /** How other programs reach this Forge, and what their configurations must say. */
+  doors_get: { input: Empty; output: Doors };
+  /** Switches MCP on or off. */
+  doors_update: { input: UpdateDoors; output: Doors };
+  /** The token that other programs send. */
+  doors_token: { input: Empty; output: AccessToken };
+  /** Makes the token anew; whoever has the old one is shut out. */
+  doors_token_renew: { input: Empty; output: AccessToken };
   /** All projects, by name. */
   project_list: { input: Empty; output: Page<Project> };
   /** Adds a repository. */
@@ -4974,6 +5065,7 @@ export interface Operations {
 export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op]["input"]) => readonly string[] } = {
   meta: () => ["meta"],
   doctor: () => ["agents", "projects"],
+  doors_get: () => ["meta"],
   project_list: () => ["projects"],
   project_get: () => ["projects"],
   project_settings_get: () => ["projects"],
