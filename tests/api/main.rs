@@ -24,6 +24,7 @@ mod inner_loop;
 mod knowledge;
 mod life;
 mod lists;
+mod mcp;
 mod merging;
 mod messages;
 mod moves;

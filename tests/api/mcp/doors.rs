@@ -1,0 +1,203 @@
+//! Who is let in, what is told about it, and how it ends.
+
+use std::{io::Write as _, process::Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::Mcp;
+use crate::{
+    board::Board,
+    forge::{Sandbox, Server, good, refused, text},
+};
+
+const ACCEPTED: &str = "application/json, text/event-stream";
+
+/// What a client says first.
+fn hello() -> Value {
+    json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } },
+    })
+}
+
+impl Server {
+    fn hello(&self) -> reqwest::RequestBuilder {
+        self.bare(Method::POST, "/mcp").header("accept", ACCEPTED).json(&hello())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_with_the_token_and_from_here() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let token = server.token.clone().context("no token")?;
+    let (status, body) = refused(server.hello()).await?;
+    assert_eq!((status, &body["code"]), (401, &json!("unauthorized")));
+    for wrong in ["nonsense", "run_nonsense", &token[1..]] {
+        assert_eq!(refused(server.hello().bearer_auth(wrong)).await?.0, 401, "{wrong}");
+    }
+    let with = |name: &str, value: &str| server.hello().bearer_auth(&token).header(name, value);
+    let (status, body) = refused(with("host", "evil.test")).await?;
+    assert_eq!((status, &body["code"]), (403, &json!("forbidden_host")));
+    let (status, body) = refused(with("origin", "http://evil.test")).await?;
+    assert_eq!((status, &body["code"]), (403, &json!("forbidden_origin")));
+    let large = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "x": "y".repeat(3 << 20) } });
+    let large = server.bare(Method::POST, "/mcp").bearer_auth(&token).header("accept", ACCEPTED).json(&large);
+    assert_eq!(large.send().await?.status().as_u16(), 413);
+    let good = server.hello().bearer_auth(&token).send().await?;
+    ensure!(good.status().is_success() && good.headers().contains_key("mcp-session-id"), "{good:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_calls_are_answered_in_words() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let mcp = Mcp::over_http(&board.server).await?;
+    let missing = mcp.refusal("forge_get_task", json!({})).await?;
+    ensure!(missing.starts_with("invalid: task_id: "), "{missing}");
+    let unknown = mcp.refusal("forge_list_projects", json!({ "colour": 1 })).await?;
+    ensure!(unknown.starts_with("invalid: colour: "), "{unknown}");
+    let kind = mcp.refusal("forge_list_tasks", json!({ "project_id": board.project, "limit": "many" })).await?;
+    ensure!(kind.starts_with("invalid: limit: "), "{kind}");
+    let composed = mcp.refusal("forge_create_sub_tasks", json!({ "task_id": "x" })).await?;
+    ensure!(composed.starts_with("invalid: tasks: "), "{composed}");
+    let nobody = mcp.refusal("forge_get_task", json!({ "task_id": "nobody" })).await?;
+    ensure!(nobody.starts_with("not_found: "), "{nobody}");
+    ensure!(mcp.answer("forge_no_such_tool", json!({})).await.is_err(), "there is no such tool");
+    // It is still there.
+    mcp.call("forge_list_projects", json!({})).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_can_be_switched_off_and_on() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let mut server = sandbox.serve()?;
+    let doors = server.get("/doors").await?;
+    let mcp_url = format!("{}/mcp", server.url);
+    assert_eq!((text(&doors, "mcp_url"), &doors["mcp_enabled"]), (mcp_url, &json!(true)));
+    assert_eq!(doors["clients"].as_array().context("no clients")?.len(), 8);
+    let token = server.token.clone().context("no token")?;
+    ensure!(!doors.to_string().contains(&token), "the token is shown on demand only");
+    assert_eq!(text(&server.get("/doors/token").await?, "token"), token);
+
+    let off = server.request(Method::PATCH, "/doors").json(&json!({ "mcp_enabled": false }));
+    assert_eq!(good(off.send().await?).await?["mcp_url"], Value::Null);
+    let (status, body) = refused(server.hello().bearer_auth(&token)).await?;
+    assert_eq!((status, &body["code"]), (404, &json!("mcp_off")));
+    server.terminate().await?;
+    let server = sandbox.serve()?;
+    assert_eq!(server.get("/doors").await?["mcp_enabled"], false, "it stays off");
+    let on = server.request(Method::PATCH, "/doors").json(&json!({ "mcp_enabled": true }));
+    good(on.send().await?).await?;
+    Mcp::over_http(&server).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_starts_without_it_has_none() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve_with(&["--no-mcp"])?;
+    let token = server.token.clone().context("no token")?;
+    let (status, body) = refused(server.hello().bearer_auth(&token)).await?;
+    assert_eq!((status, &body["code"]), (404, &json!("mcp_off")));
+    let doors = server.get("/doors").await?;
+    assert_eq!((&doors["mcp_allowed"], &doors["mcp_enabled"]), (&json!(false), &json!(false)));
+    let on = server.request(Method::PATCH, "/doors").json(&json!({ "mcp_enabled": true }));
+    let (status, body) = refused(on).await?;
+    assert_eq!((status, &body["code"]), (409, &json!("mcp_off")));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_token_shuts_the_old_one_out_at_once() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let old = server.token.clone().context("no token")?;
+    let new = text(&server.post("/doors/token", json!({})).await?, "token");
+    assert_ne!(new, old);
+    assert_eq!(refused(server.hello().bearer_auth(&old)).await?.0, 401);
+    assert_eq!(refused(server.request(Method::GET, "/meta")).await?.0, 401);
+    ensure!(server.hello().bearer_auth(&new).send().await?.status().is_success(), "the new one is good");
+    assert_eq!(std::fs::read_to_string(sandbox.data_dir().join("token"))?, new);
+    // Programs of this machine find it by themselves.
+    assert_eq!(sandbox.run(&["project", "list", "--json"])?.code, Some(0));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_end_with_the_server() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let mut server = sandbox.serve()?;
+    let mcp = Mcp::over_http(&server).await?;
+    mcp.call("forge_list_projects", json!({})).await?;
+    let (status, _) = server.terminate().await?;
+    assert_eq!(status.code(), Some(0));
+    ensure!(mcp.answer("forge_list_projects", json!({})).await.is_err(), "nobody is there");
+    Ok(())
+}
+
+/// What other programs find on standard output is the protocol and nothing else.
+#[test]
+fn nothing_but_the_protocol_is_printed() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let mut child =
+        sandbox.command(["mcp"])?.stdin(Stdio::piped()).stdout(Stdio::piped()).env("FORGE_LOG", "debug").spawn()?;
+    let mut input = child.stdin.take().context("no input")?;
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let call = json!({
+        "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "forge_list_projects", "arguments": {} },
+    });
+    for message in [hello(), ready, call] {
+        writeln!(input, "{message}")?;
+    }
+    drop(input);
+    let output = child.wait_with_output()?;
+    assert_eq!(output.status.code(), Some(0), "it ends with its input");
+    let lines: Vec<Value> = std::str::from_utf8(&output.stdout)?
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<std::result::Result<_, _>>()?;
+    let ids: Vec<&Value> = lines.iter().map(|line| &line["id"]).collect();
+    assert_eq!(ids, [&json!(1), &json!(2)]);
+    assert_eq!(lines[1]["result"]["structuredContent"]["items"], json!([]));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_pipes_there_is_an_engine_whether_one_runs_or_not() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let first = Mcp::over_stdio(&sandbox).await?;
+    first.call("forge_list_projects", json!({})).await?;
+    // It is there for others, too: a second client and the command line reach the same engine.
+    let second = Mcp::over_stdio(&sandbox).await?;
+    let repo = sandbox.repo.path().to_str().context("no text")?;
+    sandbox.run(&["project", "add", repo, "--json"])?.json()?;
+    assert_eq!(second.call("forge_list_projects", json!({})).await?["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(first.close().await?, Some(0));
+    // The second one finds its engine gone and has its own.
+    assert_eq!(second.call("forge_list_projects", json!({})).await?["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(second.close().await?, Some(0));
+    Ok(())
+}
+
+#[test]
+fn clients_are_told_what_to_write() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let data = sandbox.data_dir();
+    let codex = sandbox.run(&["mcp", "--print-config", "codex"])?;
+    ensure!(codex.stdout.starts_with("[mcp_servers.forge]\ncommand = "), "{codex:?}");
+    ensure!(codex.stdout.contains(data.to_str().context("no text")?), "{codex:?}");
+    for client in ["claude", "cursor", "vscode"] {
+        let config = sandbox.run(&["mcp", "--print-config", client])?;
+        let _: Value = serde_json::from_str(&config.stdout).with_context(|| format!("{client}: {config:?}"))?;
+    }
+    let nobody = sandbox.run(&["mcp", "--print-config", "codex", "--transport", "http"])?;
+    assert_eq!(nobody.code, Some(4), "nothing serves: {nobody:?}");
+    let _server = sandbox.serve()?;
+    let http = sandbox.run(&["mcp", "--print-config", "codex", "--transport", "http"])?;
+    ensure!(http.stdout.contains("bearer_token_env_var = \"FORGE_TOKEN\""), "{http:?}");
+    Ok(())
+}

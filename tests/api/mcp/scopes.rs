@@ -1,0 +1,244 @@
+//! The token of a run: what it reaches, what it does not, how long it is good, and where it never appears.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use forge_tests::patience::{until, until_there};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::Mcp;
+use crate::{
+    board::{Board, with},
+    forge::{refused, text},
+};
+
+/// A board whose agents get Forge's tools.
+async fn open() -> Result<Board> {
+    Board::new(json!({ "mcp": { "inject": true } })).await
+}
+
+/// A task whose agent writes its token down and waits.
+struct Held {
+    task: Value,
+    token: String,
+    go: PathBuf,
+}
+
+impl Held {
+    async fn new(board: &Board, name: &str, more: Value) -> Result<Self> {
+        let folder = board.sandbox.dir.path();
+        let (file, go) = (folder.join(format!("{name}-token")), folder.join(format!("{name}-go")));
+        let lines = [
+            format!("run printf '%s %s' \"$FORGE_MCP_TOKEN\" \"$FORGE_MCP_URL\" > {0}.new && mv {0}.new {0}", file.display()),
+            format!("wait-for {}", go.display()),
+            "edit a <<< \"a\\n\"".to_owned(),
+        ];
+        let task = board.task(&lines.each_ref().map(String::as_str), more).await?;
+        board.claim(&task).await?;
+        let token = Self::written(board, &file).await?;
+        Ok(Self { task, token, go })
+    }
+
+    /// What the agent wrote down: its token, and where it is good.
+    async fn written(board: &Board, file: &Path) -> Result<String> {
+        until_there(file).await?;
+        let written = std::fs::read_to_string(file)?;
+        let (token, url) = written.split_once(' ').context("no token")?;
+        assert_eq!(url, format!("{}/mcp", board.server.url));
+        ensure!(token.starts_with("run_"), "{token}");
+        Ok(token.to_owned())
+    }
+
+    fn id(&self) -> &Value {
+        &self.task["id"]
+    }
+}
+
+/// Every tool that names something, with somebody else's things.
+fn foreign(board: &Board, task: &Value, run: &Value) -> Vec<(&'static str, Value)> {
+    let id = &task["id"];
+    vec![
+        ("forge_list_projects", json!({})),
+        ("forge_get_project", json!({ "project_id": board.project })),
+        ("forge_list_agents", json!({})),
+        ("forge_list_tasks", json!({ "project_id": board.project })),
+        ("forge_create_task", json!({ "project_id": board.project, "title": "More" })),
+        ("forge_create_task", json!({ "project_id": board.project, "title": "More", "parent_id": id })),
+        ("forge_get_task", json!({ "task_id": id })),
+        ("forge_update_task", json!({ "task_id": id, "version": 1, "title": "Mine" })),
+        ("forge_transition_task", json!({ "task_id": id, "version": 1, "to": "blocked" })),
+        ("forge_assign_agent", json!({ "task_id": id, "agent_id": board.agent })),
+        ("forge_cancel_task", json!({ "task_id": id })),
+        ("forge_cancel_task", json!({ "task_id": id, "version": 1 })),
+        ("forge_create_sub_tasks", json!({ "task_id": id, "tasks": [{ "title": "Part" }] })),
+        ("forge_add_task_dependency", json!({ "task_id": id, "depends_on": id })),
+        ("forge_remove_task_dependency", json!({ "task_id": id, "depends_on": id })),
+        ("forge_get_task_diff", json!({ "task_id": id })),
+        ("forge_list_executions", json!({ "task_id": id })),
+        ("forge_follow_up_execution", json!({ "execution_id": run["id"], "message": "Psst." })),
+        ("forge_task_action", json!({ "task_id": id, "verb": "hold", "version": 1 })),
+        ("forge_search_knowledge", json!({ "project_id": "another", "q": "x" })),
+        ("list_fix_proposals", json!({ "task_id": id })),
+        ("apply_fix_proposal", json!({ "fix_id": "x", "task_id": id })),
+        ("rollback_fix_proposal", json!({ "fix_id": "x", "task_id": id })),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_reaches_its_own_task_and_its_parts_alone() -> Result<()> {
+    let board = open().await?;
+    let other = Held::new(&board, "other", json!({})).await?;
+    let own = Held::new(&board, "own", json!({})).await?;
+    assert_ne!(own.token, other.token);
+    let all: Vec<String> = Mcp::over_http(&board.server).await?.tools.into_keys().collect();
+    let mcp = Mcp::with_token(&board.server, &own.token).await?;
+    ensure!(mcp.instructions()?.contains(&text(&own.task, "id")), "it is told which task is its own");
+    ensure!(!mcp.tools.contains_key("forge_list_projects"), "what it cannot use is not shown");
+
+    let run = board.runs(&other.task).await?.remove(0);
+    let refused_calls = foreign(&board, &other.task, &run);
+    for tool in &all {
+        ensure!(refused_calls.iter().any(|(name, _)| name == tool), "{tool} is not tried on another's task");
+    }
+    for (tool, arguments) in refused_calls {
+        let said = mcp.refusal(tool, arguments).await?;
+        ensure!(said.starts_with("out_of_scope: ") && said.contains(&text(&own.task, "id")), "{tool}: {said}");
+    }
+    assert_eq!(board.get(&other.task).await?["status"], "in_progress", "nothing came of it");
+
+    let diff = mcp.call("forge_get_task_diff", json!({ "task_id": own.id() })).await?;
+    assert_eq!(diff["changes"]["files"], json!([]));
+    let lessons = json!({ "project_id": board.project, "q": "anything" });
+    assert_eq!(mcp.call("forge_search_knowledge", lessons).await?["items"], json!([]));
+    let parts = json!({ "task_id": own.id(), "tasks": [{ "title": "One" }, { "title": "Two" }] });
+    let parts = mcp.call("forge_create_sub_tasks", parts).await?;
+    let (one, two) = (&parts["items"][0], &parts["items"][1]);
+    mcp.call("forge_add_task_dependency", json!({ "task_id": two["id"], "depends_on": one["id"] })).await?;
+    mcp.call("forge_update_task", json!({ "task_id": one["id"], "version": one["version"], "title": "1" })).await?;
+    let below = json!({ "task_id": one["id"], "tasks": [{ "title": "Below" }] });
+    mcp.call("forge_create_sub_tasks", below).await?;
+    mcp.call("forge_cancel_task", json!({ "task_id": two["id"] })).await?;
+    let rows = board.history(two).await?;
+    assert_eq!(rows.last().context("no history")?["actor"], format!("agent:{}", board.agent));
+    for held in [own, other] {
+        std::fs::write(&held.go, "")?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn about_its_own_task_an_agent_decides_little() -> Result<()> {
+    let board = open().await?;
+    let own = Held::new(&board, "own", json!({})).await?;
+    let mcp = Mcp::with_token(&board.server, &own.token).await?;
+    let id = own.id();
+    let version = mcp.call("forge_get_task", json!({ "task_id": id })).await?["version"].clone();
+    let part = json!({ "task_id": id, "tasks": [{ "title": "Part" }] });
+    let part = mcp.call("forge_create_sub_tasks", part).await?["items"][0].clone();
+    let lax = json!({ "ci_steps": [] });
+    for (tool, arguments) in [
+        ("forge_update_task", json!({ "task_id": id, "version": version, "description": "Nothing." })),
+        ("forge_update_task", json!({ "task_id": part["id"], "version": 1, "review_config": lax })),
+        (
+            "forge_create_task",
+            json!({ "project_id": board.project, "parent_id": id, "title": "x", "review_config": lax }),
+        ),
+        ("forge_transition_task", json!({ "task_id": id, "version": version, "to": "review" })),
+        ("forge_transition_task", json!({ "task_id": id, "version": version, "to": "cancelled" })),
+        ("forge_task_action", json!({ "task_id": id, "version": version, "verb": "cancel" })),
+        ("forge_task_action", json!({ "task_id": part["id"], "version": 1, "verb": "hold" })),
+        ("forge_assign_agent", json!({ "task_id": part["id"], "agent_id": board.agent })),
+    ] {
+        let said = mcp.refusal(tool, arguments).await?;
+        ensure!(said.starts_with("out_of_scope: "), "{tool}: {said}");
+    }
+    // It may say that it needs a person; that ends its run, and with it the token.
+    let give_up = json!({ "task_id": id, "version": version, "to": "blocked", "reason": "What is wanted?", "wait": "none" });
+    let _ = mcp.answer("forge_transition_task", give_up).await;
+    board.server.until(&own.task, |task| task["status"] == "blocked").await?;
+    let rows = board.history(&own.task).await?;
+    let last = rows.last().context("no history")?;
+    assert_eq!((&last["actor"], &last["reason"]), (&json!(format!("agent:{}", board.agent)), &json!("What is wanted?")));
+    is_dead(&board, &own.token).await
+}
+
+/// A token that is good nowhere.
+async fn is_dead(board: &Board, token: &str) -> Result<()> {
+    until("the end of a token", async || {
+        Ok(Mcp::with_token(&board.server, token).await.is_err().then_some(()))
+    })
+    .await?;
+    let asked = board.server.bare(Method::GET, "/api/v1/meta").bearer_auth(token);
+    assert_eq!(refused(asked).await?.0, 401);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_good_for_mcp_alone_and_while_the_run_lasts() -> Result<()> {
+    let board = open().await?;
+    let own = Held::new(&board, "own", json!({})).await?;
+    for path in ["/api/v1/meta", "/api/v1/events", "/api/v1/openapi.json"] {
+        let (status, body) = refused(board.server.bare(Method::GET, path).bearer_auth(&own.token)).await?;
+        assert_eq!((status, &body["code"]), (403, &json!("out_of_scope")), "{path}");
+    }
+    let mcp = Mcp::with_token(&board.server, &own.token).await?;
+    std::fs::write(&own.go, "")?;
+    board.server.until(&own.task, |task| task["status"] == "done").await?;
+    is_dead(&board, &own.token).await?;
+    let late = mcp.answer("forge_get_task", json!({ "task_id": own.id() })).await;
+    ensure!(late.is_err(), "its session is of no use any more: {late:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_start_gives_another_token_and_none_is_written_down() -> Result<()> {
+    let mut board = open().await?;
+    let own = Held::new(&board, "own", json!({})).await?;
+    let file = board.sandbox.dir.path().join("own-token");
+    board.server.terminate().await?;
+    std::fs::remove_file(&file)?;
+    board.server = board.sandbox.serve()?;
+    let token = Held::written(&board, &file).await?;
+    assert_ne!(token, own.token);
+    is_dead(&board, &own.token).await?;
+    let mcp = Mcp::with_token(&board.server, &token).await?;
+    mcp.call("forge_get_task", json!({ "task_id": own.id() })).await?;
+
+    let events = board.events("execution.started", 2).await?;
+    ensure!(!json!(events).to_string().contains("run_"), "{events:#?}");
+    let found = holding(&board.sandbox.data_dir(), &[own.token.as_bytes(), token.as_bytes()])?;
+    ensure!(found.is_empty(), "a token lies in {found:?}");
+    std::fs::write(&own.go, "")?;
+    Ok(())
+}
+
+/// The files below a folder that hold one of these.
+fn holding(folder: &Path, secrets: &[&[u8]]) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(holding(&path, secrets)?);
+        } else if path.is_file() {
+            let content = std::fs::read(&path)?;
+            let holds = |secret: &&[u8]| content.windows(secret.len()).any(|part| part == *secret);
+            if secrets.iter().any(holds) {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_gets_one_where_the_project_does_not_say_so() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let file = board.sandbox.dir.path().join("token");
+    let line = format!("run printf '%s' \"${{FORGE_MCP_TOKEN-none}}\" > {}", file.display());
+    let task = board.task(&[&line, "edit a <<< \"a\\n\""], with(json!({}), &json!({}))).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, |task| task["status"] == "done").await?;
+    assert_eq!(std::fs::read_to_string(&file)?, "none");
+    Ok(())
+}
