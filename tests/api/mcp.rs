@@ -11,9 +11,7 @@ use rmcp::{
     RoleClient, ServiceExt as _,
     model::{CallToolRequestParams, CallToolResult, Tool},
     service::RunningService,
-    transport::{
-        StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
-    },
+    transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
 };
 use serde_json::Value;
 use tokio::process::{Child, Command};
@@ -64,7 +62,10 @@ impl Mcp {
     /// What a call is answered, good or not.
     pub async fn answer(&self, tool: &str, arguments: Value) -> Result<CallToolResult> {
         let arguments = arguments.as_object().cloned().context("no object")?;
-        Ok(self.client.call_tool(CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments)).await?)
+        Ok(self
+            .client
+            .call_tool(CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments))
+            .await?)
     }
 
     /// A call that succeeds: its structured content, which is what the tool's schema says, and the same as text.
@@ -76,7 +77,10 @@ impl Mcp {
         ensure!(answer.is_error != Some(true), "{tool}: {answer:?}");
         let content = answer.structured_content.context("no structured content")?;
         let text = answer.content.first().and_then(|first| first.as_text()).context("no text")?;
-        ensure!(serde_json::from_str::<Value>(&text.text)? == content, "{tool}: the text says something else");
+        ensure!(
+            serde_json::from_str::<Value>(&text.text)? == content,
+            "{tool}: the text says something else"
+        );
         let schema = known.output_schema.as_ref().context("no output schema")?;
         let gives = jsonschema::validator_for(&Value::Object(schema.as_ref().clone()))?;
         let wrong: Vec<String> = gives

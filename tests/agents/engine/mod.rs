@@ -33,5 +33,6 @@ mod floor;
 mod gemini;
 mod opencode;
 mod race;
+mod tools;
 mod troubles;
 mod work;

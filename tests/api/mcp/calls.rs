@@ -163,8 +163,7 @@ async fn tasks(board: &Board, caller: &Caller) -> Result<()> {
     let given =
         caller.call("forge_assign_agent", json!({ "task_id": first["id"], "agent_id": board.agent })).await?;
     assert_eq!(given["roles"]["coder"]["id"], board.agent.as_str());
-    let held =
-        json!({ "task_id": first["id"], "verb": "hold", "version": given["version"], "wait": "none" });
+    let held = json!({ "task_id": first["id"], "verb": "hold", "version": given["version"], "wait": "none" });
     let held = caller.call("forge_task_action", held).await?;
     ensure!(held["task"]["version"] != given["version"] || held["task"]["held"] == true, "{held:#}");
     let gone = json!({ "task_id": second["id"], "reason": "not needed" });
@@ -177,10 +176,8 @@ async fn tasks(board: &Board, caller: &Caller) -> Result<()> {
         .await?;
     assert_eq!(listed["items"].as_array().context("no items")?.len(), 1);
     let bad = json!([{ "title": "Third" }, { "title": "" }]);
-    let answer = caller
-        .mcp
-        .refusal("forge_create_sub_tasks", json!({ "task_id": task["id"], "tasks": bad }))
-        .await?;
+    let answer =
+        caller.mcp.refusal("forge_create_sub_tasks", json!({ "task_id": task["id"], "tasks": bad })).await?;
     ensure!(answer.starts_with("invalid: ") && answer.contains("\"created\":[\""), "{answer}");
     Ok(())
 }

@@ -43,7 +43,8 @@ async fn only_with_the_token_and_from_here() -> Result<()> {
     assert_eq!((status, &body["code"]), (403, &json!("forbidden_host")));
     let (status, body) = refused(with("origin", "http://evil.test")).await?;
     assert_eq!((status, &body["code"]), (403, &json!("forbidden_origin")));
-    let large = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "x": "y".repeat(3 << 20) } });
+    let large =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "x": "y".repeat(3 << 20) } });
     let large = server.bare(Method::POST, "/mcp").bearer_auth(&token).header("accept", ACCEPTED).json(&large);
     assert_eq!(large.send().await?.status().as_u16(), 413);
     let good = server.hello().bearer_auth(&token).send().await?;
@@ -59,7 +60,8 @@ async fn wrong_calls_are_answered_in_words() -> Result<()> {
     ensure!(missing.starts_with("invalid: task_id: "), "{missing}");
     let unknown = mcp.refusal("forge_list_projects", json!({ "colour": 1 })).await?;
     ensure!(unknown.starts_with("invalid: colour: "), "{unknown}");
-    let kind = mcp.refusal("forge_list_tasks", json!({ "project_id": board.project, "limit": "many" })).await?;
+    let kind =
+        mcp.refusal("forge_list_tasks", json!({ "project_id": board.project, "limit": "many" })).await?;
     ensure!(kind.starts_with("invalid: limit: "), "{kind}");
     let composed = mcp.refusal("forge_create_sub_tasks", json!({ "task_id": "x" })).await?;
     ensure!(composed.starts_with("invalid: tasks: "), "{composed}");
@@ -143,8 +145,12 @@ async fn sessions_end_with_the_server() -> Result<()> {
 #[test]
 fn nothing_but_the_protocol_is_printed() -> Result<()> {
     let sandbox = Sandbox::new()?;
-    let mut child =
-        sandbox.command(["mcp"])?.stdin(Stdio::piped()).stdout(Stdio::piped()).env("FORGE_LOG", "debug").spawn()?;
+    let mut child = sandbox
+        .command(["mcp"])?
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .env("FORGE_LOG", "debug")
+        .spawn()?;
     let mut input = child.stdin.take().context("no input")?;
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     let call = json!({
@@ -175,10 +181,16 @@ async fn by_pipes_there_is_an_engine_whether_one_runs_or_not() -> Result<()> {
     let second = Mcp::over_stdio(&sandbox).await?;
     let repo = sandbox.repo.path().to_str().context("no text")?;
     sandbox.run(&["project", "add", repo, "--json"])?.json()?;
-    assert_eq!(second.call("forge_list_projects", json!({})).await?["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        second.call("forge_list_projects", json!({})).await?["items"].as_array().map(Vec::len),
+        Some(1)
+    );
     assert_eq!(first.close().await?, Some(0));
     // The second one finds its engine gone and has its own.
-    assert_eq!(second.call("forge_list_projects", json!({})).await?["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        second.call("forge_list_projects", json!({})).await?["items"].as_array().map(Vec::len),
+        Some(1)
+    );
     assert_eq!(second.close().await?, Some(0));
     Ok(())
 }
@@ -192,7 +204,8 @@ fn clients_are_told_what_to_write() -> Result<()> {
     ensure!(codex.stdout.contains(data.to_str().context("no text")?), "{codex:?}");
     for client in ["claude", "cursor", "vscode"] {
         let config = sandbox.run(&["mcp", "--print-config", client])?;
-        let _: Value = serde_json::from_str(&config.stdout).with_context(|| format!("{client}: {config:?}"))?;
+        let _: Value =
+            serde_json::from_str(&config.stdout).with_context(|| format!("{client}: {config:?}"))?;
     }
     let nobody = sandbox.run(&["mcp", "--print-config", "codex", "--transport", "http"])?;
     assert_eq!(nobody.code, Some(4), "nothing serves: {nobody:?}");

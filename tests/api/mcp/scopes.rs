@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use forge_tests::patience::{until, until_there};
+use forge_tests::{
+    drafter,
+    patience::{until, until_there},
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -12,6 +15,10 @@ use crate::{
     board::{Board, with},
     forge::{refused, text},
 };
+
+/// Complains about the file as compilers do, unless it is waived.
+const CHECK: &str = "test -e waived || grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
+const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
 
 /// A board whose agents get Forge's tools.
 async fn open() -> Result<Board> {
@@ -30,7 +37,10 @@ impl Held {
         let folder = board.sandbox.dir.path();
         let (file, go) = (folder.join(format!("{name}-token")), folder.join(format!("{name}-go")));
         let lines = [
-            format!("run printf '%s %s' \"$FORGE_MCP_TOKEN\" \"$FORGE_MCP_URL\" > {0}.new && mv {0}.new {0}", file.display()),
+            format!(
+                "run printf '%s %s' \"$FORGE_MCP_TOKEN\" \"$FORGE_MCP_URL\" > {0}.new && mv {0}.new {0}",
+                file.display()
+            ),
             format!("wait-for {}", go.display()),
             "edit a <<< \"a\\n\"".to_owned(),
         ];
@@ -103,7 +113,10 @@ async fn it_reaches_its_own_task_and_its_parts_alone() -> Result<()> {
     }
     for (tool, arguments) in refused_calls {
         let said = mcp.refusal(tool, arguments).await?;
-        ensure!(said.starts_with("out_of_scope: ") && said.contains(&text(&own.task, "id")), "{tool}: {said}");
+        ensure!(
+            said.starts_with("out_of_scope: ") && said.contains(&text(&own.task, "id")),
+            "{tool}: {said}"
+        );
     }
     assert_eq!(board.get(&other.task).await?["status"], "in_progress", "nothing came of it");
 
@@ -115,7 +128,8 @@ async fn it_reaches_its_own_task_and_its_parts_alone() -> Result<()> {
     let parts = mcp.call("forge_create_sub_tasks", parts).await?;
     let (one, two) = (&parts["items"][0], &parts["items"][1]);
     mcp.call("forge_add_task_dependency", json!({ "task_id": two["id"], "depends_on": one["id"] })).await?;
-    mcp.call("forge_update_task", json!({ "task_id": one["id"], "version": one["version"], "title": "1" })).await?;
+    mcp.call("forge_update_task", json!({ "task_id": one["id"], "version": one["version"], "title": "1" }))
+        .await?;
     let below = json!({ "task_id": one["id"], "tasks": [{ "title": "Below" }] });
     mcp.call("forge_create_sub_tasks", below).await?;
     mcp.call("forge_cancel_task", json!({ "task_id": two["id"] })).await?;
@@ -159,7 +173,10 @@ async fn about_its_own_task_an_agent_decides_little() -> Result<()> {
     board.server.until(&own.task, |task| task["status"] == "blocked").await?;
     let rows = board.history(&own.task).await?;
     let last = rows.last().context("no history")?;
-    assert_eq!((&last["actor"], &last["reason"]), (&json!(format!("agent:{}", board.agent)), &json!("What is wanted?")));
+    assert_eq!(
+        (&last["actor"], &last["reason"]),
+        (&json!(format!("agent:{}", board.agent)), &json!("What is wanted?"))
+    );
     is_dead(&board, &own.token).await
 }
 
@@ -240,5 +257,50 @@ async fn nobody_gets_one_where_the_project_does_not_say_so() -> Result<()> {
     board.claim(&task).await?;
     board.server.until(&task, |task| task["status"] == "done").await?;
     assert_eq!(std::fs::read_to_string(&file)?, "none");
+    Ok(())
+}
+
+/// A reviewer's token judges: it may apply a fix, but no sooner than anybody else, and changes nothing otherwise.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_judges_may_apply_a_fix_and_nothing_else() -> Result<()> {
+    let board = open().await?;
+    let folder = board.sandbox.dir.path();
+    let program = drafter::install(&folder.join("drafter"), &format!("```diff\n{FIX}```\n"))?;
+    let new = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
+    let id = board.server.post("/agents", new).await?["id"].clone();
+    let settings = json!({ "innerLoop": { "autoFix": { "agentId": id } } });
+    board.patch(&format!("/projects/{}/settings", board.project), settings).await?;
+    let (file, go) = (folder.join("token"), folder.join("go"));
+    let writes = format!(
+        "run printf '%s %s' \"$FORGE_MCP_TOKEN\" \"$FORGE_MCP_URL\" > {0}.new && mv {0}.new {0}",
+        file.display()
+    );
+    let wait = format!("wait-for {}", go.display());
+    let description = [
+        ("attempt=1", vec!["edit total.txt <<< \"one\\nbad\\nthree\\n\""]),
+        ("attempt=2", vec!["edit waived <<< \"yes\\n\""]),
+        ("role=reviewer", vec![writes.as_str(), wait.as_str(), "verdict pass all of it"]),
+    ]
+    .map(|(who, lines)| format!("```forge-script {who}\n{}\n```\n", lines.join("\n")))
+    .concat();
+    let new = json!({
+        "title": "Do it", "description": description, "review_config": { "ci_steps": [CHECK] },
+        "roles": { "coder": board.agent, "reviewer": board.agent },
+    });
+    let task = board.server.task(&board.project, new).await?;
+    board.claim(&task).await?;
+    let token = Held::written(&board, &file).await?;
+    let mcp = Mcp::with_token(&board.server, &token).await?;
+    let named: Vec<&str> = mcp.tools.keys().map(String::as_str).collect();
+    ensure!(named.contains(&"apply_fix_proposal") && !named.contains(&"forge_create_sub_tasks"), "{named:?}");
+    let part = json!({ "task_id": task["id"], "tasks": [{ "title": "Part" }] });
+    let said = mcp.refusal("forge_create_sub_tasks", part).await?;
+    ensure!(said.starts_with("out_of_scope: "), "{said}");
+    let fixes = mcp.call("list_fix_proposals", json!({ "task_id": task["id"] })).await?;
+    let fix = fixes["proposals"][0].clone();
+    assert_eq!(fix["status"], "drafted", "{fixes:#}");
+    let said = mcp.refusal("apply_fix_proposal", json!({ "fix_id": fix["fixId"] })).await?;
+    ensure!(said.starts_with("fix_blocked: "), "its own run is at work: {said}");
+    std::fs::write(&go, "")?;
     Ok(())
 }

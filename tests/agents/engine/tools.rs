@@ -1,0 +1,50 @@
+//! Forge's own tools in the hands of real programs: with the token of their run, for their task alone.
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::models::{AgentProgram, Scenario, Turn};
+use serde_json::{Value, json};
+
+use super::floor::{Floor, text};
+
+super::both!(an_agent_uses_the_tools_for_its_own_task,);
+super::with!(with_opencode, OpenCode: an_agent_uses_the_tools_for_its_own_task);
+super::with!(with_gemini, Gemini: an_agent_uses_the_tools_for_its_own_task);
+
+/// What the server is called in the programs.
+const SERVER: &str = "forge_task";
+
+async fn an_agent_uses_the_tools_for_its_own_task(program: AgentProgram) -> Result<Floor> {
+    let floor = Floor::with(program, json!({}), json!({ "mcp": { "inject": true } })).await?;
+    let other = floor.task("Something else.", json!({})).await?;
+    let task = floor.task(&Scenario::tag("work"), json!({})).await?;
+    let diff_of = |task: &Value| json!({ "task_id": task["id"], "path": "README.md" });
+    let part = json!({ "task_id": task["id"], "tasks": [{ "title": "What is left" }] });
+    floor.server.script(
+        Scenario::new("work")
+            .turn(Turn::new().edit("README.md", "hello", "goodbye"))
+            .turn(Turn::new().mcp(SERVER, "forge_get_task_diff", diff_of(&task)))
+            .turn(Turn::new().mcp(SERVER, "forge_get_task_diff", diff_of(&other)))
+            .turn(Turn::new().mcp(SERVER, "forge_create_sub_tasks", part))
+            .turn(Turn::new().say("Done.")),
+    );
+    floor.act(&task, "claim", json!({ "agent_id": floor.agent })).await?;
+    floor.run_is(&task, |run| run["status"] == "finished").await?;
+
+    let requests = floor.server.requests().of("work");
+    ensure!(requests.len() == 5, "{} requests: nothing was tried twice", requests.len());
+    let offered = &requests[0].tools;
+    ensure!(offered.iter().any(|name| name.contains("forge_get_task_diff")), "{offered:?}");
+    ensure!(!offered.iter().any(|name| name.contains("forge_list_projects")), "not for a run: {offered:?}");
+    ensure!(requests[2].got_back("goodbye"), "it sees its own changes: {:?}", requests[2].messages);
+    let refused = requests[3].messages.last().context("nothing")?;
+    ensure!(refused.text.contains("out_of_scope: "), "another's are not for it: {refused:?}");
+
+    let parts = floor.items(&format!("/tasks/{}/subtasks", text(&task, "id"))).await?;
+    assert_eq!(parts.len(), 1, "{parts:#?}");
+    assert_eq!(parts[0]["title"], "What is left");
+    let runs = floor.runs(&task).await?;
+    let log = json!(floor.log(&runs[0]).await?).to_string();
+    ensure!(!log.contains("run_"), "its token is not in its log");
+    ensure!(floor.server.refused().is_empty(), "{:?}", floor.server.refused());
+    Ok(floor)
+}
