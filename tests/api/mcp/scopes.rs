@@ -22,7 +22,9 @@ const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad
 
 /// A board whose agents get Forge's tools.
 async fn open() -> Result<Board> {
-    Board::new(json!({ "mcp": { "inject": true } })).await
+    let board = Board::new(json!({ "mcp": { "inject": true } })).await?;
+    board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 8 })).await?;
+    Ok(board)
 }
 
 /// A task whose agent writes its token down and waits.

@@ -55,7 +55,8 @@ fn put(input: &mut Map<String, Value>, name: &str, value: Value) -> Result<(), A
     }
 }
 
-async fn read(body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
+/// The whole body, when it is no larger than that.
+pub(crate) async fn read(body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
     let mut stream = body.into_data_stream();
     let (mut bytes, mut seen) = (Vec::new(), 0);
     while let Some(chunk) = stream.next().await {

@@ -57,7 +57,9 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken) -> Route
         MCP_PATH,
         any(async move |State(shared): State<Shared>, request: Request| {
             if shared.api.access().serves_mcp() {
-                Ok(mcp.handle(request).await.map(Body::new))
+                let (head, content) = request.into_parts();
+                let content = Body::from(body::read(content, MAX_MCP_BODY).await?);
+                Ok(mcp.handle(Request::from_parts(head, content)).await.map(Body::new))
             } else {
                 let message = "MCP is switched off";
                 Err(Refusal::new(StatusCode::NOT_FOUND, "mcp_off", message)
