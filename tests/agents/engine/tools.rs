@@ -18,6 +18,7 @@ async fn an_agent_uses_the_tools_for_its_own_task(program: AgentProgram) -> Resu
     let other = floor.task("Something else.", json!({})).await?;
     let task = floor.task(&Scenario::tag("work"), json!({})).await?;
     let diff_of = |task: &Value| json!({ "task_id": task["id"], "path": "README.md" });
+    let check = json!({ "moduleId": "m", "commands": ["grep -q goodbye README.md"] });
     let part = json!({ "task_id": task["id"], "tasks": [{ "title": "What is left" }] });
     floor.server.script(
         Scenario::new("work")
@@ -25,13 +26,14 @@ async fn an_agent_uses_the_tools_for_its_own_task(program: AgentProgram) -> Resu
             .turn(Turn::new().mcp(SERVER, "forge_get_task_diff", diff_of(&task)))
             .turn(Turn::new().mcp(SERVER, "forge_get_task_diff", diff_of(&other)))
             .turn(Turn::new().mcp(SERVER, "forge_create_sub_tasks", part))
+            .turn(Turn::new().mcp(SERVER, "validate", check))
             .turn(Turn::new().say("Done.")),
     );
     floor.act(&task, "claim", json!({ "agent_id": floor.agent })).await?;
     floor.run_is(&task, |run| run["status"] == "finished").await?;
 
     let requests = floor.server.requests().of("work");
-    ensure!(requests.len() == 5, "{} requests: nothing was tried twice", requests.len());
+    ensure!(requests.len() == 6, "{} requests: nothing was tried twice", requests.len());
     let offered = &requests[0].tools;
     ensure!(offered.iter().any(|name| name.contains("forge_get_task_diff")), "{offered:?}");
     ensure!(!offered.iter().any(|name| name.contains("forge_list_projects")), "not for a run: {offered:?}");
@@ -39,6 +41,7 @@ async fn an_agent_uses_the_tools_for_its_own_task(program: AgentProgram) -> Resu
     let refused = requests[3].messages.last().context("nothing")?;
     ensure!(refused.text.contains("out_of_scope: "), "another's are not for it: {refused:?}");
 
+    ensure!(requests[5].got_back("PROCEED"), "it checks its own work: {:?}", requests[5].messages);
     let parts = floor.items(&format!("/tasks/{}/subtasks", text(&task, "id"))).await?;
     assert_eq!(parts.len(), 1, "{parts:#?}");
     assert_eq!(parts[0]["title"], "What is left");

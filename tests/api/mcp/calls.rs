@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The tools as the contract names them.
-const TOOLS: [&str; 21] = [
+const TOOLS: [&str; 24] = [
     "apply_fix_proposal",
     "forge_add_task_dependency",
     "forge_assign_agent",
@@ -31,13 +31,16 @@ const TOOLS: [&str; 21] = [
     "forge_list_executions",
     "forge_list_projects",
     "forge_list_tasks",
+    "forge_logs",
     "forge_remove_task_dependency",
     "forge_search_knowledge",
     "forge_task_action",
     "forge_transition_task",
     "forge_update_task",
+    "iteration_state",
     "list_fix_proposals",
     "rollback_fix_proposal",
+    "validate",
 ];
 /// Those that change nothing.
 const READERS: [&str; 10] = [
@@ -50,7 +53,7 @@ const READERS: [&str; 10] = [
     "forge_list_tasks",
     "forge_search_knowledge",
     "list_fix_proposals",
-    "-",
+    "forge_logs",
 ];
 
 /// Complains about the file as compilers do.
@@ -101,6 +104,7 @@ async fn every_tool(board: &Board, mcp: Mcp) -> Result<()> {
     tasks(board, &caller).await?;
     work(board, &caller).await?;
     fixes(board, &caller).await?;
+    validations(board, &caller).await?;
     let called = caller.called.into_inner().unwrap_or_else(PoisonError::into_inner);
     let left: Vec<&String> = caller.mcp.tools.keys().filter(|name| !called.contains(*name)).collect();
     ensure!(left.is_empty(), "never called: {left:?}");
@@ -233,5 +237,23 @@ async fn fixes(board: &Board, caller: &Caller) -> Result<()> {
     let refused = caller.mcp.refusal("apply_fix_proposal", of.clone()).await?;
     ensure!(refused.starts_with("fix_decided: "), "{refused}");
     assert_eq!(caller.call("rollback_fix_proposal", of).await?["status"], "rolled_back");
+    Ok(())
+}
+
+async fn validations(board: &Board, caller: &Caller) -> Result<()> {
+    let root = board.sandbox.repo.path();
+    let module = json!({ "moduleId": "m1", "runId": "r1", "project_id": board.project });
+    let input = with(module.clone(), &json!({ "cwd": root, "files": ["README.md"], "commands": ["exit 3"] }));
+    let report = caller.call("validate", input).await?;
+    assert_eq!((&report["passed"], &report["attempt"]), (&json!(false), &json!(1)), "{report:#}");
+    assert_eq!(report["results"][1]["exitCode"], 3);
+    let nothing = caller.mcp.refusal("validate", with(module.clone(), &json!({ "commands": [] }))).await?;
+    ensure!(nothing.starts_with("invalid: "), "{nothing}");
+    let state = caller.call("iteration_state", with(module.clone(), &json!({ "action": "get" }))).await?;
+    assert_eq!(state["attempts"].as_array().context("no attempts")?.len(), 1);
+    let logged = caller.call("forge_logs", json!({ "runId": "r1", "project_id": board.project })).await?;
+    ensure!(logged["items"].as_array().context("no items")?.len() >= 2, "{logged:#}");
+    let state = caller.call("iteration_state", with(module, &json!({ "action": "reset" }))).await?;
+    assert_eq!(state["attempts"], json!([]));
     Ok(())
 }

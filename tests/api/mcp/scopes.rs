@@ -91,6 +91,12 @@ fn foreign(board: &Board, task: &Value, run: &Value) -> Vec<(&'static str, Value
         ("forge_follow_up_execution", json!({ "execution_id": run["id"], "message": "Psst." })),
         ("forge_task_action", json!({ "task_id": id, "verb": "hold", "version": 1 })),
         ("forge_search_knowledge", json!({ "project_id": "another", "q": "x" })),
+        ("validate", json!({ "moduleId": "m", "commands": ["true"], "cwd": board.sandbox.repo.path() })),
+        ("validate", json!({ "moduleId": "m", "commands": ["true"], "runId": id })),
+        ("iteration_state", json!({ "action": "get", "moduleId": "m", "runId": id })),
+        ("iteration_state", json!({ "action": "reset", "moduleId": "m" })),
+        ("forge_logs", json!({ "runId": id })),
+        ("forge_logs", json!({ "project_id": "another" })),
         ("list_fix_proposals", json!({ "task_id": id })),
         ("apply_fix_proposal", json!({ "fix_id": "x", "task_id": id })),
         ("rollback_fix_proposal", json!({ "fix_id": "x", "task_id": id })),
@@ -124,6 +130,10 @@ async fn it_reaches_its_own_task_and_its_parts_alone() -> Result<()> {
 
     let diff = mcp.call("forge_get_task_diff", json!({ "task_id": own.id() })).await?;
     assert_eq!(diff["changes"]["files"], json!([]));
+    let report = mcp.call("validate", json!({ "moduleId": "m", "commands": ["test -e README.md"] })).await?;
+    assert_eq!((&report["passed"], &report["attempt"]), (&json!(true), &json!(1)), "{report:#}");
+    let kept = mcp.call("iteration_state", json!({ "action": "get", "moduleId": "m" })).await?;
+    assert_eq!(kept["runId"], *own.id(), "its attempts are kept under its task");
     let lessons = json!({ "project_id": board.project, "q": "anything" });
     assert_eq!(mcp.call("forge_search_knowledge", lessons).await?["items"], json!([]));
     let parts = json!({ "task_id": own.id(), "tasks": [{ "title": "One" }, { "title": "Two" }] });

@@ -161,10 +161,11 @@ impl Operation {
     #[must_use]
     pub fn json_schemas(&self) -> (Map<String, Value>, Map<String, Value>) {
         let schemas = self.schemas;
-        (
-            schema::whole(SchemaSettings::for_deserialize, |it| schemas(it).0),
-            schema::whole(SchemaSettings::for_serialize, |it| schemas(it).1),
-        )
+        let mut input = schema::whole(SchemaSettings::for_deserialize, |it| schemas(it).0);
+        if self.cut {
+            schema::add_page_of_a_list(&mut input);
+        }
+        (input, schema::whole(SchemaSettings::for_serialize, |it| schemas(it).1))
     }
 
     /// The names in its path.

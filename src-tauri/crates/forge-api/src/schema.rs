@@ -1,7 +1,9 @@
 //! JSON schemas that stand by themselves, for those who take one type at a time.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use crate::{DEFAULT_LIMIT, MAX_LIMIT};
 
 /// The schema of what is read as this type.
 #[must_use]
@@ -39,6 +41,17 @@ pub(crate) fn whole(
     whole
 }
 
+/// Adds the fields that every list takes which is cut into pages.
+pub(crate) fn add_page_of_a_list(input: &mut Map<String, Value>) {
+    let fields = input.entry("properties").or_insert_with(|| json!({}));
+    fields["limit"] = json!({
+        "type": ["integer", "null"], "minimum": 1, "maximum": MAX_LIMIT,
+        "description": format!("How many, 1 to {MAX_LIMIT}; {DEFAULT_LIMIT} when absent."),
+    });
+    fields["cursor"] =
+        json!({ "type": ["string", "null"], "description": "Where to go on, from `next_cursor`." });
+}
+
 /// The definition that a reference names.
 fn name_of(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.rsplit('/').next()
@@ -57,8 +70,6 @@ fn names_in(schema: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::operations;
 

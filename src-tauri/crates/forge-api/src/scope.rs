@@ -4,6 +4,8 @@
 //! everything and decide little: what it was told, how it is checked and who judges it are not its to change. Of parts it
 //! decides like a person who cannot pass a gate.
 
+use std::path::{Path, PathBuf};
+
 use forge_engine::RunScope;
 use forge_model::{
     actor::Actor,
@@ -34,6 +36,10 @@ enum Rule {
     RunOfPart,
     /// For its project, named by `project_id`.
     Project,
+    /// To check its work: in its worktree, with attempts under the name of its task.
+    Validate,
+    /// For attempts under the name of its task.
+    Attempts,
     /// For a fix of its task or a part.
     Fix,
 }
@@ -43,13 +49,14 @@ impl Rule {
     const fn is_for(self, role: ExecutionRole) -> bool {
         let works = matches!(role, ExecutionRole::Coder | ExecutionRole::Planner);
         match self {
-            Self::Task | Self::Project => true,
+            Self::Task | Self::Project | Self::Attempts => true,
             Self::Dependency
             | Self::NewPart(_)
             | Self::Part(_)
             | Self::CancelPart
             | Self::Move
-            | Self::RunOfPart => works,
+            | Self::RunOfPart
+            | Self::Validate => works,
             Self::Fix => matches!(role, ExecutionRole::Reviewer),
         }
     }
@@ -72,6 +79,9 @@ const RULES: &[(&str, Rule)] = &[
     ("task_dependency_remove", Rule::Dependency),
     ("execution_follow_up", Rule::RunOfPart),
     ("knowledge_search", Rule::Project),
+    ("validate", Rule::Validate),
+    ("validate_state", Rule::Attempts),
+    ("validate_log", Rule::Attempts),
     ("fix_apply", Rule::Fix),
     ("fix_rollback", Rule::Fix),
 ];
@@ -98,6 +108,7 @@ impl Api {
         if !rule.is_for(scope.role) {
             return Err(beyond(scope, &format!("does not let a {} do this", scope.role)));
         }
+        let input = self.named(scope, rule, input).await?;
         self.check(scope, rule, &input).await?;
         self.call(Actor::Agent { id: scope.agent_id.clone() }, op, input).await
     }
@@ -150,8 +161,40 @@ impl Api {
                 self.part(scope, &task.map_err(|_| beyond(scope, "does not reach that run"))?).await
             }
             Rule::Project => same_project(scope, input),
+            Rule::Attempts => {
+                same_project(scope, input)?;
+                self.within(scope, &field(input, "runId")?).await
+            }
+            Rule::Validate => {
+                same_project(scope, input)?;
+                self.within(scope, &field(input, "runId")?).await?;
+                let cwd: PathBuf = field(input, "cwd")?;
+                let tree = PathBuf::from(self.engine().workspace(&scope.task_id).await?.path);
+                if is_below(&cwd, &tree) {
+                    return Ok(());
+                }
+                Err(beyond(scope, &format!("checks what is in {} alone", tree.display())))
+            }
             Rule::Fix => self.fix(scope, input).await,
         }
+    }
+
+    /// The input with what a run need not say: which project, which task, which worktree.
+    async fn named(&self, scope: &RunScope, rule: Rule, mut input: Value) -> Result<Value, ApiError> {
+        if !matches!(rule, Rule::Validate | Rule::Attempts) || !input.is_object() {
+            return Ok(input);
+        }
+        let mut put = |name: &str, value: &str| {
+            if input[name].is_null() {
+                input[name] = Value::from(value);
+            }
+        };
+        put("project_id", scope.project_id.as_str());
+        put("runId", scope.task_id.as_str());
+        if rule == Rule::Validate {
+            put("cwd", &self.engine().workspace(&scope.task_id).await?.path);
+        }
+        Ok(input)
     }
 
     async fn fix(&self, scope: &RunScope, input: &Value) -> Result<(), ApiError> {
@@ -178,6 +221,14 @@ impl Api {
             return Err(beyond(scope, "changes parts of that task, not the task itself"));
         }
         Ok(())
+    }
+}
+
+/// Whether a path leads into a folder, links followed.
+fn is_below(path: &Path, folder: &Path) -> bool {
+    match (path.canonicalize(), folder.canonicalize()) {
+        (Ok(path), Ok(folder)) => path.starts_with(folder),
+        _ => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use forge_api::{ApiError, ops::workspaces::Scope};
 use forge_model::{
     diff::{DiffSummary, FileDiff},
-    ids::TaskId,
+    ids::{ProjectId, TaskId},
     task::{ExecutionMode, Task},
 };
 use schemars::JsonSchema;
@@ -110,6 +110,35 @@ pub(crate) struct ReadTaskDiff {
     limit: Option<u32>,
 }
 
+/// What to do with what is kept of a module's attempts.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct IterationsAction {
+    /// Whether they are told or forgotten.
+    action: Action,
+    /// The module.
+    module_id: String,
+    /// The run.
+    #[serde(default)]
+    run_id: Option<String>,
+    /// The project that keeps them; the one whose repository or worktree has `cwd` when absent.
+    #[serde(rename = "project_id", default)]
+    project_id: Option<ProjectId>,
+    /// The absolute path of a folder of the project.
+    #[serde(default)]
+    cwd: Option<String>,
+}
+
+/// Whether attempts are told or forgotten.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    /// They are told.
+    Get,
+    /// They are forgotten.
+    Reset,
+}
+
 /// What a task changed.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -172,6 +201,20 @@ pub(crate) fn task_diff<B: Backend>(contract: Contract<B>, input: Value) -> Runn
         put(&mut of, "start", asked.start);
         put(&mut of, "limit", asked.limit);
         Ok(json!({ "changes": changes, "file": contract.call("task_diff_file", of).await? }))
+    })
+}
+
+pub(crate) fn iteration_state<B: Backend>(contract: Contract<B>, input: Value) -> Running {
+    typed(input, |asked: IterationsAction| async move {
+        let operation = match asked.action {
+            Action::Get => "validate_state",
+            Action::Reset => "validate_reset",
+        };
+        let mut of = json!({ "moduleId": asked.module_id });
+        put(&mut of, "runId", asked.run_id);
+        put(&mut of, "project_id", asked.project_id);
+        put(&mut of, "cwd", asked.cwd);
+        contract.call(operation, of).await
     })
 }
 

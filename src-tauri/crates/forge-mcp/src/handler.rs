@@ -118,7 +118,7 @@ impl<B: Backend> ServerHandler for Handler<B> {
         };
         let contract = Contract { backend: self.inner.backend.clone(), caller };
         let work = tool.run(contract, Value::Object(request.arguments.unwrap_or_default()));
-        let done = if tool.effect == Effect::Reads {
+        let done = if matches!(tool.effect, Effect::Reads | Effect::Runs) {
             tokio::select! {
                 done = work => done,
                 () = context.ct.cancelled() => Err(ApiError::cancelled()),

@@ -23,6 +23,8 @@ pub(crate) enum Effect {
     Changes,
     /// It changes or ends something, each time.
     Acts,
+    /// It runs what it is told to, and ends with whoever asks.
+    Runs,
 }
 
 /// The contract as one caller may use it.
@@ -124,9 +126,9 @@ fn listed(
 ) -> Listed {
     let hints = ToolAnnotations::new()
         .read_only(effect == Effect::Reads)
-        .destructive(matches!(effect, Effect::Changes | Effect::Acts))
+        .destructive(matches!(effect, Effect::Changes | Effect::Acts | Effect::Runs))
         .idempotent(matches!(effect, Effect::Reads | Effect::AddsOnce | Effect::Changes))
-        .open_world(false);
+        .open_world(effect == Effect::Runs);
     Listed::new(name, description, Arc::new(input))
         .with_raw_output_schema(Arc::new(output))
         .with_annotations(hints)

@@ -2,14 +2,16 @@
 
 use crate::{
     Backend,
-    compose::{self, AssignAgent, CancelTask, CreateSubTasks, Parts, ReadTaskDiff, TaskDiff},
+    compose::{
+        self, AssignAgent, CancelTask, CreateSubTasks, IterationsAction, Parts, ReadTaskDiff, TaskDiff,
+    },
     tool::{
-        Effect::{Acts, Adds, AddsOnce, Changes, Reads},
+        Effect::{Acts, Adds, AddsOnce, Changes, Reads, Runs},
         Tool,
     },
 };
 use forge_api::ops::TaskAndReview;
-use forge_model::task::Task;
+use forge_model::{task::Task, validate::IterationState};
 
 /// Every tool.
 #[rustfmt::skip]
@@ -33,6 +35,9 @@ pub(crate) fn table<B: Backend>() -> Vec<Tool<B>> {
         Tool::of("forge_task_action", "task_action", Acts, "Takes an offer of a task (its `offers`), such as retry or continue, with what that offer asks for."),
         Tool::of("forge_list_agents", "agent_list", Reads, "The agent profiles that tasks can be given to."),
         Tool::of("forge_search_knowledge", "knowledge_search", Reads, "What a project has learned: the lessons that a text finds, the best first."),
+        Tool::of("validate", "validate", Runs, "Checks a piece of work and keeps score over attempts: files that must exist, their syntax, names that modules take from each other, and shell commands, in `cwd`. Counts an attempt of the module. Says whether to go on (PROCEED), to try again (RETRY), or that trying again gets nowhere (ESCALATE). Use it when work on a module is done or was mended; iteration_state and forge_logs tell of earlier attempts without counting one."),
+        Tool::composed::<IterationsAction, IterationState>("iteration_state", "validate_state", Changes, "The attempts at a module that validate counted, and with `action: \"reset\"` none any more.", compose::iteration_state),
+        Tool::of("forge_logs", "validate_log", Reads, "What was validated and how it ended, oldest first: of a run, of a module, or of today."),
         Tool::of("list_fix_proposals", "fix_list", Reads, "The fixes that were drafted for a task's failed checks, with their patches, and the drafts that nothing came of."),
         Tool::of("apply_fix_proposal", "fix_apply", Changes, "Applies a drafted fix as a commit of its own and runs the failing check again; what does not help is rolled back."),
         Tool::of("rollback_fix_proposal", "fix_rollback", Changes, "Takes an applied fix back by a commit of its own; refused when its file moved on."),

@@ -11,7 +11,9 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{MethodFilter, MethodRouter, any, get},
 };
-use forge_api::{Api, ApiError, COSTS_CSV, DEFAULT_LIMIT, MCP_PATH, Method, Operation, openapi_document, operations};
+use forge_api::{
+    Api, ApiError, COSTS_CSV, DEFAULT_LIMIT, MCP_PATH, Method, Operation, openapi_document, operations,
+};
 use forge_model::actor::Via;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

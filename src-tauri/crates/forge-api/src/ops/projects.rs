@@ -162,7 +162,11 @@ pub(crate) async fn inner_loop_status(
     Ok(Page::whole(api.engine().inner_loop_status(&path.project_id).await?))
 }
 
-pub(crate) async fn patch_settings(api: Api, _: Actor, patch: PatchSettings) -> Result<SettingsView, ApiError> {
+pub(crate) async fn patch_settings(
+    api: Api,
+    _: Actor,
+    patch: PatchSettings,
+) -> Result<SettingsView, ApiError> {
     let (settings, own) = api.engine().patch_settings(&patch.project_id, &Value::Object(patch.patch)).await?;
     Ok(SettingsView { settings, own })
 }

@@ -80,7 +80,11 @@ pub(crate) async fn reject(api: Api, actor: Actor, review: DecideReview) -> Resu
     decide(&api, actor, anywhere(review), false, Decision::Reject).await
 }
 
-pub(crate) async fn approve_gate(api: Api, actor: Actor, gate: DecideGate) -> Result<TaskAndReview, ApiError> {
+pub(crate) async fn approve_gate(
+    api: Api,
+    actor: Actor,
+    gate: DecideGate,
+) -> Result<TaskAndReview, ApiError> {
     decide(&api, actor, gate, true, Decision::Approve).await
 }
 

@@ -14,9 +14,7 @@ use forge_model::task::{ExecutionMode, Task, TaskStateConfig};
 use forge_model::time::Timestamp;
 use forge_model::transition::Transition;
 
-use super::{
-    Done, OnLock, Page, TaskAndReview, TaskPath, Wait, answer, holder, input, limit, settled,
-};
+use super::{Done, OnLock, Page, TaskAndReview, TaskPath, Wait, answer, holder, input, limit, settled};
 use crate::{Api, ApiError, input::nullable, paging::Stretch};
 
 input! {

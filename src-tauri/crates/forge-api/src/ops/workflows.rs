@@ -135,10 +135,7 @@ fn view(actor: &Actor, state: WorkflowState) -> WorkflowView {
     let moves = workflow
         .states
         .iter()
-        .map(|state| Moves {
-            from: state.name.clone(),
-            to: workflow.allowed_targets(&state.name, actor),
-        })
+        .map(|state| Moves { from: state.name.clone(), to: workflow.allowed_targets(&state.name, actor) })
         .collect();
     let dispatching = workflow
         .states

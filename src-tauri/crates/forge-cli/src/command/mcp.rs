@@ -18,6 +18,7 @@ use crate::{
     args::{Client, Transport},
     door::Door,
     error::CliError,
+    place,
 };
 
 /// What a failure of this program's own is to a client: the engine cannot be asked now.
@@ -135,8 +136,12 @@ impl Line {
 
 #[async_trait]
 impl Backend for Line {
-    async fn call(&self, _: &Caller, op: &str, input: Value) -> Result<Value, ApiError> {
-        self.ask(op, input).await.map_err(|error| match error {
+    async fn call(&self, _: &Caller, op: &str, mut input: Value) -> Result<Value, ApiError> {
+        let asked = match here(op, &mut input) {
+            Ok(()) => self.ask(op, input).await,
+            Err(error) => Err(error),
+        };
+        asked.map_err(|error| match error {
             CliError::Refused(refused) => refused,
             other => ApiError {
                 code: other.code().to_owned(),
@@ -147,4 +152,13 @@ impl Backend for Line {
             },
         })
     }
+}
+
+/// Names the folder that is checked where the input does not: the engine that is asked may run in another one.
+fn here(op: &str, input: &mut Value) -> Result<(), CliError> {
+    if op.starts_with("validate") && (input["project_id"].is_null() || op == "validate") {
+        let asked = input["cwd"].as_str().map(PathBuf::from);
+        input["cwd"] = json!(place::checked_folder(asked)?);
+    }
+    Ok(())
 }
