@@ -29,6 +29,7 @@ import { createSampleAgents, sampleAgentTasks } from "./sampleAgents.ts";
 import { createSampleCosts } from "./sampleCosts.ts";
 import { createSampleDiff, sampleDiffTasks } from "./sampleDiff.ts";
 import { createSampleFixes, sampleFixTasks } from "./sampleFixes.ts";
+import { createSampleValidate, sampleUnvalidated, sampleValidateTasks } from "./sampleValidate.ts";
 import { createSampleKnowledge } from "./sampleKnowledge.ts";
 import { createSamplePlaces } from "./samplePlaces.ts";
 import { createSampleProcess } from "./sampleProcess.ts";
@@ -107,7 +108,9 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
                   ? sampleRaceTasks("p1")
                   : sample === "fixes"
                     ? sampleFixTasks("p1")
-                    : [];
+                    : sample === "validate"
+                      ? sampleValidateTasks("p1")
+                      : [];
   const notifications =
     sample === null
       ? [
@@ -418,6 +421,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       : {}),
     fix_list: () => ({ proposals: [], drafts: [] }),
     ...(sample === "fixes" ? createSampleFixes({ refuse, changed }) : {}),
+    ...(sample === "validate" ? createSampleValidate({ refuse, changed }) : sampleUnvalidated()),
     race_estimate: () => ({ entries: [], total_micro_usd: null }),
     project_race_estimate: () => ({ entries: [], total_micro_usd: null }),
     ...(sample === "races" ? createSampleRaces({ refuse, task, change: edit }) : {}),

@@ -30,6 +30,7 @@ import { TaskHeader } from "./TaskHeader.tsx";
 import { Timeline } from "./timeline/Timeline.tsx";
 import { useAction } from "./useAction.ts";
 import { useTaskActions } from "./useTaskActions.tsx";
+import { ValidateTab } from "./validate/ValidateTab.tsx";
 import { WorkspaceTab } from "./workspace/WorkspaceTab.tsx";
 import styles from "./TaskPanel.module.css";
 
@@ -49,14 +50,15 @@ const tabIds = [
   "review",
   "race",
   "fixes",
+  "validate",
   "timeline",
   "workspace",
   "debrief",
 ] as const;
 type TabId = (typeof tabIds)[number];
 
-/** Some tabs are shown only where there is something: a race, drafted fixes, what the task left behind. */
-type Having = Readonly<Record<"race" | "fixes" | "debrief", boolean>>;
+/** Some tabs are shown only where there is something: a race, drafted fixes, a worktree, what the task left behind. */
+type Having = Readonly<Record<"race" | "fixes" | "validate" | "debrief", boolean>>;
 const tabsOf = (has: Having): readonly TabId[] =>
   tabIds.filter((id) => !(id in has) || has[id as keyof Having]);
 
@@ -134,10 +136,12 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const [wanted, setTab] = useTab();
   // Whoever was led there is told, also that there is nothing, or nothing that can be read.
   const fixed = hasFixes(fixes) || wanted === "fixes";
+  // Without a worktree there is nothing to validate.
+  const validates = task.workspace?.status === "active" || wanted === "validate";
   const debriefed = hasDebrief(useOp("task_debrief", { task_id: task.id }).data);
   const shown = useMemo(
-    () => tabsOf({ race: raced, fixes: fixed, debrief: debriefed }),
-    [raced, fixed, debriefed],
+    () => tabsOf({ race: raced, fixes: fixed, validate: validates, debrief: debriefed }),
+    [raced, fixed, validates, debriefed],
   );
   // What the address asks for may be nothing that this task has.
   const tab = shown.includes(wanted) ? wanted : "conversation";
@@ -176,6 +180,7 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     review: <Reviews task={task} />,
     race: <RaceTab task={task} start={start} />,
     fixes: <FixesTab task={task} />,
+    validate: <ValidateTab task={task} />,
     timeline: <Timeline task={task} view={view} />,
     workspace: <WorkspaceTab task={task} view={view} />,
     debrief: <DebriefTab task={task} />,
@@ -217,7 +222,7 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
             <NeedBanner
               task={task}
               workflow={view?.workflow}
-              compact={tab === "diff" || tab === "race" || tab === "fixes"}
+              compact={["diff", "race", "fixes", "validate"].includes(tab)}
               below={tab === "race" || tab === "review" ? tab : undefined}
             />
           </div>

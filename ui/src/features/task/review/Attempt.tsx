@@ -14,8 +14,10 @@ import { duration } from "#ui/components/time.ts";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { actorText } from "../actor.ts";
+import { CheckList } from "../CheckLine.tsx";
 import { milliseconds } from "../numbers.ts";
 import { useAction, type Action } from "../useAction.ts";
+import { MeasureBadges } from "../validate/MeasureBadges.tsx";
 import { AuditBlock, LiveAudit } from "./Audit.tsx";
 import { isAudited, outcomeOfAudit } from "./audit.ts";
 import { Check } from "./Check.tsx";
@@ -143,16 +145,17 @@ export function Attempt(props: AttemptProps) {
             ? t("review.passCiOnly")
             : t(`review.status.${review.status}`)}
         </Badge>
+        {review.measures && <MeasureBadges measures={review.measures} />}
         {newest && review.status === "running" && <StopButton taskId={task.id} action={action} />}
         <Facts review={review} newest={newest} />
       </header>
       <ActionError title={t("audit.stopFailed")} error={action.error} onDismiss={action.dismiss} />
       {review.steps.length > 0 ? (
-        <ol className={styles.checks}>
+        <CheckList>
           {review.steps.map((step) => (
             <Check key={step.index} taskId={task.id} step={step} />
           ))}
-        </ol>
+        </CheckList>
       ) : (
         !review.note && <p className={styles.note}>{t("review.noChecks")}</p>
       )}

@@ -20,6 +20,7 @@ import {
   sampleWorkflowView,
   sampleWorkspace,
 } from "#ui/test/sample.ts";
+import { sampleUnvalidated } from "#ui/test/sampleValidate.ts";
 
 export const at = (minutesAgo: number): string =>
   new Date(Date.now() - minutesAgo * 60_000).toISOString();
@@ -153,6 +154,7 @@ export function someReview(changes: Partial<Review> = {}): Review {
     measures: null,
     base_commit: "1c0ffee1c0ffee11",
     reviewed_commit: "9f4c1d27ab5e4e07",
+    measures: null,
     started_at: at(12),
     finished_at: at(10),
     ...changes,
@@ -245,6 +247,7 @@ export function answersFor({
       ),
     approval_list: () => page([]),
     fix_list: () => ({ proposals: [], drafts: [] }),
+    ...sampleUnvalidated(),
     task_debrief: () => ({ note: null, postmortems: [] }),
     task_reviews: () => page(reviews),
     task_merges: () => page([]),
