@@ -30,6 +30,7 @@ import {
 } from "./Setting.tsx";
 import { Setup } from "./Setup.tsx";
 import { patchAt } from "./settingsPath.ts";
+import { ValidateGate } from "./ValidateGate.tsx";
 import styles from "./settings.module.css";
 
 const tabs = [
@@ -54,6 +55,7 @@ function Checks({ projectId }: { projectId: string }) {
     <>
       <CheckOffers projectId={projectId} />
       <ChecksInForce />
+      <ValidateGate />
     </>
   );
 }

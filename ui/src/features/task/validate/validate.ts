@@ -8,6 +8,7 @@ import type {
   Task,
   ValidateInput,
 } from "#ui/api/generated.ts";
+import { isComplete } from "#ui/app/validate/contracts.ts";
 
 /** Whose attempts are counted: by default the task's own. */
 export interface Module {
@@ -91,9 +92,6 @@ const linesOf = (text: string): string[] =>
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "");
-
-export const isComplete = ({ exporter, importer }: ContractPair): boolean =>
-  exporter.trim() !== "" && importer.trim() !== "";
 
 /** What was checked last, else what the task's reviews check. */
 export const draftOf = (
