@@ -12,4 +12,5 @@ mod process;
 mod review;
 mod scripted;
 mod spaces;
+mod validate;
 mod work;
