@@ -4911,6 +4911,7 @@ export interface Operations {
   /** Checks a piece of work and counts the attempt. */
   validate: { input: ValidateInput; output: ValidateReport };
   /** A module's attempts, what was checked last and what came of it. */
+  validate_cancel: { input: IterationsOf; output: Done };
   validate_state: { input: IterationsOf; output: IterationState };
   /** Forgets a module's attempts. */
   validate_reset: { input: IterationsOf; output: IterationState };

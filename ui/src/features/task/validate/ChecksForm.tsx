@@ -1,5 +1,5 @@
 /** What is to be checked: commands and files, a line each, and who must export what others take. */
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { ContractList } from "#ui/app/validate/ContractList.tsx";
 import { Button } from "#ui/components/Button.tsx";
@@ -10,12 +10,14 @@ import styles from "./Validate.module.css";
 export interface ChecksFormProps {
   readonly first: Draft;
   readonly busy: boolean;
+  /** Ends the run under way. */
+  readonly stop: ReactNode;
   readonly onRun: (draft: Draft) => void;
   /** Absent where there is nothing to go back to. */
   readonly onCancel?: () => void;
 }
 
-export function ChecksForm({ first, busy, onRun, onCancel }: ChecksFormProps) {
+export function ChecksForm({ first, busy, stop, onRun, onCancel }: ChecksFormProps) {
   const { t } = useTranslation();
   const [draft, setDraft] = useState(first);
   const { commands, files, contracts } = draft;
@@ -51,6 +53,7 @@ export function ChecksForm({ first, busy, onRun, onCancel }: ChecksFormProps) {
         <Button type="submit" variant="primary" busy={busy}>
           {t("validate.run")}
         </Button>
+        {stop}
         {onCancel && (
           <Button variant="ghost" disabled={busy} onClick={onCancel}>
             {t("action.cancel")}

@@ -162,6 +162,25 @@ describe("the Validate tab", () => {
     expect(await screen.findByText("This attempt does not count")).toBeTruthy();
   });
 
+  it("can be stopped, and says nothing of it then", async () => {
+    let reject = (_why: unknown): void => {};
+    const promise = new Promise<never>((_, rejected) => {
+      reject = rejected;
+    });
+    const { user, sent } = await open(kept(), {
+      validate: () => promise,
+      validate_cancel: () => {
+        reject({ code: "cancelled", message: "it was ended before it was done" });
+        return { done: true };
+      },
+    });
+    await user.click(await screen.findByRole("button", { name: /Validate again/ }));
+    await user.click(await screen.findByRole("button", { name: "Stop" }));
+    await waitFor(() => expect(screen.queryByRole("button", { name: "Stop" })).toBeNull());
+    expect(sent("validate_cancel")).toEqual([{ ...module, ...place }]);
+    expect(screen.queryByRole("alert")).toBeNull();
+  });
+
   it("shows why nothing was validated", async () => {
     const { user } = await open(kept(), {
       validate: refuse("invalid", "failed to validate: files[0]: leads outside"),

@@ -1,5 +1,5 @@
 /** Validation of a task's work: the latest attempt in full, those before it as lines, and what is checked. */
-import { ListChecks } from "lucide-react";
+import { ListChecks, Square } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
@@ -71,6 +71,7 @@ interface WorkProps {
 function Work({ task, place, module, state }: WorkProps) {
   const { t } = useTranslation();
   const { busy, error, dismiss, run } = useAction();
+  const stopping = useAction();
   const [report, setReport] = useState<ValidateReport | null>(null);
   const [changing, setChanging] = useState(false);
   const [resetting, setResetting] = useState(false);
@@ -90,6 +91,16 @@ function Work({ task, place, module, state }: WorkProps) {
       setResetting(false);
     });
   const isRunning = busy === "validate";
+  const stop = isRunning && (
+    <Button
+      size="sm"
+      icon={<Square />}
+      busy={stopping.busy !== null}
+      onClick={() => void stopping.run("validate_cancel", { ...module, ...place })}
+    >
+      {t("validate.stop")}
+    </Button>
+  );
   const isForm = changing || !last;
   const shown = report?.attempt === 0 ? report.results : results;
   return (
@@ -110,7 +121,12 @@ function Work({ task, place, module, state }: WorkProps) {
           {t("validate.noneText")}
         </EmptyState>
       )}
-      <ActionError title={t("validate.refused")} error={error} onDismiss={dismiss} />
+      {/* Whoever stopped it knows. */}
+      <ActionError
+        title={t("validate.refused")}
+        error={stopping.error ?? (error?.code === "cancelled" ? null : error)}
+        onDismiss={stopping.error ? stopping.dismiss : dismiss}
+      />
       {last && !changing && (
         <div className={styles.buttons}>
           <AgainKey busy={busy !== null} again={again} />
@@ -124,6 +140,7 @@ function Work({ task, place, module, state }: WorkProps) {
           >
             {t("validate.again")}
           </Button>
+          {stop}
           <Button size="sm" disabled={busy !== null} onClick={() => setChanging(true)}>
             {t("validate.change")}
           </Button>
@@ -143,6 +160,7 @@ function Work({ task, place, module, state }: WorkProps) {
         <ChecksForm
           first={draftOf(input, task.review_config?.ci_steps ?? [])}
           busy={isRunning}
+          stop={stop}
           onRun={(draft) => validate(inputOf(draft, module, place))}
           {...(last ? { onCancel: () => setChanging(false) } : {})}
         />
