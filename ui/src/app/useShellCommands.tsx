@@ -5,6 +5,7 @@ import {
   Monitor,
   Moon,
   PanelLeft,
+  Plug,
   Plus,
   Search,
   FolderCog,
@@ -101,6 +102,13 @@ export function useShellCommands(project: string | null): void {
         keys: ["g i"],
         icon: <Bell />,
         run: () => showOverlay("notifications"),
+      },
+      {
+        id: "settings.doors",
+        label: t("doors.command"),
+        group: general,
+        icon: <Plug />,
+        run: () => navigate("settings", {}, { part: "doors" }),
       },
       {
         id: "shell.gallery",

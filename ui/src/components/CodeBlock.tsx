@@ -9,10 +9,19 @@ export interface CodeBlockProps {
   readonly caption?: ReactNode;
   readonly wrap?: boolean;
   readonly maxHeight?: number;
+  /** Names what is copied, where that is what the block is for: its button then stays in sight. */
+  readonly copyLabel?: string;
   readonly children?: ReactNode;
 }
 
-export function CodeBlock({ code, caption, wrap = false, maxHeight, children }: CodeBlockProps) {
+export function CodeBlock({
+  code,
+  caption,
+  wrap = false,
+  maxHeight,
+  copyLabel,
+  children,
+}: CodeBlockProps) {
   return (
     <figure className={styles.block}>
       {caption && <figcaption className={styles.caption}>{caption}</figcaption>}
@@ -26,8 +35,8 @@ export function CodeBlock({ code, caption, wrap = false, maxHeight, children }: 
       >
         <code>{children ?? code}</code>
       </pre>
-      <span className={styles.copy}>
-        <CopyButton text={code} />
+      <span className={styles.copy} data-shown={copyLabel ? true : undefined}>
+        <CopyButton text={code} {...(copyLabel ? { label: copyLabel } : {})} />
       </span>
     </figure>
   );

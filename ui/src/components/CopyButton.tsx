@@ -3,8 +3,14 @@ import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { IconButton } from "./IconButton.tsx";
 
+export interface CopyButtonProps {
+  /** What is copied; asked for at the press where the page shall not have it before. */
+  readonly text: string | (() => Promise<string>);
+  readonly label?: string;
+}
+
 /** Copies text and says so for a moment, to the eye and to assistive technology. */
-export function CopyButton({ text, label }: { text: string; label?: string }) {
+export function CopyButton({ text, label }: CopyButtonProps) {
   const { t } = useTranslation();
   const [outcome, setOutcome] = useState<"idle" | "copied" | "failed">("idle");
 
@@ -15,7 +21,8 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
   }, [outcome]);
 
   const copy = () => {
-    navigator.clipboard.writeText(text).then(
+    const write = (copied: string) => navigator.clipboard.writeText(copied);
+    (typeof text === "string" ? write(text) : text().then(write)).then(
       () => setOutcome("copied"),
       () => setOutcome("failed"),
     );

@@ -6,7 +6,8 @@
  * `agents` (agents at work that ask, with a conversation of every kind of entry),
  * `costs` (ten thousand runs with what they cost; `costs-few` a hundred),
  * `review` (one task of each kind of review, merge, pull request and delivery),
- * `races` (a race of each kind, the inner loop of a project);
+ * `races` (a race of each kind, the inner loop of a project),
+ * `shut` (other programs cannot reach it), `unguarded` (started with --no-mcp and --no-auth);
  * anything else is the full one.
  */
 import type {
@@ -28,6 +29,7 @@ import { sampleHookOutput, sampleMoves, sampleTroubles } from "./sampleTroubles.
 import { createSampleAgents, sampleAgentTasks } from "./sampleAgents.ts";
 import { createSampleCosts } from "./sampleCosts.ts";
 import { createSampleDiff, sampleDiffTasks } from "./sampleDiff.ts";
+import { createSampleDoors } from "./sampleDoors.ts";
 import { createSampleFixes, sampleFixTasks } from "./sampleFixes.ts";
 import { createSampleValidate, sampleUnvalidated, sampleValidateTasks } from "./sampleValidate.ts";
 import { createSampleKnowledge } from "./sampleKnowledge.ts";
@@ -253,6 +255,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       host.commit({ tags: ["projects"] });
       return { done: true };
     },
+    ...createSampleDoors({ sample, changed }),
     ...profiles.answers,
     task_list: ({ project_id, status, q, limit, cursor }: ListTasks) => {
       const text = q?.toLocaleLowerCase() ?? "";

@@ -66,6 +66,7 @@ export function createSampleSettings({ refuse, changed, checkHooks }: Settings) 
         cost_anomaly: false,
       },
       cost_limits: { execution_micro_usd: null, task_micro_usd: null, day_micro_usd: null },
+      mcp: { inject: false },
       model_prices: {},
     };
     const merged: Record<string, unknown> = { ...defaults };

@@ -134,6 +134,8 @@ function Merging({ project }: { project: Project }) {
 
 function Automation() {
   const { t } = useTranslation();
+  const doors = useOp("doors_get", {}).data;
+  const isMcpOff = doors !== undefined && doors.mcp_url === null;
   return (
     <div className={styles.card}>
       <SwitchSetting
@@ -151,6 +153,11 @@ function Automation() {
         kind="number"
         label={t("projectSettings.maxConcurrent")}
         hint={t("projectSettings.maxConcurrentHint")}
+      />
+      <SwitchSetting
+        path="mcp.inject"
+        label={t("projectSettings.agentTools")}
+        hint={`${t("projectSettings.agentToolsHint")}${isMcpOff ? ` ${t("projectSettings.agentToolsOff")}` : ""}`}
       />
     </div>
   );

@@ -1,4 +1,3 @@
-import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { navigate } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
@@ -7,36 +6,9 @@ import { Button } from "#ui/components/Button.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { setPreference, usePreference, type Theme } from "#ui/store/preferences.ts";
+import { Doors } from "./Doors.tsx";
+import { Row, Section } from "./Section.tsx";
 import styles from "./SettingsScreen.module.css";
-
-export function Section({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section className={styles.section}>
-      <h2 className={styles.heading}>{title}</h2>
-      <div className={styles.card}>{children}</div>
-    </section>
-  );
-}
-
-export function Row({
-  label,
-  hint,
-  children,
-}: {
-  label: string;
-  hint?: string;
-  children: ReactNode;
-}) {
-  return (
-    <div className={styles.row}>
-      <div className={styles.text}>
-        <span>{label}</span>
-        {hint && <span className={styles.hint}>{hint}</span>}
-      </div>
-      {children}
-    </div>
-  );
-}
 
 const themes: readonly Theme[] = ["system", "light", "dark"];
 
@@ -56,6 +28,7 @@ export default function SettingsScreen() {
           />
         </Row>
       </Section>
+      <Doors />
       <Section title={t("settings.keyboard")}>
         <div className={styles.body}>
           <ShortcutList />

@@ -19,6 +19,7 @@ it.each([
   ["system:workflow", "Forge (workflow)"],
   ["system:recovery", "Forge (recovery)"],
   ["system:cleanup", "Forge (cleanup)"],
+  ["system:host", "Forge (code host)"],
   ["system:moon", "Forge"],
   ["night_watch", "night watch"],
 ])("says %s as %s", (actor, text) => {

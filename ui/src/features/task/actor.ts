@@ -3,7 +3,7 @@ import type { TFunction } from "i18next";
 import { words } from "./timeline/steps.ts";
 
 const doors = ["board", "api", "cli", "mcp"] as const;
-const causes = ["scheduler", "workflow", "review", "merge", "recovery", "cleanup"] as const;
+const causes = ["scheduler", "workflow", "review", "merge", "recovery", "cleanup", "host"] as const;
 
 const among = <Name extends string>(names: readonly Name[], name: string): Name | undefined =>
   names.find((known) => known === name);

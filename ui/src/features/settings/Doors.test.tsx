@@ -1,0 +1,199 @@
+import { act, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it, vi } from "vitest";
+import "./SettingsScreen.tsx"; // Before the tests: as a chunk it may take longer than a test has.
+import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { createSampleHost } from "#ui/test/sampleHost.ts";
+
+async function open(sample: string | null = null) {
+  const host = createSampleHost(sample, 5);
+  const user = userEvent.setup();
+  const { container } = openApp(host, "#/settings");
+  const section = await screen.findByRole("region", { name: "API and MCP" });
+  return { host, user, container, section };
+}
+
+const press = (name: string) => screen.findByRole("button", { name });
+const secret = /sample-token-\d/;
+
+describe("addresses", () => {
+  it("are told and copied", async () => {
+    const { user, section, container } = await open();
+    await user.click(await press("Copy the address of the HTTP API"));
+    expect(await navigator.clipboard.readText()).toBe("http://127.0.0.1:4780");
+    await user.click(await press("Copy the MCP address"));
+    expect(await navigator.clipboard.readText()).toBe("http://127.0.0.1:4780/mcp");
+    expect(within(section).queryByRole("alert")).toBeNull();
+    expect(await violationsIn(container)).toEqual([]);
+  });
+
+  it("are none where nothing is served, with the reason to look for", async () => {
+    const { container } = await open("shut");
+    const notice = await screen.findByRole("alert", { name: "Other programs cannot reach Forge" });
+    expect(notice.textContent).toContain("/home/me/.local/share/forge can be read and written");
+    expect(screen.getByText("Not served")).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Copy the MCP address" })).toBeNull();
+    expect(await violationsIn(container)).toEqual([]);
+  });
+
+  it("that cannot be read are an error that can be tried again", async () => {
+    const { host, user } = await open("broken");
+    const section = await screen.findByRole("region", { name: "API and MCP" });
+    const alert = await within(section).findByRole("alert");
+    expect(alert.textContent).toContain("How other programs reach Forge could not be read");
+    const reads = inputsOf(host, "doors_get").length;
+    await user.click(within(alert).getByRole("button", { name: "Try again" }));
+    await waitFor(() => expect(inputsOf(host, "doors_get").length).toBeGreaterThan(reads));
+  });
+});
+
+describe("the switch of MCP", () => {
+  it("takes the address and the configurations over HTTP with it", async () => {
+    const { host, user } = await open();
+    await user.click(await screen.findByRole("switch", { name: "MCP over HTTP" }));
+    await waitFor(() =>
+      expect(screen.queryByRole("button", { name: "Copy the MCP address" })).toBeNull(),
+    );
+    expect(inputsOf(host, "doors_update")).toEqual([{ mcp_enabled: false }]);
+    await user.click(screen.getByRole("radio", { name: "Over HTTP" }));
+    expect(await screen.findByText(/MCP is not served over HTTP now/)).toBeTruthy();
+  });
+
+  it("is closed with the reason where Forge was started without MCP", async () => {
+    const { user, host } = await open("unguarded");
+    const toggle = await screen.findByRole("switch", { name: "MCP over HTTP" });
+    expect(toggle).toMatchObject({ ariaChecked: "false" });
+    expect(toggle.hasAttribute("data-disabled")).toBe(true);
+    const reason = document.getElementById(toggle.getAttribute("aria-describedby") ?? "");
+    expect(reason?.textContent).toContain("started with --no-mcp");
+    await user.click(toggle);
+    expect(inputsOf(host, "doors_update")).toEqual([]);
+  });
+});
+
+describe("the token", () => {
+  it("is on the page only from Show to Hide, by keys alone", async () => {
+    const { host, user, container } = await open();
+    const show = await press("Show token");
+    expect(screen.getByText("/home/me/.local/share/forge/token")).toBeTruthy();
+    expect(inputsOf(host, "doors_token")).toEqual([]);
+    expect(document.documentElement.outerHTML).not.toMatch(secret);
+    show.focus();
+    await user.keyboard("{Enter}");
+    expect(await screen.findByText(secret)).toBeTruthy();
+    const hide = screen.getByRole("button", { name: "Hide token", expanded: true });
+    expect(document.activeElement).toBe(hide);
+    expect(await violationsIn(container)).toEqual([]);
+    await user.keyboard("{Enter}");
+    expect(document.documentElement.outerHTML).not.toMatch(secret);
+  });
+
+  it("is hidden when the screen is left, and when the window is", async () => {
+    const { user } = await open();
+    await user.click(await press("Show token"));
+    await screen.findByText(secret);
+    act(() => void (location.hash = "#/agents"));
+    await waitFor(() => expect(document.documentElement.outerHTML).not.toMatch(secret));
+    act(() => void (location.hash = "#/settings"));
+    await user.click(await press("Show token"));
+    await screen.findByText(secret);
+    const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+    act(() => void document.dispatchEvent(new Event("visibilitychange")));
+    hidden.mockRestore();
+    expect(document.documentElement.outerHTML).not.toMatch(secret);
+    expect(await press("Show token")).toBeTruthy();
+  });
+
+  it("is copied without being shown", async () => {
+    const { user } = await open();
+    await user.click(await press("Copy token"));
+    await screen.findAllByText("Copied");
+    expect(await navigator.clipboard.readText()).toMatch(/^sample-token-1-/);
+    expect(document.documentElement.outerHTML).not.toMatch(secret);
+  });
+
+  it("is made anew only after the question, and what is shown is the new one", async () => {
+    const { host, user } = await open();
+    await user.click(await press("Show token"));
+    await screen.findByText(/sample-token-1/);
+    await user.click(await press("New token"));
+    const question = await screen.findByRole("alertdialog", { name: "Make a new token?" });
+    expect(question.textContent).toContain("The one in use is refused at once");
+    await user.click(within(question).getByRole("button", { name: "Cancel" }));
+    expect(inputsOf(host, "doors_token_renew")).toEqual([]);
+    await user.click(await press("New token"));
+    await user.click(await press("Make new token"));
+    expect(await screen.findByText(/sample-token-2/)).toBeTruthy();
+    expect(screen.queryByRole("alertdialog")).toBeNull();
+    expect(document.documentElement.outerHTML).not.toContain("sample-token-1");
+  });
+
+  it("stays hidden when a new one is made unseen", async () => {
+    const { user } = await open();
+    await user.click(await press("New token"));
+    await user.click(await press("Make new token"));
+    await screen.findByText("The new token is in force");
+    expect(document.documentElement.outerHTML).not.toMatch(secret);
+  });
+
+  it("is none where none is asked for", async () => {
+    await open("unguarded");
+    expect(await screen.findByText("--no-auth")).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Show token" })).toBeNull();
+  });
+});
+
+describe("the configuration of a client", () => {
+  it("is for Codex by a command first, and copied as it belongs into the file", async () => {
+    const { user } = await open();
+    expect(await screen.findByText("~/.codex/config.toml")).toBeTruthy();
+    await user.click(await press("Copy what Codex reads"));
+    expect(await navigator.clipboard.readText()).toBe(
+      '[mcp_servers.forge]\ncommand = "/usr/bin/forge"\nargs = ["mcp", "--data-dir", "/home/me/.local/share/forge"]',
+    );
+    await user.click(await press("Copy the command for Codex"));
+    expect(await navigator.clipboard.readText()).toMatch(/^codex mcp add forge -- /);
+  });
+
+  it("names the variable over HTTP, and where the token for it is", async () => {
+    const { user } = await open();
+    await user.click(await screen.findByRole("radio", { name: "Claude Code" }));
+    await user.click(screen.getByRole("radio", { name: "Over HTTP" }));
+    expect(await screen.findByText(".mcp.json in your project")).toBeTruthy();
+    await user.click(await press("Copy the line that sets FORGE_TOKEN"));
+    expect(await navigator.clipboard.readText()).toBe(
+      `export FORGE_TOKEN="$(cat '/home/me/.local/share/forge/token')"`,
+    );
+    expect(document.documentElement.outerHTML).not.toMatch(secret);
+  });
+
+  it("says who asks for the token, and gives no command where there is none", async () => {
+    const { user } = await open();
+    await user.click(await screen.findByRole("radio", { name: "VS Code" }));
+    await user.click(screen.getByRole("radio", { name: "Over HTTP" }));
+    expect(await screen.findByText(/you for the token when it first connects/)).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Copy the command for VS Code" })).toBeNull();
+    expect(
+      screen.queryByRole("button", { name: "Copy the line that sets FORGE_TOKEN" }),
+    ).toBeNull();
+  });
+
+  it("is chosen by arrow keys", async () => {
+    const { user } = await open();
+    const codex = await screen.findByRole("radio", { name: "Codex" });
+    codex.focus();
+    await user.keyboard("{ArrowRight}{ArrowRight}");
+    expect(await screen.findByText("~/.cursor/mcp.json")).toBeTruthy();
+  });
+});
+
+it("is found in the palette", async () => {
+  const user = userEvent.setup();
+  openApp(createSampleHost(null, 5), "#/agents");
+  await screen.findByRole("heading", { level: 1, name: "Agents" });
+  await user.keyboard("{Control>}k{/Control}");
+  await user.type(await screen.findByRole("combobox"), "API and MCP");
+  await user.keyboard("{Enter}");
+  const heading = await screen.findByRole("heading", { name: "API and MCP" });
+  await waitFor(() => expect(document.activeElement).toBe(heading));
+});

@@ -1,0 +1,39 @@
+/** What the settings are arranged in: sections, and rows of a name and what it is set to. */
+import type { ReactNode, Ref } from "react";
+import styles from "./SettingsScreen.module.css";
+
+export interface SectionProps {
+  readonly title: string;
+  /** Where the keyboard goes when something leads here. */
+  readonly headingRef?: Ref<HTMLHeadingElement>;
+  readonly children: ReactNode;
+}
+
+export function Section({ title, headingRef, children }: SectionProps) {
+  return (
+    <section className={styles.section} aria-label={title}>
+      <h2 ref={headingRef} tabIndex={headingRef ? -1 : undefined} className={styles.heading}>
+        {title}
+      </h2>
+      <div className={styles.card}>{children}</div>
+    </section>
+  );
+}
+
+export interface RowProps {
+  readonly label: string;
+  readonly hint?: ReactNode;
+  readonly children?: ReactNode;
+}
+
+export function Row({ label, hint, children }: RowProps) {
+  return (
+    <div className={styles.row}>
+      <div className={styles.text}>
+        <span>{label}</span>
+        {hint && <span className={styles.hint}>{hint}</span>}
+      </div>
+      {children}
+    </div>
+  );
+}
