@@ -55,7 +55,7 @@ async fn every_screen(window: &Window) -> Result<()> {
     found.extend(look(window, "attention", "#/attention", "main button").await?);
     found.extend(look(window, "agents", "#/agents", "main button").await?);
     found.extend(look(window, "workspaces", "#/workspaces", "main li").await?);
-    found.extend(look(window, "settings", "#/settings", "main h2").await?);
+    found.extend(look(window, "settings", "#/settings", "main section pre").await?);
     let settings = format!("#/settings/project/{project}");
     found.extend(look(window, "project settings", &settings, "main input").await?);
 

@@ -3,6 +3,7 @@
 mod access;
 mod agents;
 mod board;
+mod doors;
 mod ends;
 mod inner_loop;
 mod newcomer;

@@ -100,6 +100,12 @@ macro_rules! open_named {
         )]
     };
 }
+/// Shows the token, and what a client over HTTP must be told.
+const SHOW_DOORS: [&str; 2] = [
+    "document.querySelector(\"[aria-label='Show token']\").click()",
+    "for (const each of ['Claude Code', 'Over HTTP'])
+        document.querySelector(`[role=radio][aria-label='${each}']`).click()",
+];
 const FAILING_TOAST: [&str; 1] = [
     "[...document.querySelectorAll('main button')].findLast((each) => each.textContent === 'danger').click()",
 ];
@@ -116,6 +122,9 @@ pub fn empty() -> Vec<Scene> {
         Scene::at("empty-new-agent", "#/agents").acting(&open_named!("Add your first agent")),
         Scene::at("toast", "#/gallery").acting(&FAILING_TOAST),
         Scene::at("settings", "#/settings"),
+        Scene::at("settings-doors", "#/settings?part=doors"),
+        Scene::at("settings-doors-http", "#/settings?part=doors").acting(&SHOW_DOORS),
+        Scene::at("settings-doors-renew", "#/settings?part=doors").acting(&open_named!("New token")),
         Scene::at("gallery", "#/gallery"),
         Scene::at("unknown-address", "#/nowhere"),
     ]

@@ -19,6 +19,16 @@ function useNote(config: ClientConfig, auth: boolean): string {
   return t(config.token_variable === null ? "doors.note.asks" : "doors.note.http", { client });
 }
 
+function File({ path }: { path: string }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      {path}
+      {isOfProject(path) && <span className={styles.prose}>{t("doors.ofProject")}</span>}
+    </>
+  );
+}
+
 function Config({ config, doors }: { config: ClientConfig; doors: Doors }) {
   const { t } = useTranslation();
   const { title: client, file, text, command, token_variable: variable } = config;
@@ -29,20 +39,22 @@ function Config({ config, doors }: { config: ClientConfig; doors: Doors }) {
       </p>
       {variable !== null && (
         <CodeBlock
-          caption={t("doors.tokenLine", { client })}
+          caption={<span className={styles.prose}>{t("doors.tokenLine", { client })}</span>}
           code={tokenLine(variable, doors.token_file)}
+          wrap
           copyLabel={t("doors.copyTokenLine", { variable })}
         />
       )}
       <CodeBlock
-        caption={isOfProject(file) ? t("doors.fileOfProject", { file }) : file}
+        caption={<File path={file} />}
         code={text.trimEnd()}
         copyLabel={t("doors.copyFile", { client })}
       />
       {command !== null && (
         <CodeBlock
-          caption={t("doors.commandLine")}
+          caption={<span className={styles.prose}>{t("doors.commandLine")}</span>}
           code={command}
+          wrap
           copyLabel={t("doors.copyCommand", { client })}
         />
       )}

@@ -159,7 +159,7 @@ describe("the configuration of a client", () => {
     const { user } = await open();
     await user.click(await screen.findByRole("radio", { name: "Claude Code" }));
     await user.click(screen.getByRole("radio", { name: "Over HTTP" }));
-    expect(await screen.findByText(".mcp.json in your project")).toBeTruthy();
+    expect(await screen.findByText("in your project")).toBeTruthy();
     await user.click(await press("Copy the line that sets FORGE_TOKEN"));
     expect(await navigator.clipboard.readText()).toBe(
       `export FORGE_TOKEN="$(cat '/home/me/.local/share/forge/token')"`,

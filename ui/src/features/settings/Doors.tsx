@@ -59,7 +59,7 @@ function Ways({ doors, onChanged }: { doors: AllDoors; onChanged: () => void }) 
       )}
       <Row label={t("doors.url")} hint={<Said text={t("doors.urlHint")} />}>
         {doors.url === null ? (
-          <span className={styles.hint}>{t("doors.notServed")}</span>
+          <span className={styles.state}>{t("doors.notServed")}</span>
         ) : (
           <Address url={doors.url} copyLabel={t("doors.copyUrl")} />
         )}

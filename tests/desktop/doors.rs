@@ -1,0 +1,147 @@
+//! How other programs reach the window's Forge, as its settings tell it: by keys alone to the token and to what a client
+//! must be told; what is shown and copied there is what the engine takes.
+
+use anyhow::{Context as _, Result, ensure};
+use forge_tests::{patience::until, webdriver::keys, window::Window};
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::{
+    access::{clean, load, violations},
+    work::text,
+};
+
+const SECTION: &str = "section[aria-label='API and MCP']";
+const SHOWN: &str = "section[aria-label='API and MCP'] p code";
+/// What a button to copy is called for a moment.
+const COPIED: &str = "button[aria-label=Copied]";
+
+#[tokio::test]
+async fn the_token_and_a_configuration_are_reached_by_keys_and_taken() -> Result<()> {
+    let window = Window::open().await?;
+    let outcome = told(&window).await;
+    window.end("doors", outcome).await
+}
+
+async fn told(window: &Window) -> Result<()> {
+    let page = &window.page;
+    page.find("main").await?;
+    page.press_each(&["g", "s"]).await?;
+    window.wait_for_address("#/settings").await?;
+    page.find(&format!("{SECTION} [role=switch]")).await?;
+    let first = kept(window).await?;
+    ensure!(!is_on_page(window, &first).await?, "the token is on the page before it is asked for");
+
+    page.tab_to("button", "Show token").await?;
+    page.press(&[keys::ENTER]).await?;
+    page.wait_for_text(SHOWN, &first).await?;
+    page.wait_for_focus("[aria-label='Hide token'][aria-expanded=true]").await?;
+    window.keep_picture("doors-shown").await?;
+    load(window).await?;
+    clean(&violations(window, "doors").await?)?;
+    page.press(&[keys::ENTER]).await?;
+    page.wait_for_focus("[aria-label='Show token']").await?;
+    ensure!(!is_on_page(window, &first).await?, "the token is on the page after it was hidden");
+    assert_eq!(asked_with(window, &first).await?, StatusCode::OK);
+
+    let second = renewed(window, &first).await?;
+    page.tab_to("button", "Copy token").await?;
+    page.press(&[keys::ENTER]).await?;
+    page.wait_for_focus(COPIED).await?;
+    assert_eq!(pasted(window).await?, second);
+    a_configuration_is_copied(window).await
+}
+
+/// The new token, which shuts out whoever has the old one.
+async fn renewed(window: &Window, first: &str) -> Result<String> {
+    let page = &window.page;
+    page.press(&[keys::ENTER]).await?;
+    page.wait_for_text(SHOWN, first).await?;
+    page.tab_to("button", "New token").await?;
+    page.press(&[keys::ENTER]).await?;
+    page.wait_for_text("[role=alertdialog]", "The one in use is refused at once").await?;
+    page.tab_to("button", "Make new token").await?;
+    page.press(&[keys::ENTER]).await?;
+    page.wait_gone("[role=alertdialog]").await?;
+    let second = kept(window).await?;
+    page.wait_for_text(SHOWN, &second).await?;
+    ensure!(!is_on_page(window, first).await?, "the old token is still shown");
+    assert_eq!(asked_with(window, first).await?, StatusCode::UNAUTHORIZED);
+    assert_eq!(asked_with(window, &second).await?, StatusCode::OK);
+    Ok(second)
+}
+
+async fn a_configuration_is_copied(window: &Window) -> Result<()> {
+    let page = &window.page;
+    page.tab_to("radio", "Codex").await?;
+    page.press(&[keys::RIGHT]).await?;
+    page.tab_to("button", "Copy what Claude Code reads").await?;
+    page.press(&[keys::ENTER]).await?;
+    page.wait_for_focus(COPIED).await?;
+    window.keep_picture("doors-copied").await?;
+    let copied: Value = serde_json::from_str(&pasted(window).await?).context("what was copied is JSON")?;
+    let server = &copied["mcpServers"]["forge"];
+    assert_eq!(server["args"], json!(["mcp", "--data-dir", window.data_dir()]));
+    ensure!(server["command"].as_str().is_some_and(|it| it.ends_with("forge")), "it starts forge: {server}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn mcp_is_switched_off_with_its_address() -> Result<()> {
+    let window = Window::open().await?;
+    let outcome = switched(&window).await;
+    window.end("doors-switch", outcome).await
+}
+
+async fn switched(window: &Window) -> Result<()> {
+    let page = &window.page;
+    page.find("main").await?;
+    page.execute("location.hash = '#/settings?part=doors'", &[]).await?;
+    page.wait_for_focus(&format!("{SECTION} h2")).await?;
+    let doors = window.call("doors_get", json!({})).await?;
+    page.wait_for_text(&format!("{SECTION} code"), &text(&doors, "mcp_url")?).await?;
+    page.click_on(&format!("{SECTION} [role=switch][aria-checked=true]")).await?;
+    page.find(&format!("{SECTION} [role=switch][aria-checked=false]")).await?;
+    page.wait_gone("[aria-label='Copy the MCP address']").await?;
+    let doors = window.call("doors_get", json!({})).await?;
+    ensure!(doors["mcp_url"].is_null() && doors["mcp_enabled"] == false, "MCP is off: {doors}");
+    page.press_named("radio", "Over HTTP").await?;
+    page.wait_for_text(SECTION, "MCP is not served over HTTP now").await?;
+    window.keep_picture("doors-off").await
+}
+
+/// The token as its file has it.
+async fn kept(window: &Window) -> Result<String> {
+    let file = window.data_dir().join("token");
+    let token = tokio::fs::read_to_string(&file).await.context("failed to read the token's file")?;
+    Ok(token.trim().to_owned())
+}
+
+async fn is_on_page(window: &Window, token: &str) -> Result<bool> {
+    const SCRIPT: &str = "return document.documentElement.outerHTML.includes(arguments[0])";
+    Ok(window.page.execute(SCRIPT, &[token.into()]).await? == json!(true))
+}
+
+/// What the clipboard holds, pasted where a line is typed and left again.
+async fn pasted(window: &Window) -> Result<String> {
+    const FIELD: &str = "[role=dialog] input";
+    let page = &window.page;
+    page.press(&[keys::CONTROL, "k"]).await?;
+    page.wait_for_focus(FIELD).await?;
+    page.press(&[keys::CONTROL, "v"]).await?;
+    let line = until("what is pasted", async || {
+        let value = page.execute("return document.activeElement.value ?? ''", &[]).await?;
+        Ok(value.as_str().filter(|line| !line.is_empty()).map(str::to_owned))
+    })
+    .await?;
+    page.press(&[keys::ESCAPE]).await?;
+    page.wait_gone(FIELD).await?;
+    Ok(line)
+}
+
+/// What the engine answers to whoever carries this token.
+async fn asked_with(window: &Window, token: &str) -> Result<StatusCode> {
+    let url = text(&window.call("doors_get", json!({})).await?, "url")?;
+    let client = reqwest::Client::builder().no_proxy().build()?;
+    Ok(client.get(format!("{url}/api/v1/meta")).bearer_auth(token).send().await?.status())
+}
