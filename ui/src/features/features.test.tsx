@@ -140,6 +140,35 @@ it("keeps notifications in the bar and marks them as read", async () => {
   await screen.findByRole("button", { name: "Notifications" });
 });
 
+it("leads from the palette to how other programs reach Forge", async () => {
+  openApp(createSampleHost(null, 20), "#/agents");
+  await screen.findByRole("heading", { level: 1, name: "Agents" });
+  await userEvent.keyboard("{Control>}k{/Control}");
+  await userEvent.type(await screen.findByRole("combobox"), "API and MCP");
+  await userEvent.keyboard("{Enter}");
+  expect(await screen.findByRole("region", { name: "API and MCP" })).toBeTruthy();
+  expect(location.hash).toBe("#/settings?part=doors");
+});
+
+it("says that agents get no tools while MCP is off", async () => {
+  openApp(createSampleHost("unguarded"), "#/settings/project/p1?tab=automation");
+  const tools = await screen.findByRole("switch", { name: "Give agents Forge's tools" });
+  const hint = () => document.getElementById(tools.getAttribute("aria-describedby") ?? "");
+  await waitFor(() => expect(hint()?.textContent).toContain("agents get nothing now"));
+});
+
+it("gives agents Forge's tools, as the project's own", async () => {
+  const host = createSampleHost(null, 20);
+  openApp(host, "#/settings/project/p1?tab=automation");
+  const tools = await screen.findByRole("switch", { name: "Give agents Forge's tools" });
+  expect(tools).toMatchObject({ ariaChecked: "false" });
+  await userEvent.click(tools);
+  await screen.findByRole("button", { name: "Reset to default: Give agents Forge's tools" });
+  expect(inputsOf(host, "project_settings_update")).toEqual([
+    { project_id: "p1", mcp: { inject: true } },
+  ]);
+});
+
 it("finds tasks from the palette", async () => {
   openApp(createSampleHost(null, 20), "#/agents");
   await screen.findByRole("heading", { level: 1, name: "Agents" });

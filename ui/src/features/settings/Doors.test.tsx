@@ -1,16 +1,31 @@
-import { act, screen, waitFor, within } from "@testing-library/react";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { act, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
-import "./SettingsScreen.tsx"; // Before the tests: as a chunk it may take longer than a test has.
-import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { createQueryClient } from "#ui/api/operations.tsx";
+import { ToastHost } from "#ui/components/Toast.tsx";
+import { TooltipProvider } from "#ui/components/Tooltip.tsx";
+import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
+import { inputsOf, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
+import { Doors } from "./Doors.tsx";
 
-async function open(sample: string | null = null) {
-  const host = createSampleHost(sample, 5);
-  const user = userEvent.setup();
-  const { container } = openApp(host, "#/settings");
+async function open(sample: string | null = null, hash = "#/settings") {
+  location.hash = hash;
+  const host = createSampleHost(sample, 0);
+  const shown = render(
+    <PlatformProvider platform={host}>
+      <QueryClientProvider client={createQueryClient()}>
+        <TooltipProvider>
+          <ToastHost>
+            <Doors />
+          </ToastHost>
+        </TooltipProvider>
+      </QueryClientProvider>
+    </PlatformProvider>,
+  );
   const section = await screen.findByRole("region", { name: "API and MCP" });
-  return { host, user, container, section };
+  return { host, section, user: userEvent.setup(), ...shown };
 }
 
 const press = (name: string) => screen.findByRole("button", { name });
@@ -37,8 +52,7 @@ describe("addresses", () => {
   });
 
   it("that cannot be read are an error that can be tried again", async () => {
-    const { host, user } = await open("broken");
-    const section = await screen.findByRole("region", { name: "API and MCP" });
+    const { host, user, section } = await open("broken");
     const alert = await within(section).findByRole("alert");
     expect(alert.textContent).toContain("How other programs reach Forge could not be read");
     const reads = inputsOf(host, "doors_get").length;
@@ -89,13 +103,14 @@ describe("the token", () => {
   });
 
   it("is hidden when the screen is left, and when the window is", async () => {
-    const { user } = await open();
-    await user.click(await press("Show token"));
+    const left = await open();
+    await left.user.click(await press("Show token"));
     await screen.findByText(secret);
-    act(() => void (location.hash = "#/agents"));
-    await waitFor(() => expect(document.documentElement.outerHTML).not.toMatch(secret));
-    act(() => void (location.hash = "#/settings"));
-    await user.click(await press("Show token"));
+    left.unmount();
+    const { user } = await open();
+    const show = await press("Show token");
+    expect(document.documentElement.outerHTML).not.toMatch(secret);
+    await user.click(show);
     await screen.findByText(secret);
     const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
     act(() => void document.dispatchEvent(new Event("visibilitychange")));
@@ -187,13 +202,8 @@ describe("the configuration of a client", () => {
   });
 });
 
-it("is found in the palette", async () => {
-  const user = userEvent.setup();
-  openApp(createSampleHost(null, 5), "#/agents");
-  await screen.findByRole("heading", { level: 1, name: "Agents" });
-  await user.keyboard("{Control>}k{/Control}");
-  await user.type(await screen.findByRole("combobox"), "API and MCP");
-  await user.keyboard("{Enter}");
-  const heading = await screen.findByRole("heading", { name: "API and MCP" });
+it("takes the keyboard when something leads here", async () => {
+  await open(null, "#/settings?part=doors");
+  const heading = screen.getByRole("heading", { name: "API and MCP" });
   await waitFor(() => expect(document.activeElement).toBe(heading));
 });
