@@ -13,6 +13,12 @@ export type AcceptLesson = {
 	paths?: string[] | null,
 };
 
+/**  The token that other programs send. */
+export type AccessToken = {
+	/**  The token. */
+	token: string,
+};
+
 /**  What a hook does. */
 export type Action = 
 /**  Refuses while a prerequisite is open. */
@@ -521,6 +527,32 @@ export type ChangeBatch = {
 	changes: Change[],
 };
 
+/**  A changed file with its lines. */
+export type ChangedFile = {
+	/**  Its hunks, up to `next_start`. */
+	hunks: Hunk[],
+	/**  Too large to be shown unasked; `hunks` is empty then. */
+	too_large: boolean,
+	/**  Some text was not UTF-8 and is shown with replacement characters. */
+	lossy: boolean,
+	/**  The row where the rest begins, which `diff/file` gives; null when all is here. */
+	next_start: number | null,
+} & FileChange;
+
+/**  What a task changes. */
+export type Changes = {
+	/**  The commit that the changes are counted from. */
+	base: string,
+	/**  The commit they are counted to; null when they run up to the files of the worktree. */
+	head: string | null,
+	/**  The changed files, by path. */
+	files: ChangedFile[],
+	/**  Added lines over all text files. */
+	added: number,
+	/**  Removed lines over all text files. */
+	removed: number,
+};
+
 /**  A repository that is no project yet. */
 export type CheckFolder = {
 	/**  The repository, or a folder in it. */
@@ -590,6 +622,26 @@ export type CleanupPolicy =
 "keep" | 
 /**  Removed later. */
 { delayed: Delay };
+
+/**  The configuration of one client for one transport. */
+export type ClientConfig = {
+	/**  The client. */
+	client: McpClient,
+	/**  What people call it. */
+	title: string,
+	/**  How it talks to Forge. */
+	transport: McpTransport,
+	/**  The file that it belongs into. */
+	file: string,
+	/**  The language of the text. */
+	language: ConfigLanguage,
+	/**  The text. */
+	text: string,
+	/**  A shell line that does the same; null where the client has none. */
+	command: string | null,
+	/**  The variable that must hold the token when the client starts; null where none is read. */
+	token_variable: string | null,
+};
 
 /**  A column of the board. */
 export type Column = {
@@ -728,6 +780,13 @@ export type Competitive = {
 	/**  How many days the losers' branches, diffs and logs are kept. */
 	keepLosersDays?: number,
 };
+
+/**  The language of a configuration. */
+export type ConfigLanguage = 
+/**  JSON. */
+"json" | 
+/**  TOML. */
+"toml";
 
 /**  A merge that needs a hand. */
 export type Conflict = {
@@ -1427,6 +1486,24 @@ export type DoctorFinding = {
 export type Done = {
 	/**  Always true. */
 	done: boolean,
+};
+
+/**  How other programs reach this Forge. */
+export type Doors = {
+	/**  The address of the API; null while nothing is served. */
+	url: string | null,
+	/**  The address for MCP clients; null while the protocol is not served. */
+	mcp_url: string | null,
+	/**  Whether the Model Context Protocol is served, now or when something is. */
+	mcp_enabled: boolean,
+	/**  Whether it can be switched on: not in a Forge that was started with `--no-mcp`. */
+	mcp_allowed: boolean,
+	/**  Whether requests must carry the token. */
+	auth: boolean,
+	/**  The file with the token, readable by its owner alone. */
+	token_file: string,
+	/**  What clients must be told, ready to be copied. */
+	clients: ClientConfig[],
 };
 
 /**  Where the drafting of a proposal is. */
@@ -2436,6 +2513,8 @@ export type LifecycleHooks = {
 export type Limited = {
 	/**  How many, 1 to 200; 50 when absent. */
 	limit?: number | null,
+	/**  Where to go on, from `next_cursor`. */
+	cursor?: string | null,
 };
 
 /**  Which anomalies to list. */
@@ -2450,6 +2529,8 @@ export type ListAnomalies = {
 	until?: string | null,
 	/**  How many, 1 to 200; 50 when absent. */
 	limit?: number | null,
+	/**  Where to go on, from `next_cursor`. */
+	cursor?: string | null,
 };
 
 /**  Which questions of agents to list. */
@@ -2629,6 +2710,30 @@ export type MarkRead = {
 	/**  Which; all of them when absent. */
 	ids?: NotificationId[] | null,
 };
+
+/**  A program that uses MCP servers. */
+export type McpClient = 
+/**  Codex. */
+"codex" | 
+/**  Claude Code. */
+"claude" | 
+/**  Cursor. */
+"cursor" | 
+/**  Visual Studio Code. */
+"vscode";
+
+/**  Forge's own tools for the agents that it starts. */
+export type McpSettings = {
+	/**  Whether they get them, by a token of their own for their task and its parts, good while the run lasts. */
+	inject?: boolean,
+};
+
+/**  How a client talks to Forge. */
+export type McpTransport = 
+/**  It starts `forge mcp` and talks to it by its pipes. Needs no token, and no Forge that runs. */
+"stdio" | 
+/**  It asks the Forge that runs, with the token. */
+"http";
 
 /**  How an attempt compares with those before it. */
 export type Measures = {
@@ -3167,6 +3272,8 @@ export type ProjectSettings = {
 	notifications?: NotificationSettings,
 	/**  What runs may cost. */
 	cost_limits?: CostLimits,
+	/**  Forge's own tools for the agents that it starts. */
+	mcp?: McpSettings,
 	/**  Prices of models by their names, instead of those that Forge knows. */
 	model_prices?: { [key in string]: ModelPrice },
 	/**  Races, drafted fixes, cost anomalies and what runs teach; `.forge.json` may set what this leaves out. */
@@ -3414,6 +3521,16 @@ export type RaceStatus =
 "no_winner" | 
 /**  It was given up. */
 "cancelled";
+
+/**  Changes to read. */
+export type ReadChanges = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Which part; everything when absent. */
+	scope?: Scope | null,
+	/**  Of this file alone. */
+	path?: string | null,
+};
 
 /**  Changes to list. */
 export type ReadDiff = {
@@ -3761,6 +3878,8 @@ export type SearchKnowledge = {
 	q: string,
 	/**  At most this many, 1 to 200; 50 when absent. */
 	limit?: number | null,
+	/**  Where the page begins: `next_cursor` of the one before. */
+	cursor?: string | null,
 };
 
 /**  What of a pull request is sent to the agent. */
@@ -4251,6 +4370,12 @@ export type UpdateComment = {
 	resolved?: boolean | null,
 };
 
+/**  What is to change about how other programs reach this Forge. */
+export type UpdateDoors = {
+	/**  Whether the Model Context Protocol is served. */
+	mcp_enabled?: boolean | null,
+};
+
 /**  What is to change of a project. */
 export type UpdateProject = {
 	/**  The project. */
@@ -4271,7 +4396,7 @@ export type UpdateTask = {
 	version: number,
 	/**  One line. */
 	title?: string | null,
-	/**  Markdown. */
+	/**  Markdown; null takes it away. */
 	description?: string | null,
 	/**  Higher goes first. */
 	priority?: number | null,
@@ -4656,6 +4781,14 @@ export interface Operations {
   doctor: { input: Empty; output: Doctor };
   /** Makes a sample repository with a project, an agent and tasks. */
   demo_create: { input: Empty; output: Project };
+  /** How other programs reach this Forge, and what their configurations must say. */
+  doors_get: { input: Empty; output: Doors };
+  /** Switches MCP on or off. */
+  doors_update: { input: UpdateDoors; output: Doors };
+  /** The token that other programs send. */
+  doors_token: { input: Empty; output: AccessToken };
+  /** Makes the token anew; whoever has the old one is shut out. */
+  doors_token_renew: { input: Empty; output: AccessToken };
   /** All projects, by name. */
   project_list: { input: Empty; output: Page<Project> };
   /** Adds a repository. */
@@ -4820,7 +4953,9 @@ export interface Operations {
   cost_series: { input: CostsOf; output: CostSeries };
   /** Runs that cost more than is usual, the latest first. */
   cost_anomalies: { input: ListAnomalies; output: Page<CostAnomalyEntry> };
-  /** What was drafted to mend a task's failed checks. */
+  /** The fixes that were drafted for a task, oldest first. */
+  task_fixes: { input: TaskPath; output: Page<FixProposal> };
+  /** What was drafted to mend a task's failed checks, and the attempts at drafting. */
   fix_list: { input: TaskPath; output: Fixes };
   /** The drafted fixes of a project. */
   project_fixes: { input: ProjectPath; output: Page<FixProposal> };
@@ -4902,6 +5037,8 @@ export interface Operations {
   task_backups: { input: TaskPath; output: Page<WorkspaceBackup> };
   /** Puts a backup back into the worktree. */
   backup_restore: { input: RestoreBackup; output: Done };
+  /** The changed files of a task with their lines. */
+  task_changes: { input: ReadChanges; output: Changes };
   /** The changed files of a task. */
   task_diff: { input: ReadDiff; output: DiffSummary };
   /** A page of one changed file. */
@@ -4910,8 +5047,9 @@ export interface Operations {
   task_diff_preview: { input: ReadPreview; output: FilePreview };
   /** Checks a piece of work and counts the attempt. */
   validate: { input: ValidateInput; output: ValidateReport };
-  /** A module's attempts, what was checked last and what came of it. */
+  /** Ends what is checked for a module; nothing is counted. */
   validate_cancel: { input: IterationsOf; output: Done };
+  /** A module's attempts, what was checked last and what came of it. */
   validate_state: { input: IterationsOf; output: IterationState };
   /** Forgets a module's attempts. */
   validate_reset: { input: IterationsOf; output: IterationState };
@@ -4927,6 +5065,7 @@ export interface Operations {
 export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op]["input"]) => readonly string[] } = {
   meta: () => ["meta"],
   doctor: () => ["agents", "projects"],
+  doors_get: () => ["meta"],
   project_list: () => ["projects"],
   project_get: () => ["projects"],
   project_settings_get: () => ["projects"],
@@ -4964,6 +5103,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   cost_totals: () => ["costs"],
   cost_series: () => ["costs"],
   cost_anomalies: () => ["costs"],
+  task_fixes: (input) => [`task:${input.task_id}`],
   fix_list: (input) => [`task:${input.task_id}`],
   project_fixes: () => ["fixes"],
   task_merges: (input) => [`task:${input.task_id}`],
@@ -4984,6 +5124,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   workspace_orphans: () => ["workspaces"],
   task_workspace: (input) => [`task:${input.task_id}`],
   task_backups: (input) => [`task:${input.task_id}`],
+  task_changes: (input) => [`diff:${input.task_id}`],
   task_diff: (input) => [`diff:${input.task_id}`],
   task_diff_file: (input) => [`diff:${input.task_id}`],
   task_diff_preview: (input) => [`diff:${input.task_id}`],

@@ -45,18 +45,23 @@ impl Remote {
             _ => Map::new(),
         };
         if operation.cut && !input.contains_key("limit") {
-            self.whole(operation, input).await
+            self.whole(via, operation, input).await
         } else {
-            self.ask(operation, input).await
+            self.ask(via, operation, input).await
         }
     }
 
     /// All pages of a list as one.
-    async fn whole(&self, operation: &Operation, mut input: Map<String, Value>) -> Result<Value, CliError> {
+    async fn whole(
+        &self,
+        via: Via,
+        operation: &Operation,
+        mut input: Map<String, Value>,
+    ) -> Result<Value, CliError> {
         input.insert("limit".to_owned(), MAX_LIMIT.into());
         let mut all = Vec::new();
         loop {
-            let mut page = self.ask(operation, input.clone()).await?;
+            let mut page = self.ask(via, operation, input.clone()).await?;
             if let Value::Array(items) = page["items"].take() {
                 all.extend(items);
             }
@@ -68,7 +73,12 @@ impl Remote {
         }
     }
 
-    async fn ask(&self, operation: &Operation, mut input: Map<String, Value>) -> Result<Value, CliError> {
+    async fn ask(
+        &self,
+        via: Via,
+        operation: &Operation,
+        mut input: Map<String, Value>,
+    ) -> Result<Value, CliError> {
         let mut url = self.at(operation.path, &mut input)?;
         let reads = matches!(operation.method, Method::Get | Method::Delete);
         if reads {

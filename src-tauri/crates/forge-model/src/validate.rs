@@ -161,7 +161,7 @@ contract! {
         /// The beginning and the end of its standard error.
         pub stderr: String,
         /// How long it took.
-        #[specta(type = f64)]
+        #[specta(type = u32)]
         pub duration_ms: u64,
     }
 
@@ -201,6 +201,7 @@ contract! {
         /// Whether no check failed, and one was there to say so.
         pub passed: bool,
         /// Passed checks of those that counted.
+        #[specta(type = u32)]
         pub score: f64,
         /// Every check, in the order in which they were made.
         pub results: Vec<CheckResult>,
@@ -226,6 +227,7 @@ contract! {
         /// Whether it passed.
         pub passed: bool,
         /// Its score.
+        #[specta(type = u32)]
         pub score: f64,
         /// What failed, each by its identity; sorted.
         pub failures: Vec<String>,
