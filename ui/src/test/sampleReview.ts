@@ -97,7 +97,6 @@ export function sampleReview(change: Partial<Review> = {}): Review {
     measures: null,
     base_commit: "1c0ffee1c0ffee11",
     reviewed_commit: "9f4c1d27ab5e4e07",
-    measures: null,
     started_at: at(12),
     finished_at: at(9),
     ...change,

@@ -140,7 +140,7 @@ impl Engine {
                 Ok(own) if own.common_dir() == there.common_dir() => return Ok((Some(row.project.id), None)),
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::debug!(project = %row.project.id, %error, "its repository cannot be read")
+                    tracing::debug!(project = %row.project.id, %error, "its repository cannot be read");
                 }
             }
         }

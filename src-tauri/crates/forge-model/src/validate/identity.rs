@@ -347,7 +347,7 @@ mod tests {
         #[test]
         fn where_and_when_it_fails_says_nothing(line in 1u32..9999, ms in 0u32..99999, at in 0u64..u64::MAX) {
             let say = |line: u32, ms: u32, at: u64| {
-                normalised(&format!("a.js:{line}:1 died at {:#018x} after {ms}ms, line {line}", at))
+                normalised(&format!("a.js:{line}:1 died at {at:#018x} after {ms}ms, line {line}"))
             };
             prop_assert_eq!(say(line, ms, at), say(1, 2, 3));
         }

@@ -154,7 +154,6 @@ export function someReview(changes: Partial<Review> = {}): Review {
     measures: null,
     base_commit: "1c0ffee1c0ffee11",
     reviewed_commit: "9f4c1d27ab5e4e07",
-    measures: null,
     started_at: at(12),
     finished_at: at(10),
     ...changes,
