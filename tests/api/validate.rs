@@ -36,16 +36,16 @@ impl Stage {
     }
 
     /// A call about the module `m1` in the repository.
-    fn call(&self, more: Value) -> Value {
-        with(json!({ "moduleId": "m1", "cwd": self.repo(), "commands": [] }), &more)
+    fn call(&self, more: &Value) -> Value {
+        with(json!({ "moduleId": "m1", "cwd": self.repo(), "commands": [] }), more)
     }
 
     async fn validate(&self, more: Value) -> Result<Value> {
-        self.board.server.post("/validate", self.call(more)).await
+        self.board.server.post("/validate", self.call(&more)).await
     }
 
     async fn refuse(&self, more: Value) -> Result<(u16, Value)> {
-        refused(self.board.server.request(Method::POST, "/validate").json(&self.call(more))).await
+        refused(self.board.server.request(Method::POST, "/validate").json(&self.call(&more))).await
     }
 
     async fn state(&self, query: &str) -> Result<Value> {

@@ -297,8 +297,9 @@ async fn whatever_happens_in_whatever_order() -> Result<()> {
         if begun.elapsed() > ENOUGH {
             break;
         }
-        accepted +=
-            holds(seed, workflow).await.with_context(|| format!("seed {seed} over the {name} workflow"))?;
+        accepted += Box::pin(holds(seed, workflow))
+            .await
+            .with_context(|| format!("seed {seed} over the {name} workflow"))?;
         done += 1;
     }
     println!("{done} of {all} cases of {EVENTS} events; {accepted} operations were accepted");

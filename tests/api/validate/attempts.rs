@@ -79,7 +79,7 @@ async fn calls_at_once_each_count() -> Result<()> {
     let other = elsewhere.serve()?;
     let new = json!({ "repo_path": stage.repo(), "settings": {} });
     other.post("/projects", new).await?;
-    let call = stage.call(json!({ "commands": ["true"] }));
+    let call = stage.call(&json!({ "commands": ["true"] }));
     let all = (0..6).map(|n| {
         let server = if n % 2 == 0 { &stage.board.server } else { &other };
         server.post("/validate", call.clone())

@@ -129,7 +129,7 @@ async fn a_caller_that_hangs_up_ends_its_commands_alone() -> Result<()> {
     let stage = Stage::new().await?;
     let begun = stage.board.sandbox.dir.path().join("begun");
     let long = format!("echo x >'{}'; sleep 600", begun.display());
-    let call = stage.call(json!({ "runId": "gone", "commands": [long, "echo never"] }));
+    let call = stage.call(&json!({ "runId": "gone", "commands": [long, "echo never"] }));
     let request = stage.board.server.request(Method::POST, "/validate").json(&call);
     let hanging = tokio::spawn(request.send());
     until("the command's start", async || Ok(begun.exists().then_some(()))).await?;
@@ -158,7 +158,7 @@ async fn others_can_end_a_call_that_runs() -> Result<()> {
     let stage = Stage::new().await?;
     let of = |module: &str| json!({ "moduleId": module, "cwd": stage.repo() });
     let begun = stage.board.sandbox.dir.path().join("begun");
-    let call = stage.call(json!({ "commands": [format!("echo x >'{}'; sleep 600", begun.display())] }));
+    let call = stage.call(&json!({ "commands": [format!("echo x >'{}'; sleep 600", begun.display())] }));
     let running = tokio::spawn(refused(stage.board.server.request(Method::POST, "/validate").json(&call)));
     until("the command's start", async || Ok(begun.exists().then_some(()))).await?;
     let other = stage.board.server.request(Method::POST, "/validate/cancel").json(&of("m2"));

@@ -1,6 +1,10 @@
 //! One row of the contract.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+};
 
 use forge_model::actor::Actor;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
@@ -61,6 +65,8 @@ pub struct Operation {
     pub ends_with_caller: bool,
     run: Arc<dyn Fn(Api, Actor, Value) -> Running + Send + Sync>,
     pub(crate) schemas: fn(&mut SchemaGenerator) -> (Schema, Schema),
+    /// The schema of its input with what it refers to: every call is looked over by it, so it is made once.
+    input: Arc<OnceLock<(Schema, Map<String, Value>)>>,
     pub(crate) types: fn(&mut Types) -> (DataType, DataType),
 }
 
@@ -96,6 +102,7 @@ impl Operation {
                         .map_err(|error| ApiError::new(500, "internal", error.to_string()))
                 })
             }),
+            input: Arc::default(),
             schemas: |generator| (generator.subschema_for::<I>(), generator.subschema_for::<O>()),
             types: |types| (I::definition(types), O::definition(types)),
         }
@@ -134,7 +141,8 @@ impl Operation {
     /// What it refuses.
     pub async fn run(&self, api: Api, actor: impl Into<Actor>, mut input: Value) -> Result<Value, ApiError> {
         let cut = if self.cut { Some(Cut::asked(&mut input)?) } else { None };
-        self.check_shape(&input)?;
+        let (schema, definitions) = self.input_schema();
+        refuse_lists(schema.as_value(), definitions, &input, "")?;
         let answer = (self.run)(api, actor.into(), input).await?;
         Ok(match cut {
             Some(cut) => cut.answer(answer),
@@ -142,19 +150,19 @@ impl Operation {
         })
     }
 
-    fn check_shape(&self, input: &Value) -> Result<(), ApiError> {
-        let mut generator = SchemaGenerator::default();
-        let (schema, _) = (self.schemas)(&mut generator);
-        refuse_lists(schema.as_value(), &generator.take_definitions(true), input, "")
+    fn input_schema(&self) -> &(Schema, Map<String, Value>) {
+        self.input.get_or_init(|| {
+            let mut generator = SchemaGenerator::default();
+            let (input, _) = (self.schemas)(&mut generator);
+            (input, generator.take_definitions(true))
+        })
     }
 
     /// Whether it takes a field of this name.
     #[must_use]
     pub fn takes(&self, field: &str) -> bool {
-        let mut generator = SchemaGenerator::default();
-        let (input, _) = (self.schemas)(&mut generator);
-        let definitions = generator.take_definitions(true);
-        resolve(input.as_value(), &definitions)["properties"].get(field).is_some()
+        let (input, definitions) = self.input_schema();
+        resolve(input.as_value(), definitions)["properties"].get(field).is_some()
     }
 
     /// JSON schemas of its input and its answer, each whole in itself.
@@ -180,12 +188,10 @@ impl Operation {
         if self.cut && field == "limit" {
             return text.parse::<u64>().map_or_else(|_| text.into(), Value::from);
         }
-        let mut generator = SchemaGenerator::default();
-        let (input, _) = (self.schemas)(&mut generator);
-        let definitions = generator.take_definitions(true);
-        let input = resolve(input.as_value(), &definitions);
-        let schema = resolve(&input["properties"][field], &definitions);
-        coerce_to(schema, &definitions, text)
+        let (input, definitions) = self.input_schema();
+        let input = resolve(input.as_value(), definitions);
+        let schema = resolve(&input["properties"][field], definitions);
+        coerce_to(schema, definitions, text)
     }
 }
 
