@@ -327,14 +327,14 @@ mod tests {
             ("", "\n  only this  \n", "command make: only this"),
             ("", "", "command make: exit code 2"),
         ] {
-            assert_eq!(identity(&command(stderr, stdout, Some(2)), "/work/x"), expected);
+            assert_eq!(identity(&command(stderr, stdout, Some(2)), "/srv/x"), expected);
         }
     }
 
     #[test]
     fn the_folder_is_no_part_of_a_failure() {
         let of = |cwd: &str| identity(&command(&format!("missing {cwd}/a"), "", None), cwd);
-        assert_eq!(of("/work/one"), of("/home/two"));
+        assert_eq!(of("/srv/one"), of("/home/two"));
     }
 
     proptest! {

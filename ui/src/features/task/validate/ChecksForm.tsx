@@ -50,12 +50,12 @@ export function ChecksForm({ first, busy, stop, onRun, onCancel }: ChecksFormPro
         onChange={(next) => setDraft({ ...draft, contracts: next })}
       />
       <div className={styles.buttons}>
-        <Button type="submit" variant="primary" busy={busy}>
+        <Button type="submit" size="sm" variant="primary" busy={busy}>
           {t("validate.run")}
         </Button>
         {stop}
         {onCancel && (
-          <Button variant="ghost" disabled={busy} onClick={onCancel}>
+          <Button size="sm" variant="ghost" disabled={busy} onClick={onCancel}>
             {t("action.cancel")}
           </Button>
         )}
