@@ -2,7 +2,7 @@
 
 use std::{pin::Pin, sync::Arc};
 
-use forge_api::{ApiError, Operation, input_schema, operations, output_schema, read_input};
+use forge_api::{ApiError, DEFAULT_LIMIT, Operation, input_schema, operations, output_schema, read_input};
 use rmcp::model::{JsonObject, Tool as Listed, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -48,6 +48,8 @@ pub(crate) struct Tool<B> {
     pub operation: &'static str,
     pub effect: Effect,
     listed: Listed,
+    /// Whether it gives a list that is cut into pages.
+    is_cut: bool,
     does: Does<B>,
 }
 
@@ -66,13 +68,11 @@ impl<B: Backend> Tool<B> {
         effect: Effect,
         description: &'static str,
     ) -> Self {
-        let (input, output) = operations()
-            .iter()
-            .find(|known| known.name == operation)
-            .map(Operation::json_schemas)
-            .unwrap_or_default();
+        let known = operations().iter().find(|known| known.name == operation);
+        let (input, output) = known.map(Operation::json_schemas).unwrap_or_default();
+        let is_cut = known.is_some_and(|known| known.cut);
         let listed = listed(name, description, effect, input, output);
-        Self { name, operation, effect, listed, does: Does::Operation(operation) }
+        Self { name, operation, effect, listed, is_cut, does: Does::Operation(operation) }
     }
 
     /// A tool that is several operations, the foremost of which is `operation`.
@@ -88,7 +88,7 @@ impl<B: Backend> Tool<B> {
         O: JsonSchema,
     {
         let listed = listed(name, description, effect, input_schema::<I>(), output_schema::<O>());
-        Self { name, operation, effect, listed, does: Does::Composed(does) }
+        Self { name, operation, effect, listed, is_cut: false, does: Does::Composed(does) }
     }
 
     /// How clients are told of it.
@@ -99,10 +99,21 @@ impl<B: Backend> Tool<B> {
     /// Uses it.
     pub(crate) fn run(&self, contract: Contract<B>, input: Value) -> Running {
         match self.does {
-            Does::Operation(op) => Box::pin(async move { contract.call(op, input).await }),
+            Does::Operation(op) => {
+                let input = if self.is_cut { in_pages(input) } else { input };
+                Box::pin(async move { contract.call(op, input).await })
+            }
             Does::Composed(does) => does(contract, input),
         }
     }
+}
+
+/// Asks for a first page where nothing is said about pages: nobody wants all of a long list unasked.
+fn in_pages(mut input: Value) -> Value {
+    if input["limit"].is_null() && input["cursor"].is_null() && input.is_object() {
+        input["limit"] = Value::from(DEFAULT_LIMIT);
+    }
+    input
 }
 
 /// Reads the input of a composed tool, then does it.
