@@ -139,7 +139,7 @@ describe("the token", () => {
     await user.click(await press("New token"));
     await user.click(await press("Make new token"));
     expect(await screen.findByText(/sample-token-2/)).toBeTruthy();
-    expect(screen.queryByRole("alertdialog")).toBeNull();
+    await waitFor(() => expect(screen.queryByRole("alertdialog")).toBeNull());
     expect(document.documentElement.outerHTML).not.toContain("sample-token-1");
   });
 

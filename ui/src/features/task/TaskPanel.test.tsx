@@ -358,12 +358,15 @@ describe("other tabs", () => {
     expect(screen.getByText("Decided by: Forge (review)")).toBeTruthy();
     expect(await violations(container)).toEqual([]);
     await user.keyboard("4");
+    expect(await screen.findByText("Nothing validated yet")).toBeTruthy();
+    expect(await violations(container)).toEqual([]);
+    await user.keyboard("5");
     const more = await screen.findByRole("button", { name: "1 step skipped" });
     expect(screen.getByText("You, on the board · claim")).toBeTruthy();
     await user.click(more);
     expect(screen.getByText("nobody holds the role")).toBeTruthy();
     expect(await violations(container)).toEqual([]);
-    await user.keyboard("5");
+    await user.keyboard("6");
     expect(await screen.findByText(someWorkspace().branch)).toBeTruthy();
     expect(await violations(container)).toEqual([]);
     dropKeys();
