@@ -132,6 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::validate::{ContractCheck, ContractOutcome, FileCheck};
 
     fn attempts() -> impl Strategy<Value = Vec<AttemptFacts>> {
         let one = (0usize..6).prop_flat_map(|counted| {
@@ -177,6 +178,25 @@ mod tests {
             let longer: Vec<_> = older.iter().chain(earlier).cloned().collect();
             prop_assert_eq!(measure(&longer, now), measure(earlier, now));
         }
+    }
+
+    #[test]
+    fn what_cannot_be_known_counts_neither_way() {
+        let file =
+            |passed| CheckResult::FileCheck(FileCheck { passed, file: "a.js".to_owned(), error: None });
+        let unknown = CheckResult::ContractCheck(ContractCheck {
+            passed: None,
+            exporter: "a.js".to_owned(),
+            importer: "b.js".to_owned(),
+            result: ContractOutcome::Unknown,
+            exported: Vec::new(),
+            imported: Vec::new(),
+            missing: Vec::new(),
+            reason: None,
+        });
+        assert!(judge(&[unknown.clone()], "/").is_none());
+        let all = judge(&[file(true), unknown.clone(), file(false), unknown], "/").unwrap();
+        assert!((all.score - 0.5).abs() < f64::EPSILON && !all.passed, "{all:?}");
     }
 
     #[test]
