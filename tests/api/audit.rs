@@ -137,7 +137,7 @@ async fn a_rejection_goes_back_with_its_findings_until_it_passes() -> Result<()>
     let back = moves.iter().find(|row| row["from"] == "review" && row["to"] == "in_progress");
     let back = back.context("no way back")?;
     assert_eq!((&back["rejection"], &back["trigger"]), (&json!(true), &json!("reject")));
-    let comments = board.items(&format!("/tasks/{}/comments", text(&task, "id"))).await?;
+    let comments = board.items(&format!("/tasks/{}/comments?limit=200", text(&task, "id"))).await?;
     let comment = &comments[0];
     assert_eq!((&comment["source"], &comment["line"]), (&json!("auditor"), &json!(2)), "{comment:#}");
     assert_eq!(comment["excerpt"], json!(["two"]));

@@ -294,6 +294,8 @@ async fn members_off_thread(family: &Family) -> BTreeMap<u32, Stat> {
     let family = family.clone();
     match tokio::task::spawn_blocking(move || family.members()).await {
         Ok(members) => members,
+        // The program ends, and what is left behind is looked for at the next start.
+        Err(error) if error.is_cancelled() => BTreeMap::new(),
         Err(error) => {
             tracing::error!(%error, "failed to look for left-behind processes");
             BTreeMap::new()

@@ -194,7 +194,7 @@ mod tests {
             missing: Vec::new(),
             reason: None,
         });
-        assert!(judge(&[unknown.clone()], "/").is_none());
+        assert!(judge(std::slice::from_ref(&unknown), "/").is_none());
         let all = judge(&[file(true), unknown.clone(), file(false), unknown], "/").unwrap();
         assert!((all.score - 0.5).abs() < f64::EPSILON && !all.passed, "{all:?}");
     }
