@@ -11,6 +11,26 @@ use serde_json::json;
 /// What the server is called: not as people call it who gave their programs Forge's tools by hand, since a program that
 /// finds both under one name mixes them up.
 pub(crate) const NAME: &str = "forge_task";
+/// Tools that stay within Forge.
+const UNASKED: &[&str] = &[
+    "apply_fix_proposal",
+    "forge_add_task_dependency",
+    "forge_cancel_task",
+    "forge_create_sub_tasks",
+    "forge_create_task",
+    "forge_follow_up_execution",
+    "forge_get_task",
+    "forge_get_task_diff",
+    "forge_list_executions",
+    "forge_logs",
+    "forge_remove_task_dependency",
+    "forge_search_knowledge",
+    "forge_transition_task",
+    "forge_update_task",
+    "iteration_state",
+    "list_fix_proposals",
+    "rollback_fix_proposal",
+];
 /// The variable that holds the server's address.
 pub const MCP_URL_VARIABLE: &str = "FORGE_MCP_URL";
 /// The variable that holds the token of the run.
@@ -51,9 +71,11 @@ impl ForgeMcp {
         acp::McpServer::Http(acp::McpServerHttp::new(NAME, &self.url).headers(vec![authorization]))
     }
 
-    /// What lets Claude Code use its tools without asking: what they may do is decided by the server.
-    pub(crate) fn allowed_in_claude() -> String {
-        format!("mcp__{NAME}")
+    /// What Claude Code lets its model use without asking. What these may do is decided by the server; `validate`, which
+    /// runs commands, is not among them: whoever may run commands unasked is told so.
+    pub(crate) fn allowed_in_claude(commands: bool) -> Vec<String> {
+        let tools = UNASKED.iter().copied().chain(commands.then_some("validate"));
+        tools.map(|tool| format!("mcp__{NAME}__{tool}")).collect()
     }
 
     /// The configuration of Claude Code, which puts the variable in.

@@ -80,11 +80,12 @@ pub(super) fn of(
     option("permission-mode", mode);
     option("disallowedTools", &denied.join(","));
     // Not the tools that write: allowed by name they could write anywhere.
-    let bash = (launch.permissions == PermissionMode::Unattended).then(|| "Bash".to_owned());
+    let unattended = launch.permissions == PermissionMode::Unattended;
+    let bash = unattended.then(|| "Bash".to_owned());
     // What a person gave it to read is not asked for again. Two slashes: a path from the root.
     let given = launch.given.as_ref().map(|folder| format!("Read(/{}/**)", folder.display()));
-    let forge = launch.mcp.as_ref().map(|_| ForgeMcp::allowed_in_claude());
-    let allowed: Vec<String> = bash.into_iter().chain(given).chain(forge).collect();
+    let forge = launch.mcp.as_ref().map(|_| ForgeMcp::allowed_in_claude(unattended));
+    let allowed: Vec<String> = bash.into_iter().chain(given).chain(forge.into_iter().flatten()).collect();
     if !allowed.is_empty() {
         option("allowedTools", &allowed.join(","));
     }

@@ -127,6 +127,10 @@ impl Tools<'_> {
         if let Some(offered) = in_namespace {
             call.name.clone_from(&offered.name);
             call.namespace.clone_from(&offered.namespace);
+        } else if self.has("tool_search") && !joined.iter().any(|name| self.has(name)) {
+            // Named by a namespace alone until it is searched for; who knows the name may call it all the same.
+            call.name = tool.to_owned();
+            call.namespace = Some(format!("mcp__{server}"));
         }
         call
     }
