@@ -46,8 +46,9 @@ async fn every_screen(window: &Window) -> Result<()> {
     for (key, tab, there) in [
         ("2", "diff", "article section[aria-label*='src/'] [aria-label^='Changes in']"),
         ("3", "review", "article li [aria-label=Passed]"),
-        ("4", "timeline", "article [role=tabpanel] li"),
-        ("5", "workspace", "article [role=tabpanel] code"),
+        ("4", "validate", "article [role=tabpanel] form"),
+        ("5", "timeline", "article [role=tabpanel] li"),
+        ("6", "workspace", "article [role=tabpanel] code"),
     ] {
         page.press(&[key]).await?;
         found.extend(look(window, tab, &task(1), there).await?);
