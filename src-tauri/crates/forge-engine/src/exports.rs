@@ -99,6 +99,9 @@ pub(crate) fn place_for(root: &Path, path: &str) -> io::Result<PathBuf> {
         }
         place.push(part);
         let is_file = parts.peek().is_none();
+        if !is_file {
+            make_folder(&place)?;
+        }
         match std::fs::symlink_metadata(&place) {
             Ok(found) if is_file && found.is_file() || !is_file && found.is_dir() => {}
             Ok(_) => {
@@ -106,11 +109,18 @@ pub(crate) fn place_for(root: &Path, path: &str) -> io::Result<PathBuf> {
                 return Err(io::Error::other(format!("{} is no plain {wanted}", place.display())));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound && is_file => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => std::fs::create_dir(&place)?,
             Err(error) => return Err(error),
         }
     }
     Ok(place)
+}
+
+/// Makes a folder unless something is there: another process may be making the same one.
+fn make_folder(place: &Path) -> io::Result<()> {
+    match std::fs::create_dir(place) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 /// Replaces a file by one with this content, whole.
