@@ -9,6 +9,12 @@ export interface CopyButtonProps {
   readonly label?: string;
 }
 
+/** What is asked for is written as a promise: the press counts for it only while it is being handled. */
+function write(text: CopyButtonProps["text"]): Promise<void> {
+  if (typeof text === "string") return navigator.clipboard.writeText(text);
+  return navigator.clipboard.write([new ClipboardItem({ "text/plain": text() })]);
+}
+
 /** Copies text and says so for a moment, to the eye and to assistive technology. */
 export function CopyButton({ text, label }: CopyButtonProps) {
   const { t } = useTranslation();
@@ -21,8 +27,7 @@ export function CopyButton({ text, label }: CopyButtonProps) {
   }, [outcome]);
 
   const copy = () => {
-    const write = (copied: string) => navigator.clipboard.writeText(copied);
-    (typeof text === "string" ? write(text) : text().then(write)).then(
+    write(text).then(
       () => setOutcome("copied"),
       () => setOutcome("failed"),
     );

@@ -35,3 +35,19 @@ HTMLCanvasElement.prototype.getContext = () => null;
 globalThis.PointerEvent ??= class extends MouseEvent {
   readonly pointerType = "";
 } as unknown as typeof PointerEvent;
+
+// What is copied is read back as the clipboard's stand-in reads it: by its type, once it is there.
+globalThis.ClipboardItem ??= class {
+  readonly #data: Record<string, string | Blob | PromiseLike<string | Blob>>;
+  constructor(data: Record<string, string | Blob | PromiseLike<string | Blob>>) {
+    this.#data = data;
+  }
+  get types() {
+    return Object.keys(this.#data);
+  }
+  async getType(type: string) {
+    const kept = await this.#data[type];
+    if (kept === undefined) throw new DOMException(`nothing of type ${type}`, "NotFoundError");
+    return new Blob([kept], { type });
+  }
+} as unknown as typeof ClipboardItem;
