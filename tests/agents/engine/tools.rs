@@ -11,6 +11,7 @@ use super::{
 
 super::both!(an_agent_uses_the_tools_for_its_own_task,);
 super::with!(with_opencode, OpenCode: an_agent_uses_the_tools_for_its_own_task);
+super::with!(with_gemini, Gemini: an_agent_uses_the_tools_for_its_own_task);
 
 /// What the server is called in the programs.
 const SERVER: &str = "forge_task";

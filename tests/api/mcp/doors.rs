@@ -1,8 +1,9 @@
 //! Who is let in, what is told about it, and how it ends.
 
-use std::{io::Write as _, process::Stdio};
+use std::{io::Write as _, path::Path, process::Stdio};
 
 use anyhow::{Context as _, Result, ensure};
+use forge_tests::patience::until;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -48,8 +49,34 @@ async fn only_with_the_token_and_from_here() -> Result<()> {
     let large = server.bare(Method::POST, "/mcp").bearer_auth(&token).header("accept", ACCEPTED).json(&large);
     assert_eq!(large.send().await?.status().as_u16(), 413);
     let good = server.hello().bearer_auth(&token).send().await?;
-    ensure!(good.status().is_success() && good.headers().contains_key("mcp-session-id"), "{good:?}");
+    ensure!(good.status().is_success() && !good.headers().contains_key("mcp-session-id"), "{good:?}");
+    // There is nothing but answers, and nothing is kept: clients of older SDKs count on a clear no.
+    for none in [Method::GET, Method::DELETE] {
+        let asked = server.bare(none.clone(), "/mcp").bearer_auth(&token).header("accept", ACCEPTED);
+        assert_eq!(asked.send().await?.status().as_u16(), 405, "{none}");
+    }
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_hangs_up_ends_what_was_asked() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let (server, repo) = (&board.server, board.sandbox.repo.path());
+    let token = server.token.clone().context("no token")?;
+    let check = json!({ "moduleId": "m", "cwd": repo, "commands": ["echo $$ > began; sleep 600"] });
+    let call = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "validate", "arguments": check },
+    });
+    let asked = server.bare(Method::POST, "/mcp").bearer_auth(&token).header("accept", ACCEPTED).json(&call);
+    let answer = asked.send().await?;
+    let began = until("its check", async || {
+        let id = std::fs::read_to_string(repo.join("began")).unwrap_or_default();
+        Ok(id.strip_suffix('\n').map(|id| Path::new("/proc").join(id)))
+    })
+    .await?;
+    ensure!(began.exists(), "its check is at work");
+    drop(answer);
+    until("its end", async || Ok((!began.exists()).then_some(()))).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,7 +157,7 @@ async fn a_new_token_shuts_the_old_one_out_at_once() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sessions_end_with_the_server() -> Result<()> {
+async fn it_ends_with_the_server() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
     let mcp = Mcp::over_http(&server).await?;

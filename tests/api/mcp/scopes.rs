@@ -214,7 +214,7 @@ async fn it_is_good_for_mcp_alone_and_while_the_run_lasts() -> Result<()> {
     board.server.until(&own.task, |task| task["status"] == "done").await?;
     is_dead(&board, &own.token).await?;
     let late = mcp.answer("forge_get_task", json!({ "task_id": own.id() })).await;
-    ensure!(late.is_err(), "its session is of no use any more: {late:?}");
+    ensure!(late.is_err(), "it is of no use any more: {late:?}");
     Ok(())
 }
 
