@@ -9,8 +9,8 @@ use super::floor::{Floor, is, of_kind, text};
 super::both!(a_person_allows_and_refuses, a_question_dies_with_its_run, programs_are_found_probed_and_tried,);
 super::with!(with_opencode, OpenCode: a_person_allows_and_refuses, a_question_dies_with_its_run,);
 
-/// The one question that waits.
-async fn question(floor: &Floor, but: &[&str]) -> Result<Value> {
+/// A question that waits, but for these.
+pub async fn question(floor: &Floor, but: &[&str]) -> Result<Value> {
     let pick = |now: &Value| {
         let waiting =
             now["items"].as_array()?.iter().find(|it| !but.contains(&it["id"].as_str().unwrap_or_default()));

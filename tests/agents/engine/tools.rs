@@ -5,7 +5,7 @@ use forge_testkit::models::{AgentProgram, Scenario, Turn};
 use serde_json::{Value, json};
 
 use super::{
-    asks::answer,
+    asks::{answer, question},
     floor::{Floor, text},
 };
 
@@ -17,7 +17,16 @@ super::with!(with_gemini, Gemini: an_agent_uses_the_tools_for_its_own_task);
 const SERVER: &str = "forge_task";
 
 async fn an_agent_uses_the_tools_for_its_own_task(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::with(program, json!({}), json!({ "mcp": { "inject": true } })).await?;
+    // What a program asks a person about: these two that a tool runs commands, Gemini each tool of any server.
+    let (config, asked) = match program {
+        AgentProgram::Codex | AgentProgram::Claude => (json!({}), &["validate"][..]),
+        AgentProgram::OpenCode => (json!({}), &[][..]),
+        AgentProgram::Gemini => {
+            let all = &["forge_get_task_diff", "forge_get_task_diff", "forge_create_sub_tasks", "validate"];
+            (json!({ "permissions": "edit" }), &all[..])
+        }
+    };
+    let floor = Floor::with(program, config, json!({ "mcp": { "inject": true } })).await?;
     let other = floor.task("Something else.", json!({})).await?;
     let task = floor.task(&Scenario::tag("work"), json!({})).await?;
     let diff_of = |task: &Value| json!({ "task_id": task["id"], "path": "README.md" });
@@ -33,12 +42,13 @@ async fn an_agent_uses_the_tools_for_its_own_task(program: AgentProgram) -> Resu
             .turn(Turn::new().say("Done.")),
     );
     floor.act(&task, "claim", json!({ "agent_id": floor.agent })).await?;
-    if matches!(program, AgentProgram::Codex | AgentProgram::Claude) {
-        // It runs commands, which these programs do not let their model do unasked.
-        let asked = |now: &Value| now["items"].as_array()?.first().cloned();
-        let asked = floor.until("a question", "/approvals", asked).await?;
-        ensure!(asked.to_string().contains("validate"), "{asked:#}");
-        answer(&floor, &asked, "allow_once", None).await?;
+    let mut answered = Vec::new();
+    for tool in asked {
+        let but: Vec<&str> = answered.iter().map(String::as_str).collect();
+        let now = question(&floor, &but).await?;
+        ensure!(now.to_string().contains(tool), "{tool}: {now:#}");
+        answer(&floor, &now, "allow_once", None).await?;
+        answered.push(text(&now, "id").to_owned());
     }
     floor.run_is(&task, |run| run["status"] == "finished").await?;
 
