@@ -1,17 +1,19 @@
 //! A kill around drafting a fix, around applying one and around its verification: a draft is dropped whole, a fix is in
 //! the branch once or not at all, and what was applied is verified.
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::{Repository, fault, script};
 use forge_tests::{
     drafter,
-    patience::until,
+    patience::{until, until_there},
     serve::{Serve, Served, id, marked_processes, scripted_agent},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const CHECK: &str = "grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
+const CHECK: &str = "test -e waived || grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
 
 struct Given {
@@ -24,6 +26,37 @@ struct Given {
 impl Given {
     /// A task whose check fails once, and who drafts a fix of it.
     async fn up(point: &str, in_place: bool) -> Result<Self> {
+        let description = script(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""]);
+        let new =
+            json!({ "description": description, "task_state_config": { "retry_budgets": { "review": 0 } } });
+        Self::with(point, in_place, false, |_| new).await
+    }
+
+    /// A task whose second attempt is judged by a reviewer who writes down how to reach Forge, and sends it back.
+    async fn judged(point: &str) -> Result<Self> {
+        Self::with(point, false, true, |dir| {
+            let file = dir.join("token");
+            let writes =
+                format!("run printf %s \"$FORGE_MCP_TOKEN\" > {0}.new && mv {0}.new {0}", file.display());
+            let wait = format!("wait-for {}", dir.join("go").display());
+            let description = [
+                ("attempt=1", vec!["edit total.txt <<< \"one\\nbad\\nthree\\n\""]),
+                ("attempt=2", vec!["edit waived <<< \"yes\\n\""]),
+                ("role=reviewer", vec![writes.as_str(), wait.as_str(), "verdict fail it is not good"]),
+            ]
+            .map(|(who, lines)| format!("```forge-script {who}\n{}\n```\n", lines.join("\n")))
+            .concat();
+            json!({ "description": description, "task_state_config": { "retry_budgets": { "review": 1 } } })
+        })
+        .await
+    }
+
+    async fn with(
+        point: &str,
+        in_place: bool,
+        judged: bool,
+        task: impl FnOnce(&Path) -> Value,
+    ) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         let drafting = drafter::install(&dir.path().join("drafter"), FIX)?;
@@ -35,14 +68,14 @@ impl Given {
         let settings = json!({
             "auto_approve": true, "review_config": { "ci_steps": [CHECK] },
             "innerLoop": { "autoFix": { "agentId": drafter, "applyWithoutReview": in_place } },
+            "mcp": { "inject": true },
         });
         let new = json!({ "name": "sample", "repo_path": repo.path(), "settings": settings });
         let project = id(&server.post("/projects", new).await?)?;
-        let new = json!({
-            "title": "Total", "roles": { "coder": coder },
-            "description": script(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""]),
-            "task_state_config": { "retry_budgets": { "review": 0 } },
-        });
+        let mut new = task(dir.path());
+        new["title"] = json!("Total");
+        new["roles"] =
+            if judged { json!({ "coder": coder, "reviewer": coder }) } else { json!({ "coder": coder }) };
         let task = server.post(&format!("/projects/{project}/tasks"), new).await?;
         let claim = json!({ "agent_id": coder, "version": task["version"] });
         // The server may be killed while it answers.
@@ -137,5 +170,40 @@ async fn a_review_goes_on_with_the_fix_that_it_applied() -> Result<()> {
     given.server.wait(&given.task, "done", |task| task["status"] == "done").await?;
     given.proposal("verified").await?;
     ensure!(given.commits()? == 1, "{} commits", given.commits()?);
+    Ok(())
+}
+
+/// The reviewer asks for the fix by its own token and goes on.
+async fn asked_for(given: &Given) -> Result<()> {
+    let file = given.dir.path().join("token");
+    until_there(&file).await?;
+    let fix = given.proposal("drafted").await?;
+    let call = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "apply_fix_proposal", "arguments": { "fix_id": fix["fixId"] } },
+    });
+    let client = reqwest::Client::builder().no_proxy().build()?;
+    let answer = client
+        .post(format!("{}/mcp", given.server.url))
+        .bearer_auth(std::fs::read_to_string(&file)?)
+        .header("accept", "application/json, text/event-stream")
+        .json(&call);
+    let answer = answer.send().await?.text().await?;
+    ensure!(answer.contains("wantedBy") && !answer.contains("isError\":true"), "{answer}");
+    std::fs::write(given.dir.path().join("go"), "")?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_reviewer_asked_for_is_applied_once_wherever_the_kill_was() -> Result<()> {
+    for point in ["fix.intended", "fix.landed"] {
+        let mut given = Given::judged(point).await?;
+        asked_for(&given).await?;
+        given.killed_and_back().await?;
+        let fix = given.proposal("verified").await?;
+        ensure!(fix["wantedBy"].is_null(), "{point}: {fix:#}");
+        ensure!(given.commits()? == 1, "{point}: {} commits", given.commits()?);
+        given.server.wait(&given.task, "blocked", |task| task["status"] == "blocked").await?;
+    }
     Ok(())
 }

@@ -26,7 +26,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// A `forge serve` process on a data folder, and its address.
 pub struct Served {
     child: Child,
-    url: String,
+    /// Where it is reached.
+    pub url: String,
     token: String,
     client: reqwest::Client,
 }

@@ -270,47 +270,103 @@ async fn nobody_gets_one_where_the_project_does_not_say_so() -> Result<()> {
     Ok(())
 }
 
-/// A reviewer's token judges: it may apply a fix, but no sooner than anybody else, and changes nothing otherwise.
+/// A task whose reviewer is at work, with a fix that was drafted for a check before, and what the reviewer may call.
+struct Judged {
+    board: Board,
+    task: Value,
+    mcp: Mcp,
+    fix: Value,
+    go: PathBuf,
+}
+
+impl Judged {
+    async fn new(verdict: &str) -> Result<Self> {
+        let board = open().await?;
+        let folder = board.sandbox.dir.path();
+        let program = drafter::install(&folder.join("drafter"), &format!("```diff\n{FIX}```\n"))?;
+        let new = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
+        let id = board.server.post("/agents", new).await?["id"].clone();
+        let settings = json!({ "innerLoop": { "autoFix": { "agentId": id } } });
+        board.patch(&format!("/projects/{}/settings", board.project), settings).await?;
+        let (file, go) = (folder.join("token"), folder.join("go"));
+        let writes = format!(
+            "run printf '%s %s' \"$FORGE_MCP_TOKEN\" \"$FORGE_MCP_URL\" > {0}.new && mv {0}.new {0}",
+            file.display()
+        );
+        let wait = format!("wait-for {}", go.display());
+        let description = [
+            ("attempt=1", vec!["edit total.txt <<< \"one\\nbad\\nthree\\n\""]),
+            ("attempt=2", vec!["edit waived <<< \"yes\\n\""]),
+            ("role=reviewer", vec![writes.as_str(), wait.as_str(), verdict]),
+        ]
+        .map(|(who, lines)| format!("```forge-script {who}\n{}\n```\n", lines.join("\n")))
+        .concat();
+        let new = json!({
+            "title": "Do it", "description": description, "review_config": { "ci_steps": [CHECK] },
+            "roles": { "coder": board.agent, "reviewer": board.agent },
+        });
+        let task = board.server.task(&board.project, new).await?;
+        board.claim(&task).await?;
+        let token = Held::written(&board, &file).await?;
+        let mcp = Mcp::with_token(&board.server, &token).await?;
+        let fixes = mcp.call("list_fix_proposals", json!({ "task_id": task["id"] })).await?;
+        let fix = fixes["proposals"][0].clone();
+        ensure!(fix["status"] == "drafted", "{fixes:#}");
+        Ok(Self { board, task, mcp, fix, go })
+    }
+
+    /// The fix as everybody sees it.
+    async fn fix(&self) -> Result<Value> {
+        let path = format!("/tasks/{}/fixes", text(&self.task, "id"));
+        Ok(self.board.server.get(&path).await?["items"][0].clone())
+    }
+}
+
+/// A reviewer's token judges: it may ask for a fix, and changes nothing otherwise.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_judges_may_apply_a_fix_and_nothing_else() -> Result<()> {
-    let board = open().await?;
-    let folder = board.sandbox.dir.path();
-    let program = drafter::install(&folder.join("drafter"), &format!("```diff\n{FIX}```\n"))?;
-    let new = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
-    let id = board.server.post("/agents", new).await?["id"].clone();
-    let settings = json!({ "innerLoop": { "autoFix": { "agentId": id } } });
-    board.patch(&format!("/projects/{}/settings", board.project), settings).await?;
-    let (file, go) = (folder.join("token"), folder.join("go"));
-    let writes = format!(
-        "run printf '%s %s' \"$FORGE_MCP_TOKEN\" \"$FORGE_MCP_URL\" > {0}.new && mv {0}.new {0}",
-        file.display()
-    );
-    let wait = format!("wait-for {}", go.display());
-    let description = [
-        ("attempt=1", vec!["edit total.txt <<< \"one\\nbad\\nthree\\n\""]),
-        ("attempt=2", vec!["edit waived <<< \"yes\\n\""]),
-        ("role=reviewer", vec![writes.as_str(), wait.as_str(), "verdict pass all of it"]),
-    ]
-    .map(|(who, lines)| format!("```forge-script {who}\n{}\n```\n", lines.join("\n")))
-    .concat();
-    let new = json!({
-        "title": "Do it", "description": description, "review_config": { "ci_steps": [CHECK] },
-        "roles": { "coder": board.agent, "reviewer": board.agent },
-    });
-    let task = board.server.task(&board.project, new).await?;
-    board.claim(&task).await?;
-    let token = Held::written(&board, &file).await?;
-    let mcp = Mcp::with_token(&board.server, &token).await?;
+async fn who_judges_may_ask_for_a_fix_and_nothing_else() -> Result<()> {
+    let judged = Judged::new("verdict pass all of it").await?;
+    let mcp = &judged.mcp;
     let named: Vec<&str> = mcp.tools.keys().map(String::as_str).collect();
     ensure!(named.contains(&"apply_fix_proposal") && !named.contains(&"forge_create_sub_tasks"), "{named:?}");
-    let part = json!({ "task_id": task["id"], "tasks": [{ "title": "Part" }] });
+    let part = json!({ "task_id": judged.task["id"], "tasks": [{ "title": "Part" }] });
     let said = mcp.refusal("forge_create_sub_tasks", part).await?;
     ensure!(said.starts_with("out_of_scope: "), "{said}");
-    let fixes = mcp.call("list_fix_proposals", json!({ "task_id": task["id"] })).await?;
-    let fix = fixes["proposals"][0].clone();
-    assert_eq!(fix["status"], "drafted", "{fixes:#}");
-    let said = mcp.refusal("apply_fix_proposal", json!({ "fix_id": fix["fixId"] })).await?;
-    ensure!(said.starts_with("fix_blocked: "), "its own run is at work: {said}");
-    std::fs::write(&go, "")?;
+    let fix = json!({ "fix_id": judged.fix["fixId"] });
+    let said = mcp.refusal("rollback_fix_proposal", fix.clone()).await?;
+    ensure!(said.starts_with("fix_decided: "), "{said}");
+    let wanted = mcp.call("apply_fix_proposal", fix).await?;
+    let asker = json!(format!("agent:{}", judged.board.agent));
+    assert_eq!((&wanted["status"], &wanted["wantedBy"]), (&json!("drafted"), &asker));
+    let person = format!("/fixes/{}/apply", text(&judged.fix, "fixId"));
+    let (status, body) = refused(judged.board.server.request(Method::POST, &person)).await?;
+    assert_eq!(
+        (status, &body["code"]),
+        (409, &json!("fix_blocked")),
+        "for a person the task is being worked on"
+    );
+    std::fs::write(&judged.go, "")?;
+    // What passed is what was judged.
+    judged.board.server.until(&judged.task, |task| task["status"] == "done").await?;
+    let fix = judged.fix().await?;
+    assert_eq!((&fix["status"], &fix["wantedBy"]), (&json!("drafted"), &Value::Null), "{fix:#}");
+    assert_eq!(judged.board.sandbox.repo.git(&["show", "main:total.txt"])?, "one\nbad\nthree");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_sends_the_work_back_has_it_fixed_first() -> Result<()> {
+    let judged = Judged::new("verdict fail it is not good").await?;
+    let fix = json!({ "fix_id": judged.fix["fixId"] });
+    judged.mcp.call("apply_fix_proposal", fix).await?;
+    std::fs::write(&judged.go, "")?;
+    judged.board.server.until(&judged.task, |task| task["review"]["verdict"] == "fail").await?;
+    let fix = judged.fix().await?;
+    assert_eq!((&fix["status"], &fix["wantedBy"]), (&json!("verified"), &Value::Null), "{fix:#}");
+    let asker = json!(format!("agent:{}", judged.board.agent));
+    assert_eq!((&fix["decidedBy"], &fix["verification"]["passed"]), (&asker, &json!(true)), "{fix:#}");
+    let commit = text(&fix, "appliedCommit");
+    let total = judged.board.sandbox.repo.git(&["show", &format!("{commit}:total.txt")])?;
+    assert_eq!(total, "one\ngood\nthree");
     Ok(())
 }

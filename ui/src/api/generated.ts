@@ -1991,6 +1991,8 @@ export type FixProposal = {
 	reason: string | null,
 	/**  Who decided that. */
 	decidedBy: string | null,
+	/**  The reviewer who asked for it while at work on the task: it is applied if they send the work back. */
+	wantedBy: string | null,
 	/**  When it came to be there. */
 	updatedAt: string,
 	/**  What it changes. */

@@ -92,6 +92,7 @@ export function sampleFix(change: Partial<FixProposal> = {}): FixProposal {
     verification: null,
     reason: null,
     decidedBy: null,
+    wantedBy: null,
     updatedAt: at(4),
     patch: small,
     ...change,
@@ -119,6 +120,7 @@ export function sampleDraft(change: Partial<FixDraft> = {}): FixDraft {
 const applied = (passed: boolean): Partial<FixProposal> => ({
   appliedCommit: "77aa5512c0ffee00b1c2d3e4f5a6978812345678",
   decidedBy: "user:board",
+  wantedBy: null,
   verification: {
     passed,
     exitCode: passed ? 0 : 101,
@@ -144,6 +146,7 @@ const history: readonly FixProposal[] = [
     fixId: "f-rejected",
     status: "rejected",
     decidedBy: "user:mcp",
+    wantedBy: null,
     files: [test],
     addedLines: 11,
     removedLines: 4,
@@ -163,6 +166,7 @@ const history: readonly FixProposal[] = [
     fixId: "f-verified",
     status: "verified",
     decidedBy: "system:review",
+    wantedBy: null,
     createdAt: at(1_500),
   }),
 ];

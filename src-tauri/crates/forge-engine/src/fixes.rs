@@ -329,6 +329,7 @@ impl Engine {
             verification: None,
             reason: None,
             decided_by: None,
+            wanted_by: None,
             updated_at: now,
             patch: patch.text,
         })
@@ -508,8 +509,8 @@ impl Engine {
         let mut tx = self.store().write().await?;
         let Some(mut fix) = fixes::get(&mut tx, &fix.task_id, &fix.fix_id).await? else { return Ok(()) };
         if landed {
-            // The review that applied it runs its checks again by itself.
-            if !reviewing {
+            // The review that applied it, or has it applied for its reviewer, runs the check again by itself.
+            if !reviewing && fix.wanted_by.is_none() {
                 self.queue_verification(&mut tx, &task, &fix).await?;
             }
             self.write_fix(&mut tx, &task, &mut fix, FixStatus::Applied).await?;

@@ -39,7 +39,7 @@ pub(crate) fn table<B: Backend>() -> Vec<Tool<B>> {
         Tool::composed::<IterationsAction, IterationState>("iteration_state", "validate_state", Changes, "The attempts at a module that validate counted, and with `action: \"reset\"` none any more.", compose::iteration_state),
         Tool::of("forge_logs", "validate_log", Reads, "What was validated and how it ended, oldest first: of a run, of a module, or of today."),
         Tool::of("list_fix_proposals", "fix_list", Reads, "The fixes that were drafted for a task's failed checks, with their patches, and the drafts that nothing came of."),
-        Tool::of("apply_fix_proposal", "fix_apply", Changes, "Applies a drafted fix as a commit of its own and runs the failing check again; what does not help is rolled back."),
+        Tool::of("apply_fix_proposal", "fix_apply", Changes, "Applies a drafted fix as a commit of its own and runs the failing check again; what does not help is rolled back. Asked for by the reviewer of the task, it is applied once they send the work back."),
         Tool::of("rollback_fix_proposal", "fix_rollback", Changes, "Takes an applied fix back by a commit of its own; refused when its file moved on."),
     ]
 }

@@ -140,6 +140,8 @@ contract! {
         pub reason: Option<String>,
         /// Who decided that.
         pub decided_by: Option<Actor>,
+        /// The reviewer who asked for it while at work on the task: it is applied if they send the work back.
+        pub wanted_by: Option<Actor>,
         /// When it came to be there.
         pub updated_at: Timestamp,
         /// What it changes.

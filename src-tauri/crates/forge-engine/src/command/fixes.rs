@@ -7,6 +7,8 @@ use std::path::Path;
 
 use forge_git::{GitError, Landing, Way};
 use forge_model::actor::Actor;
+use forge_model::event::EventType;
+use forge_model::execution::{Execution, ExecutionRole};
 use forge_model::fix::{FixProposal, FixStatus, Fixes};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::review::ReviewStatus;
@@ -77,11 +79,15 @@ impl Engine {
     }
 
     /// Applies a drafted fix as a commit of its own and has the failing step run again: green, it is verified; else it is
-    /// rolled back by itself.
+    /// rolled back by itself. What a reviewer at work on the task asks for is applied once they have sent the work back: the
+    /// files stay as they are while somebody judges them.
     ///
     /// # Errors
     /// `NotFound`; `fix_decided`, `fix_outdated`, `fix_blocked` or `workspace_locked` with the reason.
     pub async fn apply_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
+        if let Some(wanted) = self.want_fix(&actor, id, fix).await? {
+            return Ok(wanted);
+        }
         let (task, context, workspace, fix, _lock) = self.take_up(id, fix, &[FixStatus::Drafted]).await?;
         let of = Fixing { context: &context, task: &task, workspace: &workspace };
         let fix = self.land_fix(&of, fix, actor, true).await?;
@@ -115,6 +121,27 @@ impl Engine {
         tx.commit().await?;
         self.export_fixes(&context, None).await;
         Ok(fix)
+    }
+
+    /// Writes down that the reviewer of a task asks for a fix; nothing when the one who asks is not judging it now.
+    async fn want_fix(&self, actor: &Actor, id: &TaskId, fix: &str) -> Result<Option<FixProposal>> {
+        let Actor::Agent { id: agent } = actor else { return Ok(None) };
+        let mut tx = self.store().write().await?;
+        let (task, _) = self.load_own(&mut tx, id, None).await?;
+        let open = executions::open(&mut tx, Some(std::slice::from_ref(id))).await?;
+        let judges = |run: &Execution| run.role == ExecutionRole::Reviewer && run.agent_id == *agent;
+        if !open.iter().any(|row| judges(&row.execution)) {
+            return Ok(None);
+        }
+        let found = fixes::get(&mut tx, id, fix).await?;
+        let mut fix = found.ok_or_else(|| EngineError::not_found("fix", fix))?;
+        require(&fix, &[FixStatus::Drafted])?;
+        (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), self.now());
+        fixes::update(&mut tx, &fix).await?;
+        self.emit(&mut tx, EventType::TaskUpdated, &task, &fix.fix_id, &json!({ "fix_id": fix.fix_id }))
+            .await?;
+        tx.commit().await?;
+        Ok(Some(fix))
     }
 
     /// Everything that changing the branch of a task needs, when nobody else is at it and the fix is in one of the

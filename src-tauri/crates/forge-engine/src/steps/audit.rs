@@ -24,6 +24,7 @@ use forge_store::table::{
     executions, reviews, steps, steps::StepRow, tasks, tasks::TaskRow, transitions::TransitionRow, workspaces,
 };
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::{End, Found, Stepping, decide::Rejection, dispatch::corrupt_step};
 use crate::{
@@ -63,16 +64,27 @@ enum Heard {
 
 impl Engine {
     /// After a run of the auditor: the worktree as it was, and what it said.
-    pub(super) async fn settle_audit(&self, s: &Stepping, execution: Execution) -> Result<End> {
+    pub(super) async fn settle_audit(
+        &self,
+        s: &Stepping,
+        execution: Execution,
+        cancel: &CancellationToken,
+    ) -> Result<End> {
         let workspace = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
-        if let Some(workspace) = workspace {
-            self.remove_traces(&s.context, &s.task, &workspace).await?;
+        if let Some(workspace) = &workspace {
+            self.remove_traces(&s.context, &s.task, workspace).await?;
         }
         let heard = self.hear_auditor(s, &execution).await?;
         let anchors = match &heard {
             Heard::Report(report) => self.anchors_of(s, &report.audit.findings).await?,
             Heard::Limited | Heard::Lost => Vec::new(),
         };
+        if let (Heard::Report(report), Some(workspace)) = (&heard, &workspace) {
+            let sent_back = report.audit.verdict == Some(AuditVerdict::Fail);
+            if !self.settle_wanted(s, (workspace, &execution), sent_back, cancel).await? {
+                return Ok(End::Interrupted);
+            }
+        }
         let evidence = self.log_evidence(s, &execution).await;
         let audited = Audited { execution, heard, anchors, evidence };
         Ok(End::Found(Found::Audit(Box::new(audited), None)))

@@ -15,6 +15,7 @@ use forge_model::workspace::Workspace;
 use forge_store::Tx;
 use forge_store::table::{executions, reviews, steps, tasks, workspaces};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::{Effect, End, Found, Stepping, audit::audits, half_done::Settled, leaving::Leave};
 use crate::{
@@ -98,12 +99,12 @@ impl Engine {
     }
 
     /// Moves the task along `accept`; a guard's refusal goes back to the agent.
-    pub(super) async fn advance(&self, s: &Stepping) -> Result<End> {
+    pub(super) async fn advance(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         let Some((execution, _)) = self.finished_execution(s).await? else {
             return Ok(End::skipped("no execution"));
         };
         if audits(execution.role) {
-            return self.settle_audit(s, execution).await;
+            return self.settle_audit(s, execution, cancel).await;
         }
         if s.context.workflow.state(&s.task.status).is_some_and(State::plans) {
             return self.advance_plan(s, &execution).await;

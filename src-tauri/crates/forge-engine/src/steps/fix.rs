@@ -2,6 +2,7 @@
 //! review whose check failed, where a draft takes the place of the retry.
 
 use forge_model::actor::{Actor, Cause};
+use forge_model::execution::Execution;
 use forge_model::fix::{FixProposal, FixStatus, FixVerification};
 use forge_model::review::{Review, ReviewStep};
 use forge_model::workspace::Workspace;
@@ -24,22 +25,73 @@ impl Engine {
             return Ok(End::skipped("the fix is not applied any more"));
         };
         let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
+        Ok(match self.check_with_fix(s, &workspace, fix, cancel).await? {
+            Some(fix) => End::Ok(Some(fix.reason.unwrap_or_else(|| fix.status.to_string()))),
+            None => End::Interrupted,
+        })
+    }
+
+    /// Runs the failing step of an applied fix again and follows what it says; nothing when cancelled first.
+    async fn check_with_fix(
+        &self,
+        s: &Stepping,
+        workspace: &Workspace,
+        fix: FixProposal,
+        cancel: &CancellationToken,
+    ) -> Result<Option<FixProposal>> {
         let log_id = format!("fix-{}-{}", fix.fix_id.get(..16).unwrap_or(&fix.fix_id), s.step.id);
         let check = ReviewStep::begun(fix.gate.step, &fix.gate.command, &log_id);
         let config = s.context.review_config(&s.task);
-        let Some(check) = self.run_command(s, &workspace, &config, check, cancel).await? else {
-            return Ok(End::Interrupted);
+        let Some(check) = self.run_command(s, workspace, &config, check, cancel).await? else {
+            return Ok(None);
         };
-        let fix = self.settle_fix(s, &workspace, fix, &check).await?;
+        let fix = self.settle_fix(s, workspace, fix, &check).await?;
         let repo = self.repo(&s.context).await?;
-        let stat = self.measure(s, &repo, std::path::Path::new(&workspace.path), &workspace).await?;
+        let stat = self.measure(s, &repo, std::path::Path::new(&workspace.path), workspace).await?;
         let mut tx = self.store().write().await?;
         if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
             task.diff_stat = Some(stat);
             tasks::update(&mut tx, &mut task, self.now()).await?;
         }
         tx.commit().await?;
-        Ok(End::Ok(Some(fix.reason.unwrap_or_else(|| fix.status.to_string()))))
+        Ok(Some(fix))
+    }
+
+    /// After a reviewer's run: applies what they asked for if they send the work back, and has the failing step run
+    /// again; else their wish is over. False when cancelled first; done again after a kill, it goes on where it was.
+    pub(super) async fn settle_wanted(
+        &self,
+        s: &Stepping,
+        (workspace, run): (&Workspace, &Execution),
+        sent_back: bool,
+        cancel: &CancellationToken,
+    ) -> Result<bool> {
+        let all = fixes::of_task(&mut *self.store().read().await?, &s.task.id).await?;
+        for mut fix in all {
+            let Some(actor) = fix.wanted_by.clone() else { continue };
+            // Of an earlier run that nobody settled, a wish is over.
+            let is_meant = sent_back && fix.updated_at >= run.started_at;
+            if is_meant && fix.status == FixStatus::Drafted {
+                let of = Fixing { context: &s.context, task: &s.task, workspace };
+                match self.land_fix(&of, fix.clone(), actor, false).await {
+                    Ok(landed) => fix = landed,
+                    Err(EngineError::Conflict { code, message, .. }) if code != ConflictCode::Stopping => {
+                        tracing::info!(task = %s.task.id, %message, "a fix that the reviewer asked for is not applied");
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            if is_meant && fix.status == FixStatus::Applied {
+                match self.check_with_fix(s, workspace, fix, cancel).await? {
+                    Some(settled) => fix = settled,
+                    None => return Ok(false),
+                }
+            }
+            let mut tx = self.store().write().await?;
+            fixes::forget_wish(&mut tx, &fix).await?;
+            tx.commit().await?;
+        }
+        Ok(true)
     }
 
     /// Writes what the failing step said with the fix, and takes the fix back when that did not help.

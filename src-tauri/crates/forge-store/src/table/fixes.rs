@@ -16,8 +16,8 @@ use crate::{
 pub async fn insert(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO fixes (fix_id, task_id, execution_id, review_id, base_commit, files, added_lines, removed_lines, gate, author,
-         cost_micro_usd, status, created_at, applied_commit, verification, reason, decided_by, updated_at, patch)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+         cost_micro_usd, status, created_at, applied_commit, verification, reason, decided_by, updated_at, patch, wanted_by)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
          ON CONFLICT (task_id, fix_id) DO NOTHING",
     )
     .bind(&fix.fix_id)
@@ -39,6 +39,7 @@ pub async fn insert(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<bo
     .bind(json_opt(fix.decided_by.as_ref())?)
     .bind(fix.updated_at.0)
     .bind(&fix.patch)
+    .bind(json_opt(fix.wanted_by.as_ref())?)
     .execute(conn)
     .await?;
     Ok(done.rows_affected() > 0)
@@ -50,7 +51,7 @@ pub async fn insert(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<bo
 /// When it cannot be written.
 pub async fn update(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<(), StoreError> {
     sqlx::query(
-        "UPDATE fixes SET status = ?3, applied_commit = ?4, verification = ?5, reason = ?6, decided_by = ?7, updated_at = ?8
+        "UPDATE fixes SET status = ?3, applied_commit = ?4, verification = ?5, reason = ?6, decided_by = ?7, updated_at = ?8, wanted_by = ?9
          WHERE task_id = ?1 AND fix_id = ?2",
     )
     .bind(fix.task_id.as_str())
@@ -61,8 +62,22 @@ pub async fn update(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<()
     .bind(&fix.reason)
     .bind(json_opt(fix.decided_by.as_ref())?)
     .bind(fix.updated_at.0)
+    .bind(json_opt(fix.wanted_by.as_ref())?)
     .execute(conn)
     .await?;
+    Ok(())
+}
+
+/// Writes that nobody wants a proposal to be applied any more; all else stays.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn forget_wish(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<(), StoreError> {
+    sqlx::query("UPDATE fixes SET wanted_by = NULL WHERE task_id = ?1 AND fix_id = ?2")
+        .bind(fix.task_id.as_str())
+        .bind(&fix.fix_id)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
@@ -242,6 +257,7 @@ fn read(row: &SqliteRow) -> Result<FixProposal, StoreError> {
         verification: c.json_opt("verification")?,
         reason: c.text_opt("reason")?,
         decided_by: c.json_opt("decided_by")?,
+        wanted_by: c.json_opt("wanted_by")?,
         updated_at: c.time("updated_at")?,
         patch: c.text("patch")?,
     })

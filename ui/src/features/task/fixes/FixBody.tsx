@@ -62,7 +62,7 @@ interface AgentsProps {
 
 function Facts({ fix, agents }: AgentsProps) {
   const { t } = useTranslation();
-  const { author, costMicroUsd: cost, appliedCommit: commit, decidedBy } = fix;
+  const { author, costMicroUsd: cost, appliedCommit: commit, decidedBy, wantedBy } = fix;
   const agent = agents.get(author.agent) ?? t("task.actor.agentGone");
   return (
     <p className={styles.facts}>
@@ -70,6 +70,7 @@ function Facts({ fix, agents }: AgentsProps) {
       {author.model && <span>{author.model}</span>}
       <span>{cost === null ? t("fixes.costUnknown") : money(cost)}</span>
       {decidedBy && <span>{t("fixes.decidedBy", { name: actorText(decidedBy, agents, t) })}</span>}
+      {wantedBy && <span>{t("fixes.wantedBy", { name: actorText(wantedBy, agents, t) })}</span>}
       {commit && (
         <span className={styles.commit}>
           <code>{commit.slice(0, 8)}</code>

@@ -40,6 +40,7 @@ const someFix = (change: Partial<FixProposal> = {}): FixProposal => ({
   verification: null,
   reason: null,
   decidedBy: null,
+  wantedBy: null,
   updatedAt: "2030-01-01T12:00:00Z",
   patch,
   ...change,
