@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use forge_testkit::program;
+use forge_tests::patience::{until, until_there};
 use serde_json::{Value, json};
 
 use crate::forge::{Ended, Sandbox, script, text};
@@ -102,6 +103,70 @@ async fn work_goes_on_in_the_engine_that_runs() -> Result<()> {
     assert_eq!(started["status"], "in_progress");
     std::fs::write(&go, "")?;
     server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    Ok(())
+}
+
+/// What else was cut short is paid for once more by an engine that stays, not by each command that ends at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_of_its_own_works_on_its_task_alone() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let mut server = sandbox.serve()?;
+    let (project, agent) = server.project(&sandbox, json!({})).await?;
+    server
+        .request(reqwest::Method::PATCH, &format!("/agents/{agent}"))
+        .json(&json!({ "max_concurrent": 2 }))
+        .send()
+        .await?;
+    let began = sandbox.dir.path().join("began");
+    let lines = [format!("run echo one >> {}", began.display()), "wait-for never".to_owned()];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let cut = server.task(&project, json!({ "description": script(&lines) })).await?;
+    sandbox.json(&["task", "start", "1"])?;
+    until_there(&began).await?;
+    let (status, _) = server.terminate().await?;
+    assert_eq!(status.code(), Some(0));
+
+    let work = script(&["edit hello.txt <<< \"hello\\n\""]);
+    sandbox.json(&["task", "create", "Greet", "--description", &work, "--agent", &agent])?;
+    check(&sandbox.run(&["task", "approve", "2"])?, 4, "not_awaiting");
+    let started = sandbox.json(&["task", "start", "2"])?;
+    assert_eq!(started["review"]["status"], "awaiting_human", "{started:#}");
+    let done = sandbox.json(&["task", "approve", "2"])?;
+    assert_eq!(
+        (&done["status"], &done["workspace"]["status"]),
+        (&json!("done"), &json!("cleaned")),
+        "{done:#}"
+    );
+    assert_eq!(std::fs::read_to_string(&began)?, "one\n", "the other one is not started again");
+
+    let server = sandbox.serve()?;
+    until("the other one goes on", async || {
+        Ok((std::fs::read_to_string(&began)? == "one\none\n").then_some(()))
+    })
+    .await?;
+    let runs = server.get(&format!("/tasks/{}/executions", text(&cut, "id"))).await?;
+    assert_eq!(runs["items"].as_array().map(Vec::len), Some(2), "{runs:#}");
+    Ok(())
+}
+
+/// Nothing is begun where it could not be served.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_that_is_taken_is_told_before_work_begins() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let mut server = sandbox.serve()?;
+    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let began = sandbox.dir.path().join("began");
+    let line = format!("run echo one >> {}", began.display());
+    server.task(&project, json!({ "description": script(&[&line, "wait-for never"]) })).await?;
+    sandbox.json(&["task", "start", "1"])?;
+    until_there(&began).await?;
+    server.terminate().await?;
+    let taken = std::net::TcpListener::bind("127.0.0.1:0")?;
+    let ended = sandbox.run(&["serve", "--port", &taken.local_addr()?.port().to_string()])?;
+    assert!(ended.code.is_some_and(|code| code > 0) && ended.stderr.contains("port"), "{ended:?}");
+    assert_eq!(std::fs::read_to_string(&began)?, "one\n");
+    let runs = sandbox.json(&["api", "task_executions", "--task", "1", "--project", &project])?;
+    assert_eq!(runs["items"][0]["status"], "running", "nothing was settled: {runs:#}");
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use forge_engine::Work;
 
 /// Forge: a board for work done by AI coding agents, without its window.
 #[derive(Debug, Parser)]
@@ -133,10 +134,10 @@ impl Command {
         matches!(self, Self::Serve(_))
     }
 
-    /// Whether an engine of its own is there to work, not only to be asked: it waits for what it started.
-    pub(crate) const fn works(&self) -> bool {
+    /// What an engine of its own does besides being asked: one that waits for a task works on that task alone.
+    pub(crate) const fn work(&self) -> Work {
         match self {
-            Self::Serve(_) | Self::Mcp(_) | Self::Demo => true,
+            Self::Serve(_) | Self::Mcp(_) | Self::Demo => Work::All,
             Self::Project(_)
             | Self::Agent(_)
             | Self::Validate(_)
@@ -144,18 +145,24 @@ impl Command {
             | Self::Doctor
             | Self::Api(_)
             | Self::Completions { .. }
-            | Self::Man { .. } => false,
+            | Self::Man { .. } => Work::Nothing,
             Self::Task(task) => match task {
                 Task::Start { wait, .. }
                 | Task::Move { wait, .. }
                 | Task::Approve { wait, .. }
                 | Task::Reject { wait, .. }
-                | Task::Action { wait, .. } => !wait.no_wait,
+                | Task::Action { wait, .. } => {
+                    if wait.no_wait {
+                        Work::Nothing
+                    } else {
+                        Work::Named
+                    }
+                }
                 Task::Create(_)
                 | Task::List { .. }
                 | Task::Show(_)
                 | Task::Cancel { .. }
-                | Task::Log { .. } => false,
+                | Task::Log { .. } => Work::Nothing,
             },
         }
     }

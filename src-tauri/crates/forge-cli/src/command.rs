@@ -12,7 +12,7 @@ mod validate;
 
 use std::{path::PathBuf, sync::Arc};
 
-use forge_engine::Observer;
+use forge_engine::{Observer, Work};
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -28,7 +28,7 @@ use crate::{
 /// Does what the command line says.
 pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result<Option<Answer>, CliError> {
     let Cli { common, command } = cli;
-    let works = command.works();
+    let work = command.work();
     let data_dir = |asked: Option<PathBuf>| place::data_dir(asked);
     match command {
         Command::Serve(options) => {
@@ -37,7 +37,7 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
         Command::Mcp(options) => match options.print_config {
             Some(client) => {
                 let config = async |at: &At| mcp::print_config(at, client, options.transport).await;
-                through(common, observer, false, config).await
+                through(common, observer, Work::Nothing, config).await
             }
             None => mcp::run(data_dir(common.data_dir)?, observer).await.map(|()| None),
         },
@@ -48,21 +48,21 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
             Ok(Some(answer))
         }
         Command::Project(project) => {
-            through(common, observer, works, async |at| project::run(at, project).await).await
+            through(common, observer, work, async |at| project::run(at, project).await).await
         }
-        Command::Task(task) => through(common, observer, works, async |at| task::run(at, task).await).await,
+        Command::Task(task) => through(common, observer, work, async |at| task::run(at, task).await).await,
         Command::Agent(agent) => {
-            through(common, observer, works, async |at| agent::run(at, agent).await).await
+            through(common, observer, work, async |at| agent::run(at, agent).await).await
         }
         Command::Validate(asked) => {
-            through(common, observer, works, async |at| validate::run(at, asked).await).await
+            through(common, observer, work, async |at| validate::run(at, asked).await).await
         }
         Command::Replay(what) => replay::run(what).map(Some),
-        Command::Doctor => through(common, observer, works, async |at| doctor(at).await).await,
+        Command::Doctor => through(common, observer, work, async |at| doctor(at).await).await,
         Command::Api(ApiCall { operation: None, .. }) => Ok(Some(api::list())),
         Command::Api(ApiCall { operation: Some(operation), input, task }) => {
             let call = api::Call { operation, input, task };
-            through(common, observer, works, async |at| api::run(at, call).await).await
+            through(common, observer, work, async |at| api::run(at, call).await).await
         }
         Command::Completions { shell } => Ok(Some(manual::completions(shell))),
         Command::Man { out } => manual::pages(out.as_deref()).map(Some),
@@ -81,10 +81,10 @@ pub(crate) struct At {
 async fn through(
     common: Common,
     observer: Option<Arc<dyn Observer>>,
-    works: bool,
+    work: Work,
     command: impl AsyncFnOnce(&At) -> Result<Answer, CliError>,
 ) -> Result<Option<Answer>, CliError> {
-    let door = Door::open(place::data_dir(common.data_dir)?, observer, works).await?;
+    let door = Door::open(place::data_dir(common.data_dir)?, observer, work).await?;
     let at = At { door, project: common.project };
     let answer = interruptible(command(&at)).await;
     at.door.close().await;

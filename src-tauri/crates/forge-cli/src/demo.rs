@@ -8,7 +8,7 @@ mod stage;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use forge_demo::scenario::Story;
-use forge_engine::Observer;
+use forge_engine::{Observer, Work};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -39,7 +39,7 @@ pub(crate) async fn run(
         }
     };
     tell(&format!("Data folder: {}", data_dir.display()));
-    let api = door::start_engine(data_dir.clone(), observer, true).await?;
+    let api = door::start_engine(data_dir.clone(), observer, Work::All).await?;
     let door = Door::Own(api);
     let played = play(&door, &tell).await;
     door.close().await;

@@ -3,8 +3,8 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use forge_api::Api;
-use forge_engine::{Engine, Observer, StartError};
-use forge_model::actor::Via;
+use forge_engine::{Engine, Observer, StartError, Work};
+use forge_model::{actor::Via, ids::TaskId};
 use serde_json::Value;
 
 use crate::{changes::Changes, error::CliError, place, remote::Remote};
@@ -29,11 +29,11 @@ pub(crate) enum Door {
 pub(crate) async fn start_engine(
     data_dir: PathBuf,
     observer: Option<Arc<dyn Observer>>,
-    does_work: bool,
+    work: Work,
 ) -> Result<Api, CliError> {
     let own_program = std::env::current_exe().map_err(CliError::io("find this program"))?;
     let mut config = place::engine_config(data_dir.clone(), observer)?;
-    config.does_work = does_work;
+    config.work = work;
     let engine = Engine::start(config).await.map_err(|source| CliError::Start { data_dir, source })?;
     Ok(Api::new(engine, own_program))
 }
@@ -46,17 +46,17 @@ pub(crate) async fn stop_engine(api: &Api) {
 }
 
 impl Door {
-    /// To the engine that runs on the folder, else to one of its own, which does pending work or leaves it.
+    /// To the engine that runs on the folder, else to one of its own, which does this much of the pending work.
     pub(crate) async fn open(
         data_dir: PathBuf,
         observer: Option<Arc<dyn Observer>>,
-        does_work: bool,
+        work: Work,
     ) -> Result<Self, CliError> {
         let patience = tokio::time::Instant::now() + HOLDER_PATIENCE;
         loop {
             let holder = match Engine::holder_of(&data_dir) {
                 Some(holder) => holder,
-                None => match start_engine(data_dir.clone(), observer.clone(), does_work).await {
+                None => match start_engine(data_dir.clone(), observer.clone(), work).await {
                     Ok(api) => return Ok(Self::Own(api)),
                     // Somebody was quicker.
                     Err(CliError::Start {
@@ -79,6 +79,13 @@ impl Door {
     /// Whether the engine ends with this process.
     pub(crate) const fn is_own(&self) -> bool {
         matches!(self, Self::Own(_))
+    }
+
+    /// Sees to it that what is pending for a task is done: an engine that stays does it by itself.
+    pub(crate) fn work_on(&self, task: &str) {
+        if let Self::Own(api) = self {
+            api.engine().work_on(&TaskId(task.to_owned()));
+        }
     }
 
     /// Does one operation.

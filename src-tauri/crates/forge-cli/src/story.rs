@@ -63,17 +63,14 @@ pub(crate) enum Rest {
 
 /// Where a task came to rest; none while something runs or is pending.
 pub(crate) fn rest(task: &Value, transitions: &Value) -> Option<Rest> {
-    let offers = task["offers"].as_array();
-    if offers.is_some_and(Vec::is_empty) {
-        return Some(Rest::Closed);
-    }
+    let closed = task["offers"].as_array().is_some_and(Vec::is_empty);
     if !task["live"].is_null() {
         return None;
     }
     match task["waiting"]["reason"].as_str() {
         // Agents of its own are at work, so nothing rests.
         Some("race_running") => return None,
-        Some(_) => return Some(Rest::Waiting),
+        Some(_) => return Some(if closed { Rest::Closed } else { Rest::Waiting }),
         None => {}
     }
     let moves = transitions["items"].as_array().into_iter().flatten();
@@ -82,6 +79,9 @@ pub(crate) fn rest(task: &Value, transitions: &Value) -> Option<Rest> {
         .any(|step| step["status"] != "done");
     if pending {
         return None;
+    }
+    if closed {
+        return Some(Rest::Closed);
     }
     if !task["error_annotation"].is_null() {
         return Some(Rest::Trouble);
@@ -109,7 +109,8 @@ mod tests {
         assert_eq!(with(json!({}), &pending), None);
         assert_eq!(with(json!({}), &done), Some(Rest::Idle));
         assert_eq!(with(json!({ "live": {} }), &done), None);
-        assert_eq!(with(json!({ "offers": [] }), &pending), Some(Rest::Closed));
+        assert_eq!(with(json!({ "offers": [] }), &pending), None, "it is tidied up");
+        assert_eq!(with(json!({ "offers": [] }), &done), Some(Rest::Closed));
         assert_eq!(with(json!({ "waiting": { "reason": "held" } }), &pending), Some(Rest::Waiting));
         assert_eq!(with(json!({ "waiting": { "reason": "race_running" } }), &pending), None);
         assert_eq!(with(json!({ "error_annotation": {} }), &done), Some(Rest::Trouble));

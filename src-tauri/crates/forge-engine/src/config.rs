@@ -49,6 +49,19 @@ pub trait Observer: Send + Sync {
     fn at(&self, point: &str);
 }
 
+/// Which pending work an engine does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// None: commands are taken and steps stay pending. For a program that only looks or asks and ends at once, which
+    /// would cut agents off again a moment after it started them.
+    Nothing,
+    /// That of the tasks it is told of by [`crate::Engine::work_on`], and of their parts. For a program that ends once
+    /// they rest: what else was cut short waits for an engine that stays.
+    Named,
+    /// All.
+    All,
+}
+
 /// What an engine is given.
 #[derive(Clone)]
 pub struct EngineConfig {
@@ -78,9 +91,8 @@ pub struct EngineConfig {
     pub validate_command_limit: Duration,
     /// How long `validate` may take over the form of a file, or a contract.
     pub source_check_limit: Duration,
-    /// Whether pending work is done. Without it commands are taken and steps stay pending: for a program
-    /// that only looks or asks and ends at once, which would cut agents off again a moment after it started them.
-    pub does_work: bool,
+    /// Which pending work is done.
+    pub work: Work,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Identities.
@@ -107,7 +119,7 @@ impl EngineConfig {
             cwd: None,
             validate_command_limit: VALIDATE_COMMAND_LIMIT,
             source_check_limit: SOURCE_CHECK_LIMIT,
-            does_work: true,
+            work: Work::All,
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
             observer: None,

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    EngineConfig, InstanceError,
+    EngineConfig, InstanceError, Work,
     context::ProjectContext,
     error::Result,
     executions::Running,
@@ -158,7 +158,7 @@ impl Engine {
     /// Asks the user's shell for the path once, ahead of the first agent. Nobody waits for it when the engine
     /// stops: a shell that is killed in the middle of its profile can leave a mess behind.
     fn ask_login_shell(&self) {
-        if self.inner.config.does_work {
+        if self.inner.config.work != Work::Nothing {
             let engine = self.clone();
             tokio::spawn(async move {
                 if let Err(error) = engine.inner.login_path.get().await {

@@ -82,7 +82,7 @@ pub use command::{
     tasks::{NewTask, TaskEdit},
     workflows::{NewDefinition, WorkflowCheck, WorkflowState},
 };
-pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock};
+pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock, Work};
 pub use costs::{CostCsvPage, CostPage};
 pub use engine::{Engine, StartError};
 pub use error::{ConflictCode, EngineError};

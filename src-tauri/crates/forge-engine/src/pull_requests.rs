@@ -75,7 +75,7 @@ impl Engine {
             let (task, _) = self.load(&mut conn, id, None).await?;
             let reason = task.waiting.as_ref().map(|waiting| waiting.reason);
             let waits = matches!(reason, Some(WaitReason::AwaitingMerge | WaitReason::HostUnreachable));
-            (pull_requests::get(&mut conn, id).await?, waits && self.inner.config.does_work)
+            (pull_requests::get(&mut conn, id).await?, waits && self.works_on_named(id))
         };
         let Some(row) = row else { return Ok(None) };
         if waits {

@@ -13,7 +13,7 @@ use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::{events, executions, limits, processes, slots, steps, tasks, workspaces};
 
 use crate::{
-    Engine,
+    Engine, Work,
     error::Result,
     steps::{audit::audits, cleanup::Goes},
 };
@@ -26,7 +26,7 @@ const EVENTS_KEPT: u32 = 100_000;
 impl Engine {
     /// Runs once at start, before anything else may happen.
     pub(crate) async fn recover(&self) -> Result<()> {
-        if !self.inner.config.does_work {
+        if self.inner.config.work == Work::Nothing {
             return Ok(());
         }
         self.end_orphans().await?;
@@ -49,6 +49,10 @@ impl Engine {
         tx.commit().await?;
         self.settle_fixes().await?;
         self.point("recovery.settled");
+        if self.inner.config.work == Work::Named {
+            self.keep_exporting();
+            return Ok(());
+        }
         let open = steps::tasks_with_open(&mut *self.store().read().await?).await?;
         for task in open {
             self.kick(&task);

@@ -21,7 +21,7 @@ use serde_json::json;
 use sqlx::SqliteConnection;
 
 use crate::{
-    Engine, EngineError,
+    Engine, EngineError, Work,
     context::ProjectContext,
     engine::locked,
     error::Result,
@@ -141,6 +141,10 @@ impl Engine {
         task: &TaskRow,
         agent: &Agent,
     ) -> Result<bool> {
+        if self.inner.config.work != Work::All {
+            // Nothing else is started here, so nobody is kept waiting for it.
+            return Ok(false);
+        }
         let rank = |task: &TaskRow| (std::cmp::Reverse(task.priority), task.status_since, task.number);
         for other in tasks::waiting(conn).await? {
             // They come in the order of their ranks.
@@ -181,7 +185,7 @@ impl Engine {
 
     /// Looks whether something can be started. Cheap when nothing can.
     pub(crate) fn look_for_work(&self) {
-        if self.inner.shutdown.is_cancelled() || !self.inner.config.does_work {
+        if self.inner.shutdown.is_cancelled() || self.inner.config.work != Work::All {
             return;
         }
         {

@@ -19,7 +19,7 @@ use forge_store::table::{
 use sqlx::SqliteConnection;
 
 use crate::{
-    Engine,
+    Engine, Work,
     context::ProjectContext,
     error::Result,
     subtasks::is_ordered,
@@ -32,7 +32,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(5 * 60);
 impl Engine {
     /// Looks at one task after its worker ended, and gives it to a person when nobody acts on it.
     pub(crate) async fn watch_over(&self, id: &TaskId) {
-        if self.inner.shutdown.is_cancelled() || !self.inner.config.does_work {
+        if self.inner.shutdown.is_cancelled() || self.inner.config.work == Work::Nothing {
             return;
         }
         if let Err(error) = self.look_after(id).await {

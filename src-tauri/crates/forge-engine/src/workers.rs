@@ -1,19 +1,22 @@
 //! Who runs a task's steps: at most one worker per task, which can be stopped and held off.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex},
 };
 
 use forge_model::{ids::TaskId, time::Timestamp};
+use forge_store::table::tasks;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, engine::locked};
+use crate::{Engine, Work, engine::locked};
 
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
     tasks: Mutex<HashMap<TaskId, Entry>>,
+    /// The tasks that are worked on where not all are.
+    named: Mutex<HashSet<TaskId>>,
 }
 
 #[derive(Debug, Default)]
@@ -62,7 +65,7 @@ impl Engine {
             entry.again = true;
             return;
         }
-        if self.inner.shutdown.is_cancelled() || !self.inner.config.does_work {
+        if self.inner.shutdown.is_cancelled() || self.inner.config.work == Work::Nothing {
             return;
         }
         let cancel = self.inner.shutdown.child_token();
@@ -72,7 +75,9 @@ impl Engine {
         entry.again = false;
         let (engine, task) = (self.clone(), task.clone());
         self.inner.tracker.spawn(async move {
-            engine.work(&task, &cancel).await;
+            if engine.works_on(&task).await {
+                engine.work(&task, &cancel).await;
+            }
             let again = {
                 let mut tasks = locked(&engine.inner.workers.tasks);
                 let entry = tasks.entry(task.clone()).or_default();
@@ -87,10 +92,48 @@ impl Engine {
             engine.made_progress();
             if again {
                 engine.kick(&task);
-            } else {
+            } else if engine.works_on(&task).await {
                 engine.watch_over(&task).await;
             }
         });
+    }
+
+    /// Has pending work of a task and its parts done, in an engine that does only what it is told of
+    /// ([`crate::Work::Named`]).
+    pub fn work_on(&self, task: &TaskId) {
+        locked(&self.inner.workers.named).insert(task.clone());
+        self.kick(task);
+    }
+
+    /// Whether work of a task that a command is about is done here.
+    pub(crate) fn works_on_named(&self, task: &TaskId) -> bool {
+        match self.inner.config.work {
+            Work::Nothing => false,
+            Work::Named => locked(&self.inner.workers.named).contains(task),
+            Work::All => true,
+        }
+    }
+
+    /// Whether work of a task is done here: parts and entries of a race go with the task that they are of.
+    async fn works_on(&self, task: &TaskId) -> bool {
+        let mut next = Some(task.clone());
+        while let Some(id) = next.filter(|_| self.inner.config.work != Work::All) {
+            if self.works_on_named(&id) {
+                return true;
+            }
+            let parent = async { tasks::get(&mut *self.store().read().await?, &id).await };
+            match parent.await {
+                Ok(row) => next = row.and_then(|row| row.parent_id),
+                Err(error) => {
+                    tracing::error!(task = %id, %error, "failed to see what a task is part of; its steps stay pending");
+                    return false;
+                }
+            }
+            if next.is_none() {
+                return false;
+            }
+        }
+        true
     }
 
     /// Asks for them once their time has come.

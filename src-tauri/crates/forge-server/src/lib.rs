@@ -68,9 +68,24 @@ pub struct Running {
 /// # Errors
 /// When the port cannot be had, or the token or the address cannot be written.
 pub async fn serve(api: Api, options: ServeOptions) -> Result<Running, ServeError> {
-    let bind = |source| ServeError::Bind { port: options.port, source };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await.map_err(bind)?;
-    let port = listener.local_addr().map_err(bind)?.port();
+    serve_at(listen(options.port).await?, api, options).await
+}
+
+/// Takes a port of loopback; 0 is any that is free.
+///
+/// # Errors
+/// When it cannot be had.
+pub async fn listen(port: u16) -> Result<TcpListener, ServeError> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|source| ServeError::Bind { port, source })
+}
+
+/// [`serve`] at a port that is had already.
+///
+/// # Errors
+/// When the token or the address cannot be written.
+pub async fn serve_at(listener: TcpListener, api: Api, options: ServeOptions) -> Result<Running, ServeError> {
+    let address = listener.local_addr();
+    let port = address.map_err(|source| ServeError::Bind { port: options.port, source })?.port();
     let url = format!("http://127.0.0.1:{port}");
     if !options.auth {
         tracing::warn!("anyone on this machine can use the engine: no token is asked for");

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use async_trait::async_trait;
 use clap::ValueEnum as _;
 use forge_api::ApiError;
-use forge_engine::Observer;
+use forge_engine::{Observer, Work};
 use forge_mcp::{Backend, Caller};
 use forge_model::actor::Via;
 use forge_server::{Running, ServeOptions};
@@ -75,7 +75,7 @@ struct Way {
 
 impl Way {
     async fn open(data_dir: PathBuf, observer: Option<Arc<dyn Observer>>) -> Result<Self, CliError> {
-        let door = Door::open(data_dir, observer, true).await?;
+        let door = Door::open(data_dir, observer, Work::All).await?;
         let server = match &door {
             Door::Own(api) => {
                 let options = ServeOptions { port: 0, auth: true, mcp: true };

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use forge_engine::Observer;
+use forge_engine::{Engine, Observer, Work};
 use forge_server::ServeOptions;
 use serde_json::json;
 
@@ -16,12 +16,24 @@ pub(crate) async fn run(
     observer: Option<Arc<dyn Observer>>,
 ) -> Result<(), CliError> {
     let mut signals = Signals::listen()?;
+    // Nothing is begun where it could not be served; another engine on the folder says more than a port that it has.
+    let listener = match Engine::holder_of(&data_dir) {
+        Some(_) => None,
+        None => Some(forge_server::listen(options.port).await?),
+    };
     let api = tokio::select! {
-        api = door::start_engine(data_dir.clone(), observer, true) => api?,
+        api = door::start_engine(data_dir.clone(), observer, Work::All) => api?,
         () = signals.any() => return Ok(()),
     };
     let serve = ServeOptions { port: options.port, auth: !options.no_auth, mcp: !options.no_mcp };
-    let server = match forge_server::serve(api.clone(), serve).await {
+    let served = async {
+        let listener = match listener {
+            Some(listener) => listener,
+            None => forge_server::listen(options.port).await?,
+        };
+        forge_server::serve_at(listener, api.clone(), serve).await
+    };
+    let server = match served.await {
         Ok(server) => server,
         Err(error) => {
             door::stop_engine(&api).await;

@@ -196,6 +196,7 @@ async fn follow_after(
     let mut changes = at.door.changes().await?;
     let mut moves_told = 0;
     act().await?;
+    at.door.work_on(&id);
     loop {
         // Read twice around the steps: an agent that ends in between leaves new ones behind.
         let before = at.call("task_get", json!({ "task_id": id })).await?;

@@ -349,7 +349,7 @@ impl Engine {
     /// # Errors
     /// When the database cannot be read.
     pub async fn settle(&self, id: &TaskId) -> Result<()> {
-        if !self.inner.config.does_work {
+        if !self.works_on_named(id) {
             // It would wait for itself.
             return Ok(());
         }

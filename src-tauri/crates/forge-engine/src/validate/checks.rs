@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Call;
 use crate::{
-    Engine, EngineError,
+    Engine, EngineError, Work,
     error::{Result, whole},
     steps::hook::nobody,
 };
@@ -76,7 +76,7 @@ impl Engine {
         };
         // An engine that works may have been started from a desktop, with a bare path. What the login shell knows
         // comes behind what this program was given on purpose.
-        if self.inner.config.does_work
+        if self.inner.config.work != Work::Nothing
             && let Some((name, login)) = self.login_path_env().await
         {
             let own = std::env::var(&name).unwrap_or_default();
