@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     contract,
+    path::within,
     settings::{CopyFile, CopyMode},
     workflow::{Finding, key_path, parse_json},
 };
@@ -426,17 +427,7 @@ fn beside(folder: &str, script: &str) -> Option<String> {
     if script.trim().is_empty() || script.starts_with(['/', '~', '\\']) || script.contains(['\0', '\n']) {
         return None;
     }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in folder.split('/').chain(script.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    (!parts.is_empty()).then(|| parts.join("/"))
+    within(folder.split('/').chain(script.split('/')))
 }
 
 /// A word of a shell line that means itself.

@@ -35,6 +35,7 @@ pub mod loop_status;
 pub mod merge;
 pub mod notification;
 pub mod offer;
+mod path;
 pub mod postmortem;
 pub mod preview;
 pub mod project;

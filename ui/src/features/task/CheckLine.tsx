@@ -1,11 +1,12 @@
 /** A check as a line that unfolds: how it ended, what it was, and what it found. */
 import { ChevronRight } from "lucide-react";
 import { useState, type ReactNode } from "react";
+import parts from "./TabParts.module.css";
 import styles from "./CheckLine.module.css";
 
 export function CheckList({ label, children }: { label?: string; children: ReactNode }) {
   return (
-    <ol className={styles.checks} aria-label={label}>
+    <ol className={parts.lines} aria-label={label}>
       {children}
     </ol>
   );
@@ -32,7 +33,7 @@ export function CheckLine(props: CheckLineProps) {
     <li className={styles.check} data-outcome={outcome}>
       <button
         type="button"
-        className={styles.line}
+        className={parts.opener}
         aria-expanded={open}
         onClick={() => setChosen(!open)}
       >
@@ -41,7 +42,7 @@ export function CheckLine(props: CheckLineProps) {
         </span>
         <code className={styles.command}>{subject}</code>
         <span className={styles.aside}>{aside}</span>
-        <ChevronRight className={styles.chevron} aria-hidden />
+        <ChevronRight className={parts.chevron} aria-hidden />
       </button>
       {open && <div className={styles.inside}>{children}</div>}
     </li>

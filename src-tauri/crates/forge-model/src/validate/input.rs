@@ -1,7 +1,7 @@
 //! What is wrong with a call, found before anything of it runs.
 
 use super::{ContractPair, ValidateGate, ValidateInput};
-use crate::workflow::Finding;
+use crate::{path::within, workflow::Finding};
 
 /// The longest id, in characters.
 pub const MAX_ID: usize = 128;
@@ -41,17 +41,7 @@ pub fn inside(cwd: Option<&str>, path: &str) -> Option<String> {
     if relative.contains(['\0', '\\']) {
         return None;
     }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in relative.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    (!parts.is_empty()).then(|| parts.join("/"))
+    within(relative.split('/'))
 }
 
 impl ValidateInput {

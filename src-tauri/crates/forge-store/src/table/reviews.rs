@@ -199,8 +199,12 @@ pub async fn since(
     .bind(boundary)
     .fetch_all(&mut *conn)
     .await?;
+    all_with_steps(conn, &rows).await
+}
+
+async fn all_with_steps(conn: &mut SqliteConnection, rows: &[SqliteRow]) -> Result<Vec<Review>, StoreError> {
     let mut reviews = Vec::with_capacity(rows.len());
-    for row in &rows {
+    for row in rows {
         reviews.push(with_steps(conn, read(row)?).await?);
     }
     Ok(reviews)
@@ -215,11 +219,7 @@ pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<Revi
         .bind(task.as_str())
         .fetch_all(&mut *conn)
         .await?;
-    let mut reviews = Vec::with_capacity(rows.len());
-    for row in &rows {
-        reviews.push(with_steps(conn, read(row)?).await?);
-    }
-    Ok(reviews)
+    all_with_steps(conn, &rows).await
 }
 
 /// The latest reviews of many tasks, as their cards show them.

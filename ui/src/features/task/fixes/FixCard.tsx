@@ -18,6 +18,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { FixBody } from "./FixBody.tsx";
 import { canApply } from "./fixes.ts";
 import { useDecision, type Decision } from "./useDecision.ts";
+import parts from "../TabParts.module.css";
 import styles from "./Fixes.module.css";
 
 const looks: Readonly<Record<FixStatus, { readonly tone: Tone; readonly icon: ReactNode }>> = {
@@ -124,11 +125,11 @@ export function FixLine({ fix, agents }: FixProps) {
     >
       <button
         type="button"
-        className={styles.line}
+        className={parts.opener}
         aria-expanded={open}
         onClick={() => setOpen(!open)}
       >
-        <ChevronRight className={styles.chevron} aria-hidden />
+        <ChevronRight className={parts.chevron} aria-hidden />
         <span className={styles.path}>
           <span className={styles.folder}>{folder}</span>
           <span className={styles.name}>{file.slice(folder.length)}</span>

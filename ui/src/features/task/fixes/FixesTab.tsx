@@ -11,6 +11,8 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { useAgentNames } from "../useAgentNames.ts";
 import { FixCard, FixLine } from "./FixCard.tsx";
 import { canApply, listed, type Entry } from "./fixes.ts";
+import { cx } from "#ui/components/cx.ts";
+import parts from "../TabParts.module.css";
 import styles from "./Fixes.module.css";
 
 type Names = ReadonlyMap<string, string>;
@@ -94,9 +96,9 @@ export function FixesTab({ task }: { task: Task }) {
         ))}
       </ol>
       {earlier.length > 0 && (
-        <section className={styles.earlier} aria-labelledby="fixes-earlier">
+        <section className={parts.earlier} aria-labelledby="fixes-earlier">
           <h3 id="fixes-earlier">{t("fixes.earlier")}</h3>
-          <ol className={styles.lines}>
+          <ol className={cx(parts.lines, styles.lines)}>
             {earlier.map((entry) => (
               <li key={entry.key}>
                 {entry.type === "fix" ? (

@@ -21,6 +21,7 @@ import { MeasureBadges } from "../validate/MeasureBadges.tsx";
 import { AuditBlock, LiveAudit } from "./Audit.tsx";
 import { isAudited, outcomeOfAudit } from "./audit.ts";
 import { Check } from "./Check.tsx";
+import parts from "../TabParts.module.css";
 import styles from "./Reviews.module.css";
 
 const looks: Readonly<Record<ReviewStatus, { readonly tone: Tone; readonly icon: ReactNode }>> = {
@@ -51,7 +52,7 @@ function Facts({ review, newest }: Omit<AttemptProps, "task" | "agents">) {
   const { t } = useTranslation();
   const { steps, reviewed_commit: commit } = review;
   return (
-    <span className={styles.facts}>
+    <span className={parts.facts}>
       {newest && review.status === "running" && steps.length > 0 && (
         <span>
           {t("progress.of", {
@@ -137,8 +138,8 @@ export function Attempt(props: AttemptProps) {
   const { tone, icon } = looks[review.status];
   const title = t("review.attempt", { count: review.attempt_number });
   return (
-    <section className={styles.attempt} aria-label={title}>
-      <header className={styles.head}>
+    <section className={parts.part} aria-label={title}>
+      <header className={parts.head}>
         <h3>{title}</h3>
         <Badge tone={tone} icon={icon}>
           {review.verdict === "pass_ci_only"

@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import type { Attempt } from "#ui/api/generated.ts";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { MeasureBadges } from "./MeasureBadges.tsx";
+import parts from "../TabParts.module.css";
 import styles from "./Validate.module.css";
 
 const percent = (score: number): string =>
@@ -31,9 +32,9 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   const { t } = useTranslation();
   if (attempts.length === 0) return null;
   return (
-    <section className={styles.earlier} aria-labelledby="validate-earlier">
+    <section className={parts.earlier} aria-labelledby="validate-earlier">
       <h3 id="validate-earlier">{t("validate.earlier")}</h3>
-      <ol className={styles.lines}>
+      <ol className={parts.lines}>
         {attempts.map((attempt) => (
           <Line key={attempt.id} attempt={attempt} />
         ))}

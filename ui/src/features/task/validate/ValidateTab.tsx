@@ -29,6 +29,7 @@ import {
   type Module,
   type Place,
 } from "./validate.ts";
+import parts from "../TabParts.module.css";
 import styles from "./Validate.module.css";
 
 /** The key of what may be done again without being told anew. */
@@ -112,7 +113,7 @@ function Work({ task, place, module, state }: WorkProps) {
       )}
       {report?.attempt === 0 && <Uncounted report={report} />}
       {latest && (
-        <section className={styles.latest} aria-label={t("validate.latest")}>
+        <section className={parts.part} aria-label={t("validate.latest")}>
           <Verdict attempt={latest} results={results} />
         </section>
       )}
@@ -204,7 +205,7 @@ function Loaded({ task, place }: { task: Task; place: Place }) {
       ? t("validate.ownModule")
       : [each.runId, each.moduleId].filter(Boolean).join(" / ");
   return (
-    <div className={styles.validate} aria-busy={!state.data && !state.error}>
+    <div className={parts.page} aria-busy={!state.data && !state.error}>
       {modules.length > 1 && (
         <div className={styles.module}>
           <Select

@@ -6,6 +6,7 @@ import { Badge } from "#ui/components/Badge.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { MeasureBadges } from "./MeasureBadges.tsx";
 import { counted, whyOf } from "./validate.ts";
+import parts from "../TabParts.module.css";
 import styles from "./Validate.module.css";
 
 export function Verdict({
@@ -19,7 +20,7 @@ export function Verdict({
   const { passed, all } = counted(results);
   return (
     <>
-      <header className={styles.head}>
+      <header className={parts.head}>
         <h3>{t("validate.attempt", { count: attempt.attempt })}</h3>
         <Badge
           tone={attempt.passed ? "success" : "danger"}
@@ -28,7 +29,7 @@ export function Verdict({
           {t(attempt.passed ? "validate.passed" : "validate.failed")}
         </Badge>
         <MeasureBadges measures={attempt} />
-        <span className={styles.facts}>
+        <span className={parts.facts}>
           {all > 0 && <span>{t("validate.ofChecks", { passed, all })}</span>}
           <RelativeTime at={attempt.at} />
         </span>

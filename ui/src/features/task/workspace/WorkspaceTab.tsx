@@ -29,6 +29,7 @@ import { isClosed } from "../state.ts";
 import { actionText, stepMark } from "../timeline/steps.ts";
 import { useAction } from "../useAction.ts";
 import { LockHolder } from "./LockHolder.tsx";
+import parts from "../TabParts.module.css";
 import styles from "./WorkspaceTab.module.css";
 
 const dateTime = (at: string): string =>
@@ -294,7 +295,7 @@ export function WorkspaceTab({ task, view }: { task: Task; view: WorkflowView | 
   }
   const there = workspace.status !== "cleaned";
   return (
-    <div className={styles.workspace} aria-busy={answer.isPending && task.workspace !== null}>
+    <div className={parts.page} aria-busy={answer.isPending && task.workspace !== null}>
       {workspace.error && (
         <Banner tone="danger" title={t("workspace.error")}>
           {workspace.error}
