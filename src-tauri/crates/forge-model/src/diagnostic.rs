@@ -2,9 +2,11 @@
 //!
 //! A table of parsers, one per tool; the first that recognises something answers, and only when none does the
 //! generic `file:line` is looked for. A diagnostic is an error's own place: notes, warnings and frames of libraries
-//! are none. Paths are relative to the worktree; whatever lies outside of it is not named at all.
+//! are none, and neither is a place of which nothing is said. Paths are relative to the worktree; whatever lies outside of it is not named at all.
 
 use std::collections::BTreeSet;
+
+mod node;
 
 use crate::{contract, names};
 
@@ -24,6 +26,8 @@ names! {
         Pytest = "pytest",
         /// The Go compiler, vet and tests.
         Go = "go",
+        /// Node, when an error that nobody caught ends a program.
+        Node = "node",
         /// Anything that says `file:line`.
         Generic = "generic",
     }
@@ -47,22 +51,23 @@ contract! {
 }
 
 /// A place in a file with what follows it on its line.
-struct Place<'t> {
-    path: &'t str,
+pub(crate) struct Place<'t> {
+    pub(crate) path: &'t str,
     line: Option<u32>,
     column: Option<u32>,
-    rest: &'t str,
+    pub(crate) rest: &'t str,
 }
 
 /// Reads what one tool printed.
 type Parser = fn(&Output<'_>) -> Vec<Diagnostic>;
 
-const PARSERS: [(Tool, Parser); 6] = [
+const PARSERS: [(Tool, Parser); 7] = [
     (Tool::Rustc, rustc),
     (Tool::Tsc, tsc),
     (Tool::Eslint, eslint),
     (Tool::Pytest, pytest),
     (Tool::Go, go),
+    (Tool::Node, node::node),
     (Tool::Generic, generic),
 ];
 
@@ -132,10 +137,10 @@ fn rustc(output: &Output<'_>) -> Vec<Diagnostic> {
             found.extend(message.and_then(|message| output.found(Tool::Rustc, &place, message)));
         } else if let Some((_, panic)) = line.split_once("panicked at ") {
             let (message, at) = match panic.strip_prefix('\'').and_then(|old| old.rsplit_once("', ")) {
-                Some((message, at)) => (message, at),
-                None => (output.lines.get(at + 1).copied().unwrap_or_default(), panic),
+                Some((message, at)) => (message.to_owned(), at),
+                None => (panic_message(output.lines.get(at + 1..).unwrap_or_default()), panic),
             };
-            found.extend(place(at).and_then(|place| output.found(Tool::Rustc, &place, message)));
+            found.extend(place(at).and_then(|place| output.found(Tool::Rustc, &place, &message)));
         } else if let Some(unformatted) = line.strip_prefix("Diff in ") {
             let said = unformatted.replace(" at line ", ":");
             found.extend(place(&said).and_then(|it| output.found(Tool::Rustc, &it, "it is not formatted")));
@@ -150,6 +155,24 @@ fn rustc(output: &Output<'_>) -> Vec<Diagnostic> {
         }
     }
     found
+}
+
+/// What a panic says behind its place, with both sides of an assertion.
+pub(crate) fn panic_message(after: &[&str]) -> String {
+    let ends =
+        |line: &str| line.is_empty() || line.starts_with("stack backtrace:") || line.starts_with("note:");
+    let lines = after.iter().map(|line| line.trim()).take_while(|line| !ends(line));
+    let mut message = String::new();
+    for line in lines {
+        if !message.is_empty() {
+            message.push(' ');
+        }
+        message.push_str(line);
+        if message.len() > MAX_MESSAGE {
+            break;
+        }
+    }
+    message
 }
 
 fn is_error(line: &str) -> bool {
@@ -218,26 +241,36 @@ fn compact(line: &str) -> Option<(Place<'_>, &str)> {
 fn pytest(output: &Output<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut raised: Option<Diagnostic> = None;
+    // What was raised in full; the place behind it says the kind alone.
+    let mut in_full: Option<&str> = None;
     for line in &output.lines {
         let begins =
             ["____", "====", "----", "Traceback (", "!!!!"].iter().any(|mark| line.starts_with(mark));
         if begins {
             found.extend(raised.take().filter(|it| !it.message.is_empty()));
+            in_full = None;
             continue;
+        }
+        if line.starts_with("E  ") {
+            in_full.get_or_insert(line.strip_prefix('E').unwrap_or_default().trim());
         }
         let said = line.strip_prefix("E  ").unwrap_or(line).trim_start();
         if let Some(frame) = python_frame(said) {
             raised = output.found(Tool::Pytest, &frame, "").or(raised);
         } else if let Some(frame) = place(line).filter(|place| place.path.ends_with(".py")) {
             let message = if frame.rest.starts_with("in ") { "" } else { frame.rest };
+            let message = in_full.filter(|_| is_bare_exception(message)).unwrap_or(message);
             // Frames of libraries are not where the error is to be mended.
             raised = match output.found(Tool::Pytest, &frame, message) {
                 Some(frame) => Some(frame),
                 None => raised.map(|frame| Diagnostic { message: message.to_owned(), ..frame }),
             };
         } else if let Some(frame) = &mut raised {
-            let is_message = line.starts_with("E  ") || is_exception(line);
-            if is_message && frame.message.is_empty() {
+            let is_raised = line.starts_with("E  ");
+            let is_message = is_raised || is_exception(line);
+            // An error of the form is shown below the line that it is in.
+            let is_better = is_raised && is_exception(said) && !is_exception(&frame.message);
+            if is_message && (frame.message.is_empty() || is_better) {
                 frame.message = said.chars().take(MAX_MESSAGE).collect();
             }
         }
@@ -253,9 +286,18 @@ fn python_frame(line: &str) -> Option<Place<'_>> {
     Some(Place { path, line: Some(digits.parse().ok()?), column: None, rest: "" })
 }
 
-/// `KeyError: 'price'`, at the start of a line.
-fn is_exception(line: &str) -> bool {
+/// `AssertionError`, without what it says.
+fn is_bare_exception(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
+}
+
+/// `KeyError: 'price'`, `TypeError [CODE]: no`, at the start of a line.
+pub(crate) fn is_exception(line: &str) -> bool {
     let name = line.split(':').next().unwrap_or_default();
+    let name = match name.strip_suffix(']').and_then(|coded| coded.split_once(" [")) {
+        Some((name, _)) => name,
+        None => name,
+    };
     let named = name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
     named && (line.contains(": ") || name.ends_with("Error") || name.ends_with("Exception"))
@@ -296,13 +338,19 @@ fn generic(output: &Output<'_>) -> Vec<Diagnostic> {
         let is_file = ending.starts_with(|c: char| c.is_ascii_alphabetic())
             && !path.contains("://")
             && !path.contains(char::is_whitespace);
-        is_file.then(|| output.found(Tool::Generic, &place, rest)).flatten()
+        (is_file && !rest.is_empty()).then(|| output.found(Tool::Generic, &place, rest)).flatten()
     };
-    output.lines.iter().filter_map(each).collect()
+    let mut found: Vec<Diagnostic> = output.lines.iter().filter_map(each).collect();
+    let is_remark = |it: &Diagnostic| ["warning", "note"].iter().any(|kind| it.message.starts_with(kind));
+    // Where there are errors, those are what it fails for.
+    if !found.iter().all(is_remark) {
+        found.retain(|it| !is_remark(it));
+    }
+    found
 }
 
 /// `path:line[:column][:] rest` at the start of a text.
-fn place(text: &str) -> Option<Place<'_>> {
+pub(crate) fn place(text: &str) -> Option<Place<'_>> {
     let mut from = 0;
     loop {
         let colon = from + text.get(from..)?.find(':')?;

@@ -4,9 +4,11 @@
 //! ([`CheckResult`]) becomes an attempt by [`judge`], measured against those before it by [`measure`]. Names are in
 //! camelCase at every door. Deliberately absent: running anything, and where the attempts are kept.
 
+mod complaint;
 mod identity;
 mod input;
 mod measures;
+mod normalised;
 mod review;
 
 use crate::{
@@ -16,9 +18,11 @@ use crate::{
     time::Timestamp,
 };
 
-pub use identity::{Diagnosed, identity, normalised};
+pub use complaint::Diagnosed;
+pub use identity::identity;
 pub use input::{MAX_CHECKS, MAX_ID, findings_of_id, findings_of_run, inside};
 pub use measures::{AttemptFacts, Measures, Recommendation, judge, measure, score_of};
+pub use normalised::normalised;
 pub use review::measure_review;
 
 contract! {
@@ -104,11 +108,11 @@ contract! {
     /// Whether a file is well formed.
     #[derive(Eq)]
     pub struct SyntaxCheck {
-        /// Whether it is.
-        pub passed: bool,
+        /// Whether it is; null when it was not read, being too large, say: then it counts neither way.
+        pub passed: Option<bool>,
         /// Its path.
         pub file: String,
-        /// Why not.
+        /// Why not, or why it was not checked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub error: Option<String>,
         /// Where, from 1.
@@ -210,7 +214,8 @@ contract! {
         /// The measures.
         #[serde(flatten)]
         pub measures: Measures,
-        /// What the caller should know besides, as that earlier attempts could not be read.
+        /// What the caller should know besides, as that earlier attempts could not be read, or why this one is not
+        /// counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub notice: Option<String>,
     }
@@ -329,7 +334,7 @@ impl CheckResult {
         match self {
             Self::CwdCheck(check) => Some(check.passed),
             Self::FileCheck(check) => Some(check.passed),
-            Self::SyntaxCheck(check) => Some(check.passed),
+            Self::SyntaxCheck(check) => check.passed,
             Self::ContractCheck(check) => check.passed,
             Self::Command(check) => Some(check.passed),
         }

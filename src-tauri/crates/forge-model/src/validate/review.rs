@@ -1,8 +1,8 @@
 //! The same measures over a task's review attempts: their failing checks are the set.
 
 use super::{
-    AttemptFacts, Measures,
-    identity::{Diagnosed, compared, identity},
+    AttemptFacts, Diagnosed, Measures,
+    identity::{compared, identity},
     measure,
 };
 use crate::review::{Review, ReviewStatus, ReviewStep};

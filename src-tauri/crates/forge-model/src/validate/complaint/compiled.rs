@@ -1,0 +1,93 @@
+//! The test runners of Rust and Go.
+
+use super::{Failure, MESSAGE_LINES};
+use crate::diagnostic::{panic_message, place};
+
+/// How nextest marks what did not pass.
+const NEXTEST: [&str; 6] = ["FAIL", "TIMEOUT", "SIGABRT", "SIGSEGV", "ABORT", "LEAK-FAIL"];
+
+/// `thread 'name' panicked at place`, and tests that are only counted among those that failed.
+pub(super) fn rust(lines: &[&str]) -> Vec<Failure> {
+    let mut found: Vec<Failure> = Vec::new();
+    let mut named: Vec<&str> = Vec::new();
+    // The test whose captured output this is.
+    let mut section: Option<&str> = None;
+    for (at, line) in lines.iter().enumerate() {
+        let line = line.trim();
+        let after = lines.get(at + 1..).unwrap_or_default();
+        if let Some(name) = line.strip_prefix("---- ").and_then(|it| it.strip_suffix(" stdout ----")) {
+            section = Some(name);
+            if let Some(error) = after.iter().find(|it| !it.is_empty()).filter(|it| it.starts_with("Error: "))
+            {
+                found.push(Failure::new(name, [*error]));
+            }
+        } else if line == "failures:" {
+            section = None;
+        } else if let Some((thread, at)) = panicked(line) {
+            let of_test =
+                section.or_else(|| Some(thread).filter(|name| !matches!(*name, "main" | "<unnamed>")));
+            let what = of_test.or_else(|| place(at).map(|place| place.path)).unwrap_or(thread);
+            let is_told = section.is_some() && found.iter().any(|failure| failure.what == what);
+            if !is_told {
+                found.push(Failure::new(what, [panic_message(after).as_str()]));
+            }
+        } else if let Some(name) = line.strip_prefix("test ").and_then(|it| it.strip_suffix(" ... FAILED")) {
+            named.push(name);
+        } else {
+            named.extend(of_nextest(line));
+        }
+    }
+    for name in named {
+        if !found.iter().any(|failure| name == failure.what || name.ends_with(&format!(" {}", failure.what)))
+        {
+            found.push(Failure::new(name, []));
+        }
+    }
+    found
+}
+
+/// The thread, and what follows `panicked at`.
+fn panicked(line: &str) -> Option<(&str, &str)> {
+    let (thread, rest) = line.strip_prefix("thread '")?.split_once('\'')?;
+    let (between, at) = rest.split_once("panicked at ")?;
+    // Threads have had a number since Rust 1.91.
+    let is_number = between.trim().trim_matches(['(', ')']).chars().all(|c| c.is_ascii_digit());
+    is_number.then_some((thread, at))
+}
+
+/// `FAIL [   0.335s] (2/2) shop b`.
+fn of_nextest(line: &str) -> Option<&str> {
+    let (mark, rest) = line.split_once(" [")?;
+    let (took, name) = rest.split_once("] ")?;
+    let is_mark = NEXTEST.contains(&mark) && took.trim_end().ends_with('s');
+    let name = name.trim_start();
+    let counted =
+        name.strip_prefix('(').and_then(|it| it.split_once(") ")).filter(|(it, _)| it.contains('/'));
+    is_mark.then(|| counted.map_or(name, |(_, name)| name))
+}
+
+/// `--- FAIL: TestB (0.00s)` with what it logged. A test whose parts failed says nothing by itself.
+pub(super) fn go(lines: &[&str]) -> Vec<Failure> {
+    let mut found: Vec<Failure> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some(said) = line.trim_start().strip_prefix("--- FAIL: ") else { continue };
+        let name = said.split(' ').next().unwrap_or_default();
+        let ends = |line: &str| {
+            line.is_empty() || ["---", "===", "goroutine "].iter().any(|mark| line.starts_with(mark))
+        };
+        let body = lines.iter().skip(at + 1).take_while(|line| !ends(line.trim_start()));
+        let body = body.take_while(|line| !line.starts_with("FAIL") && !line.starts_with("ok "));
+        let body = body.map(|line| line.trim()).map(without_place).take(MESSAGE_LINES);
+        found.push(Failure::new(name, body));
+    }
+    let parents: Vec<String> = found.iter().map(|it| format!("{}/", it.what)).collect();
+    let names: Vec<String> = found.iter().map(|it| it.what.clone()).collect();
+    let is_parent = |prefix: &String| names.iter().any(|name| name.starts_with(prefix.as_str()));
+    let mut keeps = parents.iter().map(|prefix| !is_parent(prefix)).collect::<Vec<_>>().into_iter();
+    found.retain(|failure| keeps.next().unwrap_or(true) || !failure.why.is_empty());
+    found
+}
+
+fn without_place(line: &str) -> &str {
+    place(line).filter(|place| place.path.ends_with(".go")).map_or(line, |place| place.rest)
+}
