@@ -4,6 +4,7 @@ mod attempts;
 mod checks;
 mod cli;
 mod gate;
+mod identity;
 mod places;
 
 use std::path::{Path, PathBuf};

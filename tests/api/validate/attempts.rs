@@ -113,6 +113,46 @@ async fn what_cannot_be_read_is_kept_aside_and_reported() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_report_is_given_also_where_nothing_can_be_kept() -> Result<()> {
+    let stage = Stage::new().await?;
+    // The attempts' place is taken by something else.
+    std::fs::create_dir_all(stage.kept("m1.json/inner"))?;
+    let report = stage.validate(json!({ "commands": ["true"] })).await?;
+    let notice = report["notice"].as_str().context("it is not told")?;
+    assert!(report["attempt"] == 1 && notice.contains("it is no plain file"), "{report:#}");
+    // Another's file.
+    std::fs::write(stage.kept("m1.json"), "{ \"moduleId\": \"m2\", \"attempts\": [] }")?;
+    let report = stage.validate(json!({ "commands": ["true"] })).await?;
+    let notice = report["notice"].as_str().context("it is not told")?;
+    assert!(report["attempt"] == 1 && notice.contains("it is about the module m2"), "{report:#}");
+
+    let uncounted = async |cause: &str| {
+        let report = stage.validate(json!({ "commands": ["echo made; false"] })).await?;
+        assert_eq!(
+            (&report["attempt"], &report["results"][0]["stdout"], &report["recommendation"]),
+            (&json!(0), &json!("made\n"), &json!("RETRY")),
+            "{report:#}"
+        );
+        let notice = report["notice"].as_str().context("it is not told")?;
+        assert!(notice.contains("it is not counted: failed to ") && notice.contains(cause), "{notice}");
+        assert_eq!(stage.validate(json!({ "commands": ["true"] })).await?["recommendation"], "PROCEED");
+        anyhow::Ok(())
+    };
+    // A folder of a run that is none.
+    std::fs::remove_dir_all(stage.repo().join(".forge/iterations"))?;
+    std::fs::write(stage.repo().join(".forge/iterations"), "x")?;
+    uncounted("is no plain folder").await?;
+    // What git would see is not written.
+    std::fs::remove_dir_all(stage.repo().join(".forge"))?;
+    let exclude = stage.repo().join(".git/info/exclude");
+    std::fs::remove_file(&exclude)?;
+    std::fs::create_dir(&exclude)?;
+    uncounted("Is a directory").await?;
+    assert!(!stage.repo().join(".forge").exists());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_is_told_before_anything_runs() -> Result<()> {
     let stage = Stage::new().await?;
     std::os::unix::fs::symlink("/etc", stage.repo().join("out"))?;

@@ -171,3 +171,37 @@ async fn others_can_end_a_call_that_runs() -> Result<()> {
     assert_eq!(stage.state("").await?["attempts"], json!([]));
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_read_counts_neither_way_and_says_so() -> Result<()> {
+    let stage = Stage::new().await?;
+    stage.write("large.js", &format!("{}\n", "x;\n".repeat(3_000_000)))?;
+    stage.write("deep.js", &format!("{}1{};\n", "(".repeat(2000), ")".repeat(2000)))?;
+    let report = stage.validate(json!({ "files": ["large.js", "deep.js"] })).await?;
+    let expected = [("file_check", json!(true)), ("file_check", json!(true))]
+        .into_iter()
+        .chain([("syntax_check", json!(null)), ("syntax_check", json!(null))]);
+    let expected: Vec<_> = expected.map(|(kind, passed)| (kind.to_owned(), passed)).collect();
+    assert_eq!(told(&report), expected, "{report:#}");
+    for at in [2, 3] {
+        let why = report["results"][at]["error"].as_str().context("it is not told")?;
+        assert!(why.starts_with("it was not checked: "), "{why}");
+    }
+    assert_eq!(
+        (&report["passed"], &report["score"], &report["recommendation"]),
+        (&json!(true), &json!(1.0), &json!("PROCEED"))
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn links_in_a_ring_are_no_file() -> Result<()> {
+    let stage = Stage::new().await?;
+    std::os::unix::fs::symlink("two", stage.repo().join("one"))?;
+    std::os::unix::fs::symlink("one", stage.repo().join("two"))?;
+    let report = stage.validate(json!({ "files": ["one"], "commands": ["true"] })).await?;
+    let expected = [("file_check", json!(false)), ("command", json!(true))];
+    assert_eq!(told(&report), expected.map(|(kind, passed)| (kind.to_owned(), passed)), "{report:#}");
+    assert!(report["results"][0]["error"].as_str().is_some_and(|why| why.contains("cannot be read")));
+    Ok(())
+}

@@ -1,6 +1,13 @@
 //! `forge validate`, with an engine that runs and with one of its own, and `forge replay validate-history`.
 
+use std::process::Stdio;
+
 use anyhow::{Context as _, Result};
+use forge_tests::{patience::until, serve::marked_processes};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use serde_json::json;
 
 use crate::forge::{Ended, Sandbox};
@@ -87,5 +94,53 @@ async fn the_folder_is_the_one_named_else_the_environments_else_the_programs() -
     assert_eq!(asked(&[], None)?, format!("{root}/inner"));
     assert_eq!(asked(&[], Some(root))?, root);
     assert_eq!(asked(&["--cwd", "."], Some(root))?, format!("{root}/inner"));
+    Ok(())
+}
+
+/// Starts the program on a check that does not end, and sends it a signal once that runs.
+async fn signalled(sandbox: &Sandbox, signal: Signal) -> Result<Ended> {
+    let begun = sandbox.dir.path().join("begun");
+    let check = format!("echo x >'{}'; sleep 600", begun.display());
+    let mut command = sandbox.command(["validate", "m1", "--command", check.as_str()])?;
+    command.current_dir(sandbox.repo.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn()?;
+    until("the check's start", async || Ok(begun.exists().then_some(()))).await?;
+    kill(Pid::from_raw(i32::try_from(child.id())?), signal)?;
+    let output = child.wait_with_output()?;
+    std::fs::remove_file(begun)?;
+    Ok(Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout)?,
+        stderr: String::from_utf8(output.stderr)?,
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_program_leaves_is_ended_by_the_next_one() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let repo = sandbox.repo.path().to_str().context("no text")?;
+    assert_eq!(sandbox.run(&["project", "add", repo, "--name", "Sample"])?.code, Some(0));
+    signalled(&sandbox, Signal::SIGKILL).await?;
+    assert!(!marked_processes(sandbox.dir.path())?.is_empty(), "the check lives on");
+    assert_eq!(here(&sandbox, &["validate", "m2", "--command", "true"])?.code, Some(0));
+    assert_eq!(marked_processes(sandbox.dir.path())?, Vec::<String>::new());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_program_says_what_became_of_the_checks() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let repo = sandbox.repo.path().to_str().context("no text")?;
+    assert_eq!(sandbox.run(&["project", "add", repo, "--name", "Sample"])?.code, Some(0));
+    let ended = signalled(&sandbox, Signal::SIGINT).await?;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let said = "interrupted: interrupted; the checks were ended, and no attempt is counted\n\
+                hint: The same command makes them again.\n";
+    assert_eq!(ended.stderr, said);
+    assert_eq!(marked_processes(sandbox.dir.path())?, Vec::<String>::new());
+    let state =
+        sandbox.command(["api", "validate_state", "{\"moduleId\": \"m1\"}"])?.current_dir(repo).output()?;
+    let state: serde_json::Value = serde_json::from_slice(&state.stdout)?;
+    assert_eq!(state["attempts"], json!([]));
     Ok(())
 }

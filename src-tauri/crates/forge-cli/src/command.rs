@@ -55,14 +55,17 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
             through(common, observer, work, async |at| agent::run(at, agent).await).await
         }
         Command::Validate(asked) => {
-            through(common, observer, work, async |at| validate::run(at, asked).await).await
+            let validated = through(common, observer, work, async |at| validate::run(at, asked).await);
+            validated.await.map_err(CliError::of_checks)
         }
         Command::Replay(what) => replay::run(what).map(Some),
         Command::Doctor => through(common, observer, work, async |at| doctor(at).await).await,
         Command::Api(ApiCall { operation: None, .. }) => Ok(Some(api::list())),
         Command::Api(ApiCall { operation: Some(operation), input, task }) => {
+            let checks = operation == "validate";
             let call = api::Call { operation, input, task };
-            through(common, observer, work, async |at| api::run(at, call).await).await
+            let called = through(common, observer, work, async |at| api::run(at, call).await).await;
+            called.map_err(|error| if checks { error.of_checks() } else { error })
         }
         Command::Completions { shell } => Ok(Some(manual::completions(shell))),
         Command::Man { out } => manual::pages(out.as_deref()).map(Some),

@@ -56,12 +56,23 @@ pub(crate) enum CliError {
     /// No runtime.
     #[error("failed to start: {0}")]
     Runtime(#[source] io::Error),
+    /// A signal ended checks, of which nothing goes on later.
+    #[error("interrupted; the checks were ended, and no attempt is counted")]
+    ChecksInterrupted,
     /// A signal ended it.
     #[error("interrupted; what was begun goes on when Forge is started again")]
     Interrupted,
 }
 
 impl CliError {
+    /// What an interruption means for a call of `validate`.
+    pub(crate) fn of_checks(self) -> Self {
+        match self {
+            Self::Interrupted => Self::ChecksInterrupted,
+            other => other,
+        }
+    }
+
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();
         move |source| Self::Io { doing, source }
@@ -84,7 +95,7 @@ impl CliError {
             Self::Serve(_) => "serve_failed",
             Self::Mcp(_) => "mcp_failed",
             Self::Io { .. } | Self::Runtime(_) => "io",
-            Self::Interrupted => "interrupted",
+            Self::Interrupted | Self::ChecksInterrupted => "interrupted",
         }
     }
 
@@ -110,6 +121,7 @@ impl CliError {
                 one("`forge mcp` is started by MCP clients; `forge mcp --print-config codex` says how.")
             }
             Self::Io { .. } | Self::Runtime(_) => one("See to what the system says, then try again."),
+            Self::ChecksInterrupted => one("The same command makes them again."),
             Self::Interrupted => one("`forge task list` shows how far it came."),
         }
     }
@@ -135,6 +147,7 @@ impl CliError {
             | Self::Mcp(_)
             | Self::Io { .. }
             | Self::Runtime(_)
+            | Self::ChecksInterrupted
             | Self::Interrupted => FAILED,
         }
     }

@@ -16,6 +16,7 @@ use crate::{
     Engine, Work,
     error::Result,
     steps::{audit::audits, cleanup::Goes},
+    validate::is_of_validation,
 };
 
 /// From the gentle signal to the kill of what a dead engine left running.
@@ -27,9 +28,10 @@ impl Engine {
     /// Runs once at start, before anything else may happen.
     pub(crate) async fn recover(&self) -> Result<()> {
         if self.inner.config.work == Work::Nothing {
-            return Ok(());
+            // What is left of runs is settled by an engine that goes on with them. Of checks nothing goes on.
+            return self.end_orphans(is_of_validation).await;
         }
-        self.end_orphans().await?;
+        self.end_orphans(|_| true).await?;
         let mut tx = self.store().write().await?;
         for workspace in workspaces::present(&mut tx).await? {
             self.release_stale_lock(&workspace);
@@ -77,10 +79,11 @@ impl Engine {
         Ok(())
     }
 
-    /// Ends every process that an earlier engine recorded, by the mark that it and its descendants carry.
-    async fn end_orphans(&self) -> Result<()> {
+    /// Ends every process that an earlier engine recorded and that is meant, by the mark that it and its descendants
+    /// carry.
+    async fn end_orphans(&self, is_meant: fn(&str) -> bool) -> Result<()> {
         let left = processes::list(&mut *self.store().read().await?).await?;
-        for process in left {
+        for process in left.into_iter().filter(|process| is_meant(&process.marker)) {
             let ended = sweep(&Marker(process.marker.clone()), ORPHAN_GRACE).await;
             if ended > 0 {
                 tracing::warn!(marker = %process.marker, ended, "ended processes that an earlier engine left running");

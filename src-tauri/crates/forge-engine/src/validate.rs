@@ -2,7 +2,8 @@
 //!
 //! Everything about a call is looked over before anything runs. The attempts of a module are a file under `.forge/`
 //! of the project's root, whichever folder was checked; its lock is had for the moment of writing alone, so calls do
-//! not wait for each other's checks. A caller that goes away ends what runs, and nothing is counted.
+//! not wait for each other's checks. A caller that goes away ends what runs, and nothing is counted. Once checks are
+//! made, their report is given, also where the attempt cannot be written down: then its number is 0, and it says why.
 
 mod attempts;
 mod checks;
@@ -13,12 +14,16 @@ mod running;
 use forge_model::event::EventType;
 use forge_model::validate::{
     CheckResult, CwdCheck, IterationState, LogEventKind, LogEvents, Measures, Recommendation, ValidateInput,
-    ValidateReport, judge,
+    ValidateReport, judge, measure,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::{ConflictCode, Engine, EngineError, error::Result};
+use crate::{
+    ConflictCode, Engine, EngineError,
+    context::ProjectContext,
+    error::{Result, whole},
+};
 
 use attempts::{Counted, Module};
 pub(crate) use place::Validated;
@@ -120,14 +125,16 @@ impl Engine {
             // Only a folder that is none belongs to no project.
             return Ok(Some(missing(&call.at)));
         };
-        self.keep_out_of_git(&context).await?;
-        self.log_validation(call, LogEventKind::ToolCall, json!({ "tool": "validate", "input": call.input }))
-            .await?;
+        let mut notes = Notes::default();
+        // What git would see is not written.
+        notes.keeps = notes.tried("it is not counted", self.keep_out_of_git(&context).await).is_some();
+        let called = json!({ "tool": "validate", "input": call.input });
+        self.note_validation(call, LogEventKind::ToolCall, called, &mut notes).await;
         let begun = self.now();
         let report = match &call.at.missing {
             Some(_) => Some(missing(&call.at)),
             None => match self.make_checks(call, cancel).await? {
-                Some(results) => Some(self.count(call, &context, results).await?),
+                Some(results) => Some(self.count(call, &context, results, &mut notes).await),
                 None => None,
             },
         };
@@ -138,34 +145,35 @@ impl Engine {
         let took = self.now().since(begun);
         let mut data = verdict.clone();
         data["durationMs"] = json!(took);
-        self.log_validation(call, LogEventKind::Validate, data).await?;
+        self.note_validation(call, LogEventKind::Validate, data, &mut notes).await;
         if report.is_some() {
-            self.tell_validated(call, verdict).await?;
+            notes.tried("nobody is told", self.tell_validated(call, verdict).await);
         }
-        Ok(report)
+        Ok(report.map(|report| ValidateReport { notice: notes.into_notice(), ..report }))
     }
 
     /// Counts an attempt, unless its checks say nothing.
     async fn count(
         &self,
         call: &Call,
-        context: &crate::context::ProjectContext,
+        context: &ProjectContext,
         results: Vec<CheckResult>,
-    ) -> Result<ValidateReport> {
+        notes: &mut Notes,
+    ) -> ValidateReport {
         let cwd = call.at.cwd.to_string_lossy();
         let Some(facts) = judge(&results, &cwd) else {
-            return Ok(ValidateReport {
+            return ValidateReport {
                 passed: false,
                 score: 0.0,
                 results,
                 attempt: 0,
                 measures: Measures::uncounted(Recommendation::Retry),
                 notice: None,
-            });
+            };
         };
         self.point("validate.checked");
-        let module = Module::new(context, &call.input.module_id, call.input.run_id.as_deref());
-        let engine = self.clone();
+        let by_itself = measure(&[], &facts);
+        let (passed, score) = (facts.passed, facts.score);
         let counted = Counted {
             id: call.id.clone(),
             at: self.now(),
@@ -173,15 +181,34 @@ impl Engine {
             input: call.input.clone(),
             results: results.clone(),
         };
-        let (attempt, notice) = module.count(counted, move |point| engine.point(point)).await?;
-        Ok(ValidateReport {
-            passed: attempt.passed,
-            score: attempt.score,
-            results,
-            attempt: attempt.attempt,
-            measures: attempt.measures,
-            notice,
-        })
+        let counted = if notes.keeps {
+            let module = Module::new(context, &call.input.module_id, call.input.run_id.as_deref());
+            let engine = self.clone();
+            notes.tried("it is not counted", module.count(counted, move |point| engine.point(point)).await)
+        } else {
+            None
+        };
+        let (attempt, measures) = match counted {
+            Some((attempt, notice)) => {
+                notes.said.extend(notice);
+                (attempt.attempt, attempt.measures)
+            }
+            None => (0, by_itself),
+        };
+        ValidateReport { passed, score, results, attempt, measures, notice: None }
+    }
+
+    /// Adds a line to the log, where there may be one.
+    async fn note_validation(
+        &self,
+        call: &Call,
+        kind: LogEventKind,
+        data: serde_json::Value,
+        notes: &mut Notes,
+    ) {
+        if notes.keeps {
+            notes.tried("it is not logged", self.log_validation(call, kind, data).await);
+        }
     }
 
     /// Tells everybody who listens what came of a call.
@@ -197,6 +224,37 @@ impl Engine {
         tx.commit().await?;
         Ok(())
     }
+}
+
+/// What is to be said besides a report.
+#[derive(Default)]
+struct Notes {
+    said: Vec<String>,
+    /// Whether anything may be written below `.forge/`.
+    keeps: bool,
+}
+
+impl Notes {
+    /// What came of something that a report does not depend on; a failure is noted, with what follows from it.
+    fn tried<T>(&mut self, otherwise: &str, came: Result<T>) -> Option<T> {
+        came.map_err(|error| {
+            let note = format!("{otherwise}: {}", whole(&error));
+            tracing::warn!(note, "a validation could not be kept");
+            if !self.said.contains(&note) {
+                self.said.push(note);
+            }
+        })
+        .ok()
+    }
+
+    fn into_notice(self) -> Option<String> {
+        (!self.said.is_empty()).then(|| self.said.join("; "))
+    }
+}
+
+/// Whether a process is a command of a validation, by its mark.
+pub(crate) fn is_of_validation(marker: &str) -> bool {
+    marker.starts_with(checks::MARKER)
 }
 
 /// What a report says in an event and in a log, without what the checks printed.

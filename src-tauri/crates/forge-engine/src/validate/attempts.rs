@@ -1,7 +1,8 @@
 //! The attempts of a module: `.forge/iterations/[<run>/]<module>.json` at the project's root.
 //!
 //! Invariants: a file is replaced whole by one writer at a time, whichever process that is, so no attempt is lost and
-//! none is counted twice; what cannot be read is kept beside the new one, never written over.
+//! none is counted twice; what cannot be read, is no file or is about another module is kept beside the new one, never
+//! written over.
 
 use std::{
     fs::{File, OpenOptions},
@@ -59,7 +60,7 @@ impl Module {
         let module = self.clone();
         self.blocking("read", move || {
             let file = module.path();
-            Ok(match module.kept(&file)? {
+            Ok(match module.kept(&file) {
                 Kept::Read(state) => *state,
                 Kept::Unreadable(why) => IterationState { unreadable: Some(why), ..module.nothing() },
             })
@@ -76,9 +77,9 @@ impl Module {
     ) -> Result<(Attempt, Option<String>)> {
         let module = self.clone();
         self.blocking("write", move || {
-            let file = place_for(&module.root, &module.relative())?;
             let _turn = module.turn()?;
-            let (mut state, notice) = match module.kept(&file)? {
+            let file = module.path();
+            let (mut state, notice) = match module.kept(&file) {
                 Kept::Read(state) => (*state, None),
                 Kept::Unreadable(why) => {
                     let aside = aside(&file, counted.at);
@@ -136,17 +137,30 @@ impl Module {
         }
     }
 
-    fn kept(&self, file: &Path) -> io::Result<Kept> {
-        let bytes = match std::fs::read(file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Kept::Read(Box::new(self.nothing())));
-            }
-            bytes => bytes?,
+    fn kept(&self, file: &Path) -> Kept {
+        let read = match std::fs::symlink_metadata(file) {
+            // Whatever else stands there: a link is not followed, and a pipe is not waited for.
+            Ok(found) if !found.is_file() => return Kept::Unreadable("it is no plain file".to_owned()),
+            Ok(_) => std::fs::read(file),
+            Err(error) => Err(error),
         };
-        Ok(match serde_json::from_slice(&bytes) {
-            Ok(state) => Kept::Read(Box::new(state)),
+        let bytes = match read {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Kept::Read(Box::new(self.nothing()));
+            }
+            Err(error) => return Kept::Unreadable(error.to_string()),
+            Ok(bytes) => bytes,
+        };
+        match serde_json::from_slice::<IterationState>(&bytes) {
+            Ok(state) if state.module_id == self.module && state.run_id == self.run => {
+                Kept::Read(Box::new(state))
+            }
+            Ok(state) => {
+                let run = state.run_id.map(|run| format!(" in the run {run}")).unwrap_or_default();
+                Kept::Unreadable(format!("it is about the module {}{run}", state.module_id))
+            }
             Err(error) => Kept::Unreadable(error.to_string()),
-        })
+        }
     }
 
     /// The folder and the name of the file, below the root.
@@ -289,6 +303,33 @@ mod tests {
         let aside = root.path().join(".forge/iterations/m1.json.unreadable-7");
         assert!(notice.unwrap().contains(".forge/iterations/m1.json.unreadable-7"));
         assert_eq!(std::fs::read_to_string(aside).unwrap(), "{ torn");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_file_of_this_module_is_kept_aside_too() {
+        let root = tempfile::tempdir().unwrap();
+        let (module, run) = (module(root.path(), None), module(root.path(), Some("r")));
+        count(&run, "a", &[]).await;
+        let of_a_run = std::fs::read_to_string(run.path()).unwrap();
+        let cases: [(&str, fn(&Path, &str)); 4] = [
+            ("it is no plain file", |place, _| std::fs::create_dir(place).unwrap()),
+            ("it is no plain file", |place, _| std::os::unix::fs::symlink("/dev/zero", place).unwrap()),
+            ("it is about the module m1 in the run r", |place, text| std::fs::write(place, text).unwrap()),
+            ("it is about the module m2", |place, _| {
+                std::fs::write(place, r#"{ "moduleId": "m2", "attempts": [] }"#).unwrap();
+            }),
+        ];
+        for (number, (why, make)) in (10..).zip(cases) {
+            make(&module.path(), &of_a_run);
+            assert_eq!(module.read().await.unwrap().unreadable.as_deref(), Some(why));
+            let (attempt, notice) =
+                module.count(Counted { at: Timestamp(number), ..counted("b", &[]) }, |_| {}).await.unwrap();
+            assert_eq!(attempt.attempt, 1);
+            assert!(notice.as_ref().is_some_and(|notice| notice.contains(why)), "{notice:?}");
+            let aside = root.path().join(format!(".forge/iterations/m1.json.unreadable-{number}"));
+            assert!(std::fs::symlink_metadata(aside).is_ok());
+            module.forget().await.unwrap();
+        }
     }
 
     #[tokio::test]

@@ -17,6 +17,8 @@ use crate::{
     steps::hook::nobody,
 };
 
+/// How the marks of commands begin.
+pub(super) const MARKER: &str = "validate-";
 /// What runs commands.
 const SHELL: [&str; 2] = ["/bin/sh", "-c"];
 /// How much of each stream is kept: half of it from the beginning, half from the end.
@@ -37,7 +39,7 @@ impl Engine {
         };
         let env = self.command_env(call).await;
         for (index, command) in call.input.commands.iter().enumerate() {
-            let marker = format!("validate-{}-{index}", call.id);
+            let marker = format!("{MARKER}{}-{index}", call.id);
             match self.run_validation_command(call, command, marker, &env, cancel).await {
                 Some(result) => results.push(CheckResult::Command(result)),
                 None => return Ok(None),
@@ -144,27 +146,35 @@ async fn check_file(cwd: &Path, file: &str) -> FileCheck {
     FileCheck { passed: error.is_none(), file: file.to_owned(), error }
 }
 
-/// Whether a file is well formed; none when its ending is no language that is read here.
+/// Whether a file is well formed; none when its ending is no language that is known.
 async fn check_form(root: &Arc<Folder>, cwd: &Path, file: &str, limit: Duration) -> Option<SyntaxCheck> {
     Language::of(file)?;
     let (folder, path) = (Arc::clone(root), inside(cwd.to_str(), file)?);
     let read = within(limit, move || {
         forge_source::Files::read(folder.as_ref(), &path).map(|bytes| syntax(&path, &bytes))
     });
-    let not_checked = |why: &dyn std::fmt::Display| Some(format!("it was not checked: {why}"));
-    let sound = SyntaxCheck { passed: true, file: file.to_owned(), error: None, line: None, column: None };
-    let error = match read.await {
+    let sound =
+        SyntaxCheck { passed: Some(true), file: file.to_owned(), error: None, line: None, column: None };
+    // What is not read here may be as sound as anything else: it counts neither way.
+    let not_checked = |why: &dyn std::fmt::Display| SyntaxCheck {
+        passed: None,
+        error: Some(format!("it was not checked: {why}")),
+        ..sound.clone()
+    };
+    Some(match read.await {
         Ok(Ok(None)) => return None,
-        Ok(Ok(Some(Syntax::Sound))) => return Some(sound),
+        Ok(Ok(Some(Syntax::Sound))) => sound,
         Ok(Ok(Some(Syntax::Broken(error)))) => {
             let (line, column) = (Some(error.line), Some(error.column));
-            return Some(SyntaxCheck { passed: false, error: Some(error.message), line, column, ..sound });
+            SyntaxCheck { passed: Some(false), error: Some(error.message), line, column, ..sound }
         }
         Ok(Ok(Some(Syntax::Refused { reason }))) => not_checked(&reason),
-        Ok(Err(error)) => not_checked(&error),
+        Ok(Err(error)) if error.kind() == std::io::ErrorKind::FileTooLarge => not_checked(&error),
+        Ok(Err(error)) => {
+            SyntaxCheck { passed: Some(false), error: Some(format!("it cannot be read: {error}")), ..sound }
+        }
         Err(gave_up) => not_checked(&gave_up),
-    };
-    Some(SyntaxCheck { passed: false, error, ..sound })
+    })
 }
 
 /// Whether one file exports what another takes from it.

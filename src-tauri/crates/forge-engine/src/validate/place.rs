@@ -164,6 +164,12 @@ fn depth(folder: &Path, place: &str) -> Option<usize> {
     folder.starts_with(&place).then(|| place.components().count())
 }
 
+/// Whether links lead to each other in a ring, and so to no file at all.
+fn is_ring(path: &Path) -> bool {
+    let error = std::fs::metadata(path).err().and_then(|error| error.raw_os_error());
+    error == Some(nix::errno::Errno::ELOOP as i32)
+}
+
 /// Refuses files that lead out of the folder through a link.
 fn refuse_links_out(cwd: &Path, input: &ValidateInput) -> Result<()> {
     let files = input.files.iter().enumerate().map(|(index, path)| (format!("files[{index}]"), path));
@@ -174,11 +180,11 @@ fn refuse_links_out(cwd: &Path, input: &ValidateInput) -> Result<()> {
     for (field, path) in files.chain(contracts) {
         let Some(path) = inside(cwd.to_str(), path) else { continue };
         match guard::resolve_inside(cwd, Path::new(&path)) {
-            Err(source @ guard::GuardError::Escape { .. }) => {
+            Err(source @ guard::GuardError::Escape { .. }) if !is_ring(&cwd.join(&path)) => {
                 return Err(EngineError::Escape { field, source });
             }
             // What cannot be read is what its check will say.
-            Ok(_) | Err(guard::GuardError::Io { .. }) => {}
+            Ok(_) | Err(guard::GuardError::Escape { .. } | guard::GuardError::Io { .. }) => {}
         }
     }
     Ok(())
