@@ -4060,11 +4060,11 @@ export type Switch = {
 
 /**  Whether a file is well formed. */
 export type SyntaxCheck = {
-	/**  Whether it is. */
-	passed: boolean,
+	/**  Whether it is; null when it was not read, being too large, say: then it counts neither way. */
+	passed: boolean | null,
 	/**  Its path. */
 	file: string,
-	/**  Why not. */
+	/**  Why not, or why it was not checked. */
 	error?: string | null,
 	/**  Where, from 1. */
 	line?: number | null,
@@ -4502,7 +4502,10 @@ export type ValidateReport = {
 	results: CheckResult[],
 	/**  The number of the attempt, from 1; 0 for a call that is not counted. */
 	attempt: number,
-	/**  What the caller should know besides, as that earlier attempts could not be read. */
+	/**
+	 *  What the caller should know besides, as that earlier attempts could not be read, or why this one is not
+	 *  counted.
+	 */
 	notice?: string | null,
 } & Measures;
 

@@ -227,6 +227,20 @@ async fn shown(at: &At, task: Value) -> Result<Answer, CliError> {
     Ok(Answer::new(task, text))
 }
 
+/// Why a task has no run: that it was raced, or that it was not started.
+async fn without_a_run(at: &At, task: &Value) -> Result<CliError, CliError> {
+    let number = &task["number"];
+    let races = at.call("task_races", json!({ "task_id": task["id"] })).await?;
+    Ok(if items(&races).is_empty() {
+        let message = format!("no agent has run for #{number}");
+        CliError::NotFound { message, hint: "Start it: forge task start" }
+    } else {
+        let message = format!("the agents of #{number} ran in a race, each for a task of its own");
+        let hint = "`forge api task_race --task NUMBER` names them (`task_id`); then: forge task log TASK_ID";
+        CliError::NotFound { message, hint }
+    })
+}
+
 async fn read_log(
     at: &At,
     reference: &TaskRef,
@@ -240,10 +254,10 @@ async fn read_log(
         None => {
             let runs = at.call("task_executions", json!({ "task_id": task["id"] })).await?;
             let last = items(&runs).last().map(|run| string(run, "log_id"));
-            last.ok_or_else(|| CliError::NotFound {
-                message: format!("no agent has run for #{}", task["number"]),
-                hint: "Start it: forge task start",
-            })?
+            match last {
+                Some(log) => log,
+                None => return Err(without_a_run(at, &task).await?),
+            }
         }
     };
     let mut input = json!({ "task_id": task["id"], "log_id": log });
