@@ -103,3 +103,42 @@ fn failing_tests(lines: &[&str]) -> Option<String> {
     let why = if first.why.is_empty() { String::new() } else { format!(": {}", first.why) };
     Some(format!("{}{more}{why}", first.what))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(stderr: &str, stdout: &str) -> Option<String> {
+        Diagnosed { stderr, stdout, cwd: "/srv/x" }.first()
+    }
+
+    #[test]
+    fn tools_that_nothing_is_known_of_are_read_by_their_words() {
+        for (stderr, stdout, expected) in [
+            ("", "\n/elsewhere/a.js\n  1:7  error  'x' is bad  no-x\n", "'x' is bad  no-x"),
+            ("", "begun\nall is well\nERROR: out of paper\n", "ERROR: out of paper"),
+            ("make: *** [all] Error 1\n", "> x\nout of paper\n", "out of paper"),
+            ("", "12 passed, 3 failed\n", "12 passed, 3 failed"),
+            ("", "[INFO] begun\n[ERROR] ATest.b:12 expected\n", "[ERROR] ATest.b:12 expected"),
+            ("TAP version 13\n", "", "TAP version 13"),
+            (
+                "Traceback (most recent call last):\n  File \"/usr/a.py\", line 3, in f\nValueError: no\n",
+                "",
+                "ValueError: no",
+            ),
+        ] {
+            assert_eq!(first(stderr, stdout).as_deref(), Some(expected));
+        }
+        assert_eq!(first("\n", " "), None);
+    }
+
+    #[test]
+    fn the_order_in_which_tests_fail_makes_no_difference() {
+        let failing = |one: &str, two: &str| {
+            first("", &format!("not ok 1 - {one}\nnot ok 2 - {two}\nnot ok 3 - x # TODO\n"))
+        };
+        assert_eq!(failing("b (3 ms)", "a"), failing("a", "b (7 ms)"));
+        assert_eq!(failing("b", "a").as_deref(), Some("a (and 1 more)"));
+        assert_eq!(failing("a", "a").as_deref(), Some("a"), "one that is told twice is one");
+    }
+}

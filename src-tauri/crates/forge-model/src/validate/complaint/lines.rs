@@ -85,7 +85,17 @@ pub(super) fn error(line: &str) -> Option<&str> {
     let named = line.split(':').next().unwrap_or_default();
     let raised =
         is_exception(line) && ["Error", "Exception", "Rejection", "]"].iter().any(|end| named.ends_with(end));
-    (raised || ERRORS.iter().any(|word| says(word))).then_some(line)
+    if raised || ERRORS.iter().any(|word| says(word)) {
+        return Some(line);
+    }
+    // In a file that is not below the folder, which is no diagnostic.
+    let placed = [": error: ", ": error TS", ": fatal error: "].iter().any(|mark| line.contains(mark));
+    let listed = line.split_once("  error  ").filter(|(at, _)| at.trim().split(':').all(is_number));
+    if placed { Some(line) } else { listed.map(|(_, said)| said.trim()) }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
 /// A line without what is always said; none when nothing is left.
@@ -164,6 +174,8 @@ mod tests {
         ] {
             assert_eq!(error(line), Some(line));
         }
+        assert_eq!(error("  4:7  error  'y' is not defined  no-undef"), Some("'y' is not defined  no-undef"));
+        assert_eq!(error("../a.ts(3,1): error TS1: x"), Some("../a.ts(3,1): error TS1: x"));
         for line in ["no error", "errors: 0", "note: x", "failsafe: on", "12:30: x"] {
             assert_eq!(error(line), None, "{line}");
         }
