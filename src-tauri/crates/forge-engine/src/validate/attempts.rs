@@ -307,11 +307,12 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_no_file_of_this_module_is_kept_aside_too() {
+        type Make = fn(&Path, &str);
         let root = tempfile::tempdir().unwrap();
         let (module, run) = (module(root.path(), None), module(root.path(), Some("r")));
         count(&run, "a", &[]).await;
         let of_a_run = std::fs::read_to_string(run.path()).unwrap();
-        let cases: [(&str, fn(&Path, &str)); 4] = [
+        let cases: [(&str, Make); 4] = [
             ("it is no plain file", |place, _| std::fs::create_dir(place).unwrap()),
             ("it is no plain file", |place, _| std::os::unix::fs::symlink("/dev/zero", place).unwrap()),
             ("it is about the module m1 in the run r", |place, text| std::fs::write(place, text).unwrap()),

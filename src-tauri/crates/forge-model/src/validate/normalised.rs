@@ -66,9 +66,7 @@ fn variable(text: &str, before: Option<char>) -> Option<(&'static str, usize)> {
     {
         return Some(("(<line>)", length));
     }
-    if behind_place()
-        && let Some(length) = process_in_brackets(text)
-    {
+    if let Some(length) = process_in_brackets(text) {
         return Some(("[<pid>]", length));
     }
     if !before.is_some_and(char::is_alphanumeric)
@@ -175,7 +173,7 @@ fn place_in_brackets(text: &str) -> Option<usize> {
     (line > 0 && column > 0 && rest.get(column..)?.starts_with(')')).then_some(line + column + 3)
 }
 
-/// `[1234]:` behind the name of a program. Fewer digits are the number of an item.
+/// `[1234]:`, mostly behind the name of a program. Fewer digits are the number of an item.
 fn process_in_brackets(text: &str) -> Option<usize> {
     let inner = text.strip_prefix('[')?;
     let count = digits(inner);
@@ -273,6 +271,7 @@ mod tests {
             ("expected 12, got 13", "expected 12, got 13"),
             ("x[1234]: fail, items[12]: no, at[1234]", "x[<pid>]: fail, items[12]: no, at[1234]"),
             ("worker pid 77 and PID: 5 with --seed=9", "worker <number> and <number> with --<number>"),
+            ("<time> [4711]: no", "<time> [<pid>]: no"),
             ("==4711==ERROR: leak", "==<pid>==ERROR: leak"),
             ("req_550e8400-e29b-41d4-a716-446655440000 x", "req_<uuid> x"),
             ("1700000000.123 fail 1700000000123", "<time> fail <time>"),
@@ -280,6 +279,7 @@ mod tests {
             ("Error at 10:45 in step, at 9:05 PM", "Error at <time> in step, at <time>"),
             ("on 10:455 and 99:10", "on 10:<line> and 99:<line>"),
             ("Sun Nov 22 22:28:32 UTC 2026 fail", "<time> fail"),
+            ("Sun Nov 22 11:05:00 PM UTC 2026: fail", "<time>: fail"),
             ("Nov 2 08:01:02 host x[312]: no", "<time> host x[<pid>]: no"),
             ("[22/Nov/2026:10:00:00 +0000] Sun, 22 Nov 2026 22:28:32 GMT", "[<time>] <time>"),
             ("may 3 fail, 4 march", "may 3 fail, 4 march"),

@@ -6,7 +6,7 @@ use super::{digits, exactly};
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-const ZONES: [&str; 5] = ["UTC", "GMT", "CET", "CEST", "Z"];
+const ZONES: [&str; 7] = ["AM", "PM", "UTC", "GMT", "CET", "CEST", "Z"];
 
 /// `2026-01-31`, `2026-01-31T12:30:00.5Z`, `12:30:00`.
 pub(super) fn time(text: &str) -> Option<usize> {
