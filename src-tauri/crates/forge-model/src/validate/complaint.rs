@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn the_order_in_which_tests_fail_makes_no_difference() {
         let failing = |one: &str, two: &str| {
-            first("", &format!("not ok 1 - {one}\nnot ok 2 - {two}\nnot ok 3 - x # TODO\n"))
+            first("", &format!("not ok 1 - {one}\nnot ok 2 - {two}\nnot ok 3 - x # todo\n"))
         };
         assert_eq!(failing("b (3 ms)", "a"), failing("a", "b (7 ms)"));
         assert_eq!(failing("b", "a").as_deref(), Some("a (and 1 more)"));
