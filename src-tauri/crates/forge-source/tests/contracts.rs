@@ -330,7 +330,8 @@ fn python() {
         gone = 1\ndel gone\n",
     );
     let cases = [
-        ("from p.a import os, s, t, x, y, z, f, C, c, e, j, i, w, v, n, m1, m2, made, __name__", "pass"),
+        ("from p.a import os, s, t, x, y, z, f, C, c, e, j, i, w, v, n, m1, m2, __name__", "pass"),
+        ("from p.a import made", "unknown never run"),
         ("from .a import x as renamed", "pass"),
         ("from . import a\na.x; a.no", "fail no"),
         ("from p import a\na.f()", "pass"),

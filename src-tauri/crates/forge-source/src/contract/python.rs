@@ -1,36 +1,17 @@
-//! Python: which module an import means, names followed through `import *`, and the verdict on two modules.
+//! Python: what one module takes from another, and the verdict on it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    rc::Rc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Contract, Findings,
-    python_module::{self, All, Module, Request, What},
+    python_builtins::BUILTINS,
+    python_module::{All, Module, Request, What},
+    python_tree::{By, Found, Tree},
 };
 use crate::{Files, files};
 
-/// Names that every module has.
-const OWN: [&str; 11] = [
-    "__name__",
-    "__doc__",
-    "__file__",
-    "__package__",
-    "__spec__",
-    "__loader__",
-    "__builtins__",
-    "__path__",
-    "__dict__",
-    "__cached__",
-    "__class__",
-];
-
-/// Files that are read to follow one name, at most.
-const MAX_FILES: usize = 4_000;
-
 pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contract {
-    let mut tree = Tree { files, exporter, modules: BTreeMap::new() };
+    let mut tree = Tree::new(files, exporter, importer);
     let taken = match tree.module(importer) {
         Ok(module) => module,
         Err(reason) => return Contract::unknown(format!("{importer} cannot be read: {reason}")),
@@ -39,30 +20,32 @@ pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contra
         Ok(module) => module,
         Err(reason) => return Contract::unknown(format!("{exporter} cannot be read: {reason}")),
     };
-    let mut findings =
-        Findings { exported: tree.all_names(exporter, &mut BTreeSet::new()), ..Findings::default() };
+    let exported = tree.all_names(exporter, &mut BTreeSet::new());
+    let mut findings = Findings { exported, ..Findings::default() };
     let (mut asked, mut used) = (false, false);
     for request in &taken.requests {
-        let Some(uses) = tree.uses(importer, &taken, request) else { continue };
+        let Some(uses) = uses(&mut tree, &taken, request) else { continue };
         asked = true;
         match uses {
-            Uses::Names(names) => {
+            Uses::Names(by, names) => {
                 used |= !names.is_empty();
-                for name in names {
-                    tree.take(&name, request.typing, &mut findings);
+                for (name, certain) in names {
+                    let found = tree.find(exporter, &name, by);
+                    take(&tree, &name, found, request, certain, &mut findings);
                 }
             }
             Uses::Star => {
                 used = true;
                 if let All::Names(all) = &offered.all {
                     for name in all {
-                        tree.take(name, request.typing, &mut findings);
+                        let found = tree.find(exporter, name, By::Import);
+                        take(&tree, name, found, request, true, &mut findings);
                     }
                 }
+                take_by_star(&mut tree, &taken, request, &mut findings);
             }
-            Uses::Opaque(name) => {
+            Uses::Unclear(doubt) => {
                 used = true;
-                let doubt = format!("it cannot be known what is taken, as {name} is handed on as a whole");
                 findings.doubts.push(doubt);
             }
             Uses::Linked => used = true,
@@ -79,192 +62,127 @@ pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contra
 
 /// What one import does with the exporter.
 enum Uses {
-    Names(BTreeSet<String>),
+    /// Names, and whether they must be there.
+    Names(By, BTreeMap<String, bool>),
     Star,
-    /// The module is used as one value, under this name.
-    Opaque(String),
+    /// It cannot be told, for this reason.
+    Unclear(String),
     /// It is only loaded.
     Linked,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Found {
-    Yes,
-    /// Only for type checkers.
-    Typing,
-    No,
-    Unknown(String),
+fn take(
+    tree: &Tree<'_>,
+    name: &str,
+    found: Found,
+    request: &Request,
+    certain: bool,
+    findings: &mut Findings,
+) {
+    findings.imported.insert(name.to_owned());
+    let wrong = match found {
+        Found::Yes => return,
+        Found::Typing if request.typing || tree.exporter.ends_with(".pyi") => return,
+        Found::Typing => "is there for type checkers alone",
+        Found::No => "is not defined",
+        Found::Unknown(reason) => return findings.doubts.push(format!("{name}: {reason}")),
+    };
+    if certain && !request.optional {
+        findings.missing.insert(name.to_owned(), wrong.to_owned());
+    } else {
+        findings.doubts.push(format!("{name} {wrong}, but need not be there where it is taken"));
+    }
 }
 
-struct Tree<'f> {
-    files: &'f dyn Files,
-    exporter: &'f str,
-    modules: BTreeMap<String, Result<Rc<Module>, String>>,
-}
-
-impl Tree<'_> {
-    fn module(&mut self, path: &str) -> Result<Rc<Module>, String> {
-        if let Some(known) = self.modules.get(path) {
-            return known.clone();
-        }
-        if self.modules.len() >= MAX_FILES {
-            return Err("too many files lie behind it".to_owned());
-        }
-        let bytes = self.files.read(path).map_err(|error| error.to_string());
-        let read = bytes.and_then(|bytes| python_module::read(&bytes)).map(Rc::new);
-        self.modules.insert(path.to_owned(), read.clone());
-        read
-    }
-
-    fn take(&mut self, name: &str, typing: bool, findings: &mut Findings) {
-        findings.imported.insert(name.to_owned());
-        match self.find(self.exporter, name, &mut BTreeSet::new()) {
-            Found::Yes => {}
-            Found::Typing if typing || self.exporter.ends_with(".pyi") => {}
-            Found::Typing => {
-                findings.missing.insert(name.to_owned(), "is there for type checkers alone".to_owned());
-            }
-            Found::No => {
-                findings.missing.insert(name.to_owned(), "is not defined".to_owned());
-            }
-            Found::Unknown(reason) => findings.doubts.push(format!("{name}: {reason}")),
-        }
-    }
-
-    /// What an import does with the exporter; `None` if it is about another module.
-    fn uses(&self, importer: &str, module: &Module, request: &Request) -> Option<Uses> {
-        let target = self.resolve(importer, request.level, &request.module);
-        let is_exporter = target.as_deref() == Some(self.exporter);
-        match &request.what {
-            What::Star => is_exporter.then_some(Uses::Star),
-            What::Module { prefix } => is_exporter.then(|| used_by(module, prefix)),
-            What::Name { name, local } => {
-                let inside = if request.module.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{}.{name}", request.module)
-                };
-                let submodule = self.resolve(importer, request.level, &inside);
-                if submodule.as_deref() == Some(self.exporter) {
-                    return Some(used_by(module, local));
-                }
-                is_exporter.then(|| Uses::Names([name.clone()].into()))
-            }
-        }
-    }
-
-    /// The file of a module.
-    fn resolve(&self, from: &str, level: u32, dotted: &str) -> Option<String> {
-        let path = dotted.replace('.', "/");
-        if level > 0 {
-            let mut folder = files::parent(from);
-            for _ in 1..level {
-                if folder.is_empty() {
-                    return None;
-                }
-                folder = files::parent(folder);
-            }
-            return self.file(folder, &path);
-        }
-        let is_package =
-            |folder: &str| files::join(folder, "__init__.py").is_some_and(|path| self.files.is_file(&path));
-        let above = |path| files::folders(path).into_iter().filter(|folder| !is_package(folder));
-        let roots =
-            above(from).chain(["", "src", "lib"]).chain(above(self.exporter)).chain([files::parent(from)]);
-        roots.into_iter().find_map(|root| self.file(root, &path))
-    }
-
-    fn file(&self, root: &str, path: &str) -> Option<String> {
-        let base = files::join(root, path)?;
-        let folder = if base.is_empty() { String::new() } else { format!("{base}/") };
-        let own =
-            if path.is_empty() { Vec::new() } else { vec![format!("{base}.py"), format!("{base}.pyi")] };
-        let package = [format!("{folder}__init__.py"), format!("{folder}__init__.pyi")];
-        // A package comes before a module of its name.
-        package.into_iter().chain(own).find(|path| self.files.is_file(path))
-    }
-
-    fn find(&mut self, path: &str, name: &str, seen: &mut BTreeSet<String>) -> Found {
-        if !seen.insert(path.to_owned()) {
-            return Found::No;
-        }
-        let module = match self.module(path) {
-            Ok(module) => module,
-            Err(reason) => return Found::Unknown(format!("{path}: {reason}")),
-        };
-        match module.names.get(name) {
-            Some(false) => return Found::Yes,
-            Some(true) => return Found::Typing,
-            None => {}
-        }
-        if OWN.contains(&name) || self.is_submodule(path, name) {
-            return Found::Yes;
-        }
-        let mut doubt = module.open.first().map(|reason| format!("{path}: {reason}"));
-        for (level, dotted) in &module.stars {
-            let Some(target) = self.resolve(path, *level, dotted) else {
-                doubt =
-                    doubt.or_else(|| Some(format!("{path} takes all of {dotted}, which is not read here")));
-                continue;
+/// What an import does with the exporter; `None` if it is about another module.
+fn uses(tree: &mut Tree<'_>, module: &Module, request: &Request) -> Option<Uses> {
+    let (exporter, importer) = (tree.exporter, tree.importer);
+    let is_exporter = |found: Option<String>| found.as_deref() == Some(exporter);
+    let by_name = is_exporter(tree.resolve(importer, request.level, &request.module));
+    match &request.what {
+        What::Star => by_name.then_some(Uses::Star),
+        What::Module { prefix } => by_name.then(|| {
+            let doubt = match request.module.rsplit_once('.') {
+                Some((package, name)) => value_instead(tree, 0, package, name),
+                None => None,
             };
-            match self.find_by_star(&target, name, seen) {
-                Found::No => {}
-                Found::Unknown(reason) => doubt = doubt.or(Some(reason)),
-                found => return found,
+            doubt.unwrap_or_else(|| used_by(tree, module, prefix))
+        }),
+        What::Name { name, local } => {
+            let inside =
+                if request.module.is_empty() { name.clone() } else { format!("{}.{name}", request.module) };
+            if is_exporter(tree.resolve(importer, request.level, &inside)) {
+                let doubt = value_instead(tree, request.level, &request.module, name);
+                return Some(doubt.unwrap_or_else(|| used_by(tree, module, local)));
             }
+            by_name.then(|| Uses::Names(By::Import, [(name.clone(), true)].into()))
         }
-        doubt.map_or(Found::No, Found::Unknown)
     }
+}
 
-    fn find_by_star(&mut self, path: &str, name: &str, seen: &mut BTreeSet<String>) -> Found {
-        let Ok(module) = self.module(path) else {
-            return Found::Unknown(format!("{path} cannot be read"));
-        };
-        match &module.all {
-            All::Names(names) if names.contains(name) => self.find(path, name, seen),
-            All::Names(_) => Found::No,
-            All::Public if name.starts_with('_') => Found::No,
-            All::Public => self.find(path, name, seen),
-            All::Computed => match self.find(path, name, seen) {
-                Found::No => Found::No,
-                _ => Found::Unknown(format!("{path} computes __all__")),
-            },
-        }
+/// A package may give the name of its module to something else, which is then what is used.
+fn value_instead(tree: &mut Tree<'_>, level: u32, package: &str, name: &str) -> Option<Uses> {
+    let package = tree.resolve(tree.importer, level, package)?;
+    if package == tree.exporter || !files::name(&package).starts_with("__init__.") {
+        return None;
     }
-
-    fn is_submodule(&self, path: &str, name: &str) -> bool {
-        let is_package = matches!(files::name(path), "__init__.py" | "__init__.pyi");
-        is_package && self.file(files::parent(path), name).is_some_and(|found| found != path)
-    }
-
-    fn all_names(&mut self, path: &str, seen: &mut BTreeSet<String>) -> BTreeSet<String> {
-        if !seen.insert(path.to_owned()) {
-            return BTreeSet::new();
-        }
-        let Ok(module) = self.module(path) else { return BTreeSet::new() };
-        let mut names: BTreeSet<String> = module.names.keys().cloned().collect();
-        for (level, dotted) in &module.stars {
-            let Some(target) = self.resolve(path, *level, dotted) else { continue };
-            let all = self.module(&target).map(|module| module.all.clone()).unwrap_or_default();
-            let behind = self.all_names(&target, seen);
-            names.extend(behind.into_iter().filter(|name| match &all {
-                All::Names(all) => all.contains(name),
-                All::Public | All::Computed => !name.starts_with('_'),
-            }));
-        }
-        names
-    }
+    let hidden = tree.hides(&package, name, tree.exporter);
+    hidden.then(|| Uses::Unclear(format!("{package} gives the name {name} to something of its own")))
 }
 
 /// What is asked of a module by the words before its names.
-fn used_by(module: &Module, prefix: &str) -> Uses {
+fn used_by(tree: &mut Tree<'_>, module: &Module, prefix: &str) -> Uses {
     let first = prefix.split('.').next().unwrap_or_default();
     let rebound = module.bindings.get(first).is_some_and(|count| *count > 1) && !prefix.contains('.');
-    if rebound || (module.bare.contains(first) && !prefix.contains('.')) {
-        return Uses::Opaque(first.to_owned());
+    if rebound || (module.bare.contains(first) && !prefix.contains('.')) || star_gives(tree, module, first) {
+        return Uses::Unclear(format!(
+            "it cannot be known what is taken, as {first} is handed on as a whole"
+        ));
     }
-    match module.attributes.get(prefix) {
-        Some(names) => Uses::Names(names.clone()),
-        None => Uses::Linked,
+    let Some(asked) = module.attributes.get(prefix) else { return Uses::Linked };
+    let names = asked.iter().map(|(name, certain)| {
+        let own = module.written.contains(&(prefix.to_owned(), name.clone()));
+        (name.clone(), *certain && !own)
+    });
+    Uses::Names(By::Attribute, names.collect())
+}
+
+/// Whether `import *` of another module may give the name of this one a new meaning.
+fn star_gives(tree: &mut Tree<'_>, module: &Module, name: &str) -> bool {
+    module.stars.iter().any(|(level, dotted)| {
+        let target = tree.resolve(tree.importer, *level, dotted);
+        target.is_some_and(|target| tree.find_by_star(&target, name) == Found::Yes)
+    })
+}
+
+/// What `import *` gives is what the importer uses and does not bind itself.
+fn take_by_star(tree: &mut Tree<'_>, module: &Module, request: &Request, findings: &mut Findings) {
+    let exporter = tree.exporter;
+    let targets: Vec<Option<String>> =
+        module.stars.iter().map(|(level, dotted)| tree.resolve(tree.importer, *level, dotted)).collect();
+    let alone = targets.iter().all(|target| target.as_deref() == Some(exporter));
+    let free = module.loads.iter().filter(|(name, _)| {
+        let bound = module.bindings.contains_key(name.as_str());
+        !bound && !name.starts_with("__") && !BUILTINS.contains(&name.as_str())
+    });
+    for (name, certain) in free {
+        match tree.find_by_star(exporter, name) {
+            Found::No => {}
+            found => {
+                take(tree, name, found, request, *certain, findings);
+                continue;
+            }
+        }
+        let mut others = targets.iter().filter(|target| target.as_deref() != Some(exporter));
+        if alone && module.open.is_empty() {
+            take(tree, name, Found::No, request, *certain, findings);
+        } else if alone || others.all(|other| lacks(tree, other.as_deref(), name)) {
+            findings.imported.insert(name.clone());
+            findings.doubts.push(format!("{name}: it is not seen where it comes from"));
+        }
     }
+}
+
+fn lacks(tree: &mut Tree<'_>, path: Option<&str>, name: &str) -> bool {
+    path.is_some_and(|path| tree.find_by_star(path, name) == Found::No)
 }

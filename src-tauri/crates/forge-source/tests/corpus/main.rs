@@ -6,5 +6,7 @@
 mod common;
 mod others;
 mod python;
+mod python_cases;
+mod python_cases_table;
 mod rust;
 mod scripts;

@@ -2,8 +2,9 @@
 
 {ask: "syntax", hex}                 does it compile?
 {ask: "names", module, names}        can these names be imported from it?
+{ask: "runs", root, module}          does it run as a program, with this folder's modules?
 """
-import contextlib, importlib, io, json, os, sys, warnings
+import contextlib, importlib, io, json, os, subprocess, sys, warnings
 
 warnings.simplefilter("ignore")
 
@@ -32,11 +33,18 @@ def importable(question):
         return f"not judged: {error!r}"
 
 
+def runs(question):
+    script = "import runpy, sys; sys.path.insert(0, sys.argv[1]); runpy.run_module(sys.argv[2], run_name='__main__')"
+    command = [sys.executable, "-I", "-S", "-B", "-c", script, question["root"], question["module"]]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+ASKED = {"syntax": compiles, "names": importable, "runs": runs}
 answers = []
 out = os.dup(1)
 os.dup2(2, 1)
 with contextlib.redirect_stdout(io.StringIO()):
     for question in json.load(sys.stdin):
-        answers.append(compiles(question) if question["ask"] == "syntax" else importable(question))
+        answers.append(ASKED[question["ask"]](question))
 os.write(out, json.dumps(answers).encode())
 os._exit(0)
