@@ -449,6 +449,27 @@ fn rust() {
 }
 
 #[test]
+fn rust_names_that_are_handed_on_must_be_there() {
+    let root = ("src/lib.rs", "pub mod a; pub mod b; mod c; pub mod o;");
+    let cases = [
+        ("pub use crate::c::z;", "use crate::a::z;", "fail z"),
+        ("pub use crate::c::y;", "use crate::a::y;", "pass"),
+        ("mod i { pub fn x() {} fn h() {} } pub use i::h;", "use crate::a::h;", "fail h"),
+        ("mod i { pub fn x() {} } pub use i::x;", "use crate::a::x;", "pass"),
+        ("pub use std::mem::swap;", "use crate::a::swap;", "pass"),
+    ];
+    for (exporter, importer, expected) in cases {
+        check(
+            &[("src/a.rs", exporter), root, ("src/c.rs", "pub fn y() {}"), ("src/b.rs", importer)],
+            expected,
+        );
+    }
+    let private = [("src/o/a.rs", "pub fn f() {}"), root, ("src/o.rs", "mod a; pub use a::f;")];
+    check(&[private[0], private[1], private[2], ("src/b.rs", "use crate::o::a::f;")], "fail f");
+    check(&[private[0], private[1], private[2], ("src/b.rs", "use crate::o::f;")], "pass");
+}
+
+#[test]
 fn rust_modules_find_their_files() {
     let manifest = ("Cargo.toml", "[package]\nname = \"my-crate\"\n");
     check(

@@ -9,7 +9,7 @@ use super::python_module::{self, All, Binding, Module, Origin, Request, What};
 use crate::{Files, files};
 
 /// Names that every module has, as an object of its class.
-const OWN: [&str; 34] = [
+const OWN: [&str; 33] = [
     "__name__",
     "__doc__",
     "__file__",
@@ -43,7 +43,6 @@ const OWN: [&str; 34] = [
     "__sizeof__",
     "__str__",
     "__subclasshook__",
-    "__weakref__",
 ];
 
 /// Files that are read to follow names, at most.

@@ -94,6 +94,8 @@ enum Place<'w> {
     Item(&'w Crate, usize, &'w Named),
     /// To what is not known here, or not at all.
     Elsewhere,
+    /// To a module that lacks the next name, or hides it.
+    Lacking(Found),
 }
 
 /// A crate and the library of its package.
@@ -119,7 +121,7 @@ impl<'w> World<'w> {
                 look.named = true;
                 look.linked |= asked.glob;
             }
-            Place::Module(..) | Place::Item(..) | Place::Elsewhere => {}
+            Place::Module(..) | Place::Item(..) | Place::Elsewhere | Place::Lacking(_) => {}
         }
     }
 
@@ -148,6 +150,8 @@ impl<'w> World<'w> {
                 None => return Place::Elsewhere,
             },
         };
+        // A private module on the way hides all that lies in it.
+        let mut hidden = false;
         while let [name, more @ ..] = rest {
             place = match place {
                 Place::Module(krate, module) if name == "super" => match krate.modules[module].parent {
@@ -157,10 +161,16 @@ impl<'w> World<'w> {
                 Place::Module(krate, module) if name == "self" => Place::Module(krate, module),
                 Place::Module(krate, module) => {
                     let (found, next) = self.lookup(krate, module, name, from, look, steps + 1);
+                    let found = if hidden && found == Found::Yes { Found::Private } else { found };
+                    hidden |= found == Found::Private;
+                    let lacks = found == Found::No;
                     if krate.modules[module].file == look.exporter
                         && krate.modules[module].file != self.file(from)
                     {
                         note(look, name, found);
+                    }
+                    if lacks {
+                        return Place::Lacking(Found::No);
                     }
                     next
                 }
@@ -173,11 +183,11 @@ impl<'w> World<'w> {
                     }
                     return Place::Elsewhere;
                 }
-                Place::Elsewhere => return Place::Elsewhere,
+                Place::Elsewhere | Place::Lacking(_) => return place,
             };
             rest = more;
         }
-        place
+        if hidden { Place::Lacking(Found::Private) } else { place }
     }
 
     fn file(&self, from: From<'w>) -> &'w str {
@@ -231,6 +241,7 @@ impl<'w> World<'w> {
             private = Some(place);
             None
         };
+        let mut lacking = None;
         let mut unread = false;
         for (_, seen, child) in module.children.iter().filter(|(child, ..)| child == name) {
             match child {
@@ -257,9 +268,17 @@ impl<'w> World<'w> {
             } else {
                 self.walk(owner, &used.path, true, look, steps + 1)
             };
-            if let Some(place) = keep(&used.seen, place) {
-                return (Found::Yes, place);
+            match keep(&used.seen, place) {
+                // What is handed on must be there; another `use` under a condition may still give it.
+                Some(Place::Lacking(found)) => {
+                    lacking.get_or_insert(found);
+                }
+                Some(place) => return (Found::Yes, place),
+                None => {}
             }
+        }
+        if let Some(found) = lacking {
+            return (found, Place::Elsewhere);
         }
         if let Some(place) = private {
             return (Found::Private, place);
@@ -311,7 +330,7 @@ impl<'w> World<'w> {
                         return (Found::Yes, Place::Elsewhere);
                     }
                 }
-                Place::Item(..) | Place::Elsewhere => {
+                Place::Item(..) | Place::Elsewhere | Place::Lacking(_) => {
                     doubt = doubt.or_else(|| {
                         Some(format!("{file} takes all of {}, which is not read here", path.join("::")))
                     });
