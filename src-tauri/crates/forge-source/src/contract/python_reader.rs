@@ -191,7 +191,7 @@ impl Reader {
         }
         if targets.iter().any(|target| is_name(target, "__all__")) {
             self.set_all(value, self.branches > 0);
-        } else if targets.iter().any(|target| names_all(target)) {
+        } else if targets.iter().any(names_all) {
             self.module.all = All::Computed;
         }
     }
