@@ -106,6 +106,7 @@ fn python() {
             "def f():\n    x = [y for y in (yield 1)]",
             "class A:\n    def f(self):\n        nonlocal __class__",
             "try:\n    pass\nexcept* A:\n    pass",
+            "try:\n    pass\nexcept A:\n    pass\nexcept:\n    pass",
         ],
     );
     broken(
@@ -128,6 +129,8 @@ fn python() {
             ("f(a=1, a=2)", (1, 8)),
             ("*a = 1", (1, 1)),
             ("None = 1", (1, 1)),
+            ("try: pass\nexcept: pass\nexcept A: pass", (2, 1)),
+            ("def f():\n    try: pass\n    except: pass\n    except: pass", (3, 5)),
         ],
     );
     let deep = format!("a = {}{}", "(".repeat(201), ")".repeat(201));
@@ -163,6 +166,7 @@ fn rust() {
     );
 }
 
+/// What gofmt takes, and where it does not; compared in the corpus.
 #[test]
 fn go() {
     sound(
@@ -170,6 +174,17 @@ fn go() {
         &[
             "// a\npackage a\n\nimport \"b\"\n\nfunc F[T any](x T) (T, error) { return x, nil }\n",
             "package a",
+            "package a\ntype T struct {\n\tA int\n}",
+            "package a\ntype I interface {\n\tM()\n}",
+            "package a\nconst (\n\tA = iota\n\tB\n)",
+            "package a\nconst ( A = 1 )\n",
+            "package a\nconst ( A = ')'; B = \"(\\\")\" /* ) */ )\n",
+            "package a\nvar ( a = f(1); b = `\n)` )\n",
+            "package a\nimport ( \"a\"; \"b\" )\ntype ( A int; B string )\ntype J interface { M(); N() }",
+            "package a\ntype T struct\n{\n\tA int\n}\n",
+            "package a\nfunc f() {\n\tx := []int{\n\t\t1, // one\n\t\t2,\n\t}\n\tg(1,\n\t\tx...,\n\t)\n}\n",
+            "package a\nfunc f() {\nL:\n\tfor {\n\t\tbreak L\n\t}\n\tswitch x {\n\tcase 1:\n\t\ta()\n\t\tb()\n\tdefault:\n\t}\n}",
+            "package a\nvar x = 1 +\n\t2\nvar y = f(func() {\n\ta()\n}, struct{\n\tA int\n}{1})",
         ],
     );
     broken(
@@ -180,6 +195,12 @@ fn go() {
             ("", (1, 1)),
             ("package a\nfunc f() {}\nimport \"b\"", (3, 1)),
             ("package a\nx := 1", (2, 1)),
+            ("package a\nvar x = []int{\n\t1,\n\t2\n}\n", (4, 3)),
+            ("package a\nvar x = map[string][]int{\n\t\"a\": {1}\n}", (3, 10)),
+            ("package a\nvar x = f(1,\n\t2 // two\n)\n", (3, 3)),
+            ("package a\nfunc f(a int,\n\tb int\n) {}\n", (3, 7)),
+            ("package a\nfunc f() {\n\tif x\n\t{\n\t}\n}\n", (3, 6)),
+            ("package a\nconst ( A = 1 )\nvar ( b = [2]int{1, 2\n} )\n", (3, 22)),
         ],
     );
 }

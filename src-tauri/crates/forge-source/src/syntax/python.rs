@@ -87,9 +87,10 @@ pub(super) fn check(text: &str) -> Syntax {
     let Some(module) = parsed.try_into_module() else { return Syntax::Sound };
     let mut scopes = Scopes::new(text);
     scopes.visit_body(module.suite());
-    let found = scopes.found.into_inner();
-    match found.into_iter().min_by_key(|error| error.range.start()) {
-        Some(error) => broken(error.range, error.to_string()),
+    let early = scopes.catches_all.map(|range| (range, "default 'except:' must be last".to_owned()));
+    let found = scopes.found.into_inner().into_iter().map(|error| (error.range, error.to_string()));
+    match found.chain(early).min_by_key(|(range, _)| range.start()) {
+        Some((range, message)) => broken(range, message),
         None => Syntax::Sound,
     }
 }
@@ -126,6 +127,8 @@ struct Scopes<'a> {
     tries: usize,
     future_annotations: bool,
     found: RefCell<Vec<SemanticSyntaxError>>,
+    /// An `except:` that others follow, which ruff leaves to its linter.
+    catches_all: Option<TextRange>,
 }
 
 impl<'a> Scopes<'a> {
@@ -137,7 +140,15 @@ impl<'a> Scopes<'a> {
             tries: 0,
             future_annotations: false,
             found: RefCell::default(),
+            catches_all: None,
         }
+    }
+
+    fn handlers(&mut self, handlers: &[ast::ExceptHandler]) {
+        let before_last = &handlers[..handlers.len().saturating_sub(1)];
+        let early = before_last.iter().find(|ast::ExceptHandler::ExceptHandler(one)| one.type_.is_none());
+        let first = self.catches_all.into_iter().chain(early.map(|one| one.range()));
+        self.catches_all = first.min_by_key(|range| range.start());
     }
 
     fn asked(&mut self, ask: impl FnOnce(&mut SemanticSyntaxChecker, &Self)) {
@@ -304,7 +315,8 @@ impl Visitor<'_> for Scopes<'_> {
                 }
                 walk_stmt(self, stmt);
             }
-            Stmt::Try(_) => {
+            Stmt::Try(inner) => {
+                self.handlers(&inner.handlers);
                 self.tries += 1;
                 walk_stmt(self, stmt);
                 self.tries -= 1;
