@@ -3,9 +3,12 @@
 //! Both files are parsed, and what stands between them is followed through other files of the folder. A verdict
 //! of `pass` means that every name was found; what cannot be known from the texts is `unknown` with its reason.
 
+mod bindings;
 mod commonjs;
 mod es;
+mod exports;
 mod module;
+mod natures;
 mod python;
 mod python_builtins;
 mod python_module;
@@ -13,11 +16,14 @@ mod python_reader;
 mod python_tree;
 mod python_uses;
 mod resolve;
+mod runs;
 mod rust;
 mod rust_crate;
 mod rust_items;
 mod scripts;
+mod tsconfig;
 mod uses;
+mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 

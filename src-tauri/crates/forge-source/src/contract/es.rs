@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use oxc_ast::AstKind;
 use oxc_ast::ast::{
-    Declaration, ExportDefaultDeclarationKind, ImportDeclarationSpecifier, ImportOrExportKind, Program,
-    Statement, TSModuleReference,
+    BindingIdentifier, Declaration, ExportDefaultDeclarationKind, ExportNamedDeclaration,
+    ImportDeclarationSpecifier, ImportOrExportKind, Program, Statement, TSModuleReference,
 };
 use oxc_semantic::Semantic;
 
 use super::{
-    commonjs,
-    module::{Export, Module, Request, Take, Via},
+    exports,
+    module::{Export, Form, Module, Request, Star, Take, Via},
+    resolve,
     uses::Uses,
 };
 
@@ -26,14 +28,16 @@ pub(super) fn has_module_syntax(program: &Program<'_>) -> bool {
 }
 
 pub(super) fn read(module: &mut Module, path: &str, program: &Program<'_>, semantic: &Semantic<'_>) {
-    let mut reader = Reader { module, semantic, imports: BTreeMap::new() };
+    let is_declaration = [".d.ts", ".d.mts", ".d.cts"].iter().any(|ending| path.ends_with(ending));
+    let typed = resolve::is_typed(path);
+    let mut reader = Reader { module, semantic, typed, is_declaration, imports: BTreeMap::new() };
     for statement in &program.body {
         reader.import(statement);
     }
     for statement in &program.body {
         reader.export(statement);
     }
-    if [".d.ts", ".d.mts", ".d.cts"].iter().any(|ending| path.ends_with(ending)) {
+    if is_declaration {
         reader.implicit(program);
     }
 }
@@ -41,8 +45,12 @@ pub(super) fn read(module: &mut Module, path: &str, program: &Program<'_>, seman
 struct Reader<'r, 's, 'a> {
     module: &'r mut Module,
     semantic: &'s Semantic<'a>,
-    /// Local name to the file and the name there.
-    imports: BTreeMap<String, (String, String)>,
+    /// Whether the compiler knows types from values, and leaves out what it does not need.
+    typed: bool,
+    /// Whether all is a declaration, and says nothing of where it is made.
+    is_declaration: bool,
+    /// Local name to the file, the name there, and whether only types may use it.
+    imports: BTreeMap<String, (String, String, bool)>,
 }
 
 impl Reader<'_, '_, '_> {
@@ -103,40 +111,51 @@ impl Reader<'_, '_, '_> {
                 return self.request(source, takes);
             }
         };
-        self.imports.insert(local.name.to_string(), (source.to_owned(), name.clone()));
+        self.imports.insert(local.name.to_string(), (source.to_owned(), name.clone(), type_only));
+        let type_only = type_only || self.typed && !self.is_value(local);
         self.request(source, [Take::Name { name, type_only }]);
     }
 
-    fn local(&mut self, name: impl Into<String>, type_only: bool) {
-        let export = Export::Local { type_only };
+    /// Whether something here uses it as a value; to hand it on is none.
+    fn is_value(&self, local: &BindingIdentifier<'_>) -> bool {
+        let Some(symbol) = local.symbol_id.get() else { return true };
+        self.semantic.symbol_references(symbol).any(|reference| {
+            let handed_on = matches!(
+                self.semantic.nodes().parent_kind(reference.node_id()),
+                AstKind::ExportSpecifier(_)
+                    | AstKind::ExportDefaultDeclaration(_)
+                    | AstKind::TSExportAssignment(_)
+                    | AstKind::TSImportEqualsDeclaration(_)
+                    | AstKind::TSQualifiedName(_)
+                    | AstKind::TSTypeQuery(_)
+            );
+            reference.is_value() && !reference.is_type() && !handed_on
+        })
+    }
+
+    fn local(&mut self, name: impl Into<String>, form: Form) {
         // A value and a type may share a name; then it is both.
         let name = name.into();
-        if type_only && self.module.names.contains_key(&name) {
+        if form != Form::Value && self.module.names.contains_key(&name) {
             return;
         }
-        self.module.names.insert(name, export);
+        self.module.names.insert(name, Export::Local { form });
+    }
+
+    /// A declaration file declares what is a value elsewhere.
+    fn declare(&mut self, declaration: &Declaration<'_>) {
+        for (name, form) in declared(declaration) {
+            let form = if form == Form::Ambient && self.is_declaration { Form::Value } else { form };
+            self.local(name, form);
+        }
     }
 
     fn export(&mut self, statement: &Statement<'_>) {
         match statement {
             Statement::ExportDeclaration(export) => {
-                for (name, type_only) in declared(&export.declaration) {
-                    self.local(name, type_only);
-                }
+                self.declare(&export.declaration);
             }
-            Statement::ExportNamedDeclaration(export) => {
-                for specifier in &export.specifiers {
-                    let (local, exported) = (specifier.local.name(), specifier.exported.name().to_string());
-                    let type_only = export.export_kind.is_type() || specifier.export_kind.is_type();
-                    if let Some((source, name)) = self.imports.get(local.as_str()) {
-                        let from = Export::From { specifier: source.clone(), name: name.clone() };
-                        self.module.names.insert(exported, from);
-                    } else {
-                        let type_only = type_only || self.only_type(local.as_str());
-                        self.local(exported, type_only);
-                    }
-                }
-            }
+            Statement::ExportNamedDeclaration(export) => self.named(export),
             Statement::ExportFromDeclaration(export) => {
                 let source = export.source.value.as_str();
                 if export.specifiers.is_empty() {
@@ -145,38 +164,74 @@ impl Reader<'_, '_, '_> {
                 for specifier in &export.specifiers {
                     let name = specifier.local.name().to_string();
                     let type_only = export.export_kind.is_type() || specifier.export_kind.is_type();
-                    self.request(source, [Take::Name { name: name.clone(), type_only }]);
-                    let from = Export::From { specifier: source.to_owned(), name };
+                    let erased = type_only || self.typed;
+                    self.request(source, [Take::Name { name: name.clone(), type_only: erased }]);
+                    let from = Export::From { specifier: source.to_owned(), name, type_only };
                     self.module.names.insert(specifier.exported.name().to_string(), from);
                 }
             }
             Statement::ExportAllDeclaration(export) => {
                 let source = export.source.value.as_str();
                 self.request(source, [Take::Link]);
+                let type_only = export.export_kind.is_type();
                 match &export.exported {
-                    Some(name) => self.local(name.name().to_string(), export.export_kind.is_type()),
-                    None => self.module.stars.push(source.to_owned()),
+                    Some(name) => self.local(name.name().to_string(), form(type_only)),
+                    None => self.module.stars.push(Star { specifier: source.to_owned(), type_only }),
                 }
             }
             Statement::ExportDefaultDeclaration(export) => {
-                let type_only =
-                    matches!(export.declaration, ExportDefaultDeclarationKind::TSInterfaceDeclaration(_));
-                self.local("default", type_only);
+                let form = match &export.declaration {
+                    ExportDefaultDeclarationKind::TSInterfaceDeclaration(_) => Form::Type,
+                    // Any value may be a default, a global one, too.
+                    ExportDefaultDeclarationKind::Identifier(name) => {
+                        self.form_of(&name.name).unwrap_or(Form::Value)
+                    }
+                    _ => Form::Value,
+                };
+                self.local("default", form);
             }
             Statement::TSExportAssignment(export) => {
-                self.local("default", false);
+                self.local("default", Form::Value);
                 self.module.whole = true;
-                commonjs::read_value(self.module, self.semantic, &export.expression);
+                exports::read_value(self.module, self.semantic, &export.expression);
             }
             _ => {}
         }
     }
 
-    fn only_type(&self, local: &str) -> bool {
+    fn named(&mut self, export: &ExportNamedDeclaration<'_>) {
+        for specifier in &export.specifiers {
+            let (local, exported) = (specifier.local.name(), specifier.exported.name().to_string());
+            let type_only = export.export_kind.is_type() || specifier.export_kind.is_type();
+            if let Some((source, name, only)) = self.imports.get(local.as_str()) {
+                let (specifier, name) = (source.clone(), name.clone());
+                let from = Export::From { specifier, name, type_only: type_only || *only };
+                self.module.names.insert(exported, from);
+                continue;
+            }
+            match self.form_of(local.as_str()) {
+                Some(known) => self.local(exported, known.max(form(type_only))),
+                None => {
+                    self.module.names.insert(exported, Export::Gone("is exported, but declared nowhere"));
+                }
+            }
+        }
+    }
+
+    /// What kind of name the module's own is; `None` if it has no such.
+    fn form_of(&self, local: &str) -> Option<Form> {
         let scoping = self.semantic.scoping();
-        let Some(symbol) = scoping.get_root_binding(local.into()) else { return false };
+        let symbol = scoping.get_root_binding(local.into())?;
         let flags = scoping.symbol_flags(symbol);
-        (flags.is_interface() || flags.is_type_alias()) && !flags.is_value()
+        if flags.is_value() || flags.is_import() {
+            let ambient = flags.is_ambient() && !self.is_declaration;
+            return Some(if ambient { Form::Ambient } else { Form::Value });
+        }
+        let types = flags.is_interface()
+            || flags.is_type_alias()
+            || flags.is_type_import()
+            || flags.is_namespace_module();
+        Some(form(types))
     }
 
     /// A declaration file without `export {..}`, `export =` or `export default a` exports all that it declares.
@@ -194,9 +249,7 @@ impl Reader<'_, '_, '_> {
         }
         for statement in &program.body {
             if let Some(declaration) = statement.as_declaration() {
-                for (name, type_only) in declared(declaration) {
-                    self.local(name, type_only);
-                }
+                self.declare(declaration);
             }
         }
     }
@@ -206,26 +259,31 @@ fn or_nothing(uses: Uses<'_, '_>) -> std::collections::BTreeSet<Take> {
     if uses.takes.is_empty() { [Take::Nothing].into() } else { uses.takes }
 }
 
-/// The names of a declaration, and whether only types know them.
-fn declared(declaration: &Declaration<'_>) -> Vec<(String, bool)> {
+fn form(type_only: bool) -> Form {
+    if type_only { Form::Type } else { Form::Value }
+}
+
+/// The names of a declaration, and who knows them.
+pub(super) fn declared(declaration: &Declaration<'_>) -> Vec<(String, Form)> {
+    let one = |id: &BindingIdentifier<'_>, ambient| {
+        (id.name.to_string(), if ambient { Form::Ambient } else { Form::Value })
+    };
     match declaration {
         Declaration::VariableDeclaration(variables) => variables
             .declarations
             .iter()
             .flat_map(|one| one.id.get_binding_identifiers())
-            .map(|name| (name.name.to_string(), false))
+            .map(|name| one(name, variables.declare))
             .collect(),
         Declaration::FunctionDeclaration(function) => {
-            function.id.iter().map(|id| (id.name.to_string(), false)).collect()
+            function.id.iter().map(|id| one(id, function.declare)).collect()
         }
-        Declaration::ClassDeclaration(class) => {
-            class.id.iter().map(|id| (id.name.to_string(), false)).collect()
-        }
-        Declaration::TSTypeAliasDeclaration(alias) => vec![(alias.id.name.to_string(), true)],
-        Declaration::TSInterfaceDeclaration(interface) => vec![(interface.id.name.to_string(), true)],
-        Declaration::TSEnumDeclaration(one) => vec![(one.id.name.to_string(), false)],
-        Declaration::TSNamespaceDeclaration(one) => vec![(one.id.name.to_string(), false)],
-        Declaration::TSImportEqualsDeclaration(one) => vec![(one.id.name.to_string(), false)],
+        Declaration::ClassDeclaration(class) => class.id.iter().map(|id| one(id, class.declare)).collect(),
+        Declaration::TSTypeAliasDeclaration(alias) => vec![(alias.id.name.to_string(), Form::Type)],
+        Declaration::TSInterfaceDeclaration(interface) => vec![(interface.id.name.to_string(), Form::Type)],
+        Declaration::TSEnumDeclaration(found) => vec![one(&found.id, found.declare)],
+        Declaration::TSNamespaceDeclaration(found) => vec![one(&found.id, found.declare)],
+        Declaration::TSImportEqualsDeclaration(found) => vec![one(&found.id, false)],
         Declaration::TSExternalModuleDeclaration(_) | Declaration::TSGlobalDeclaration(_) => Vec::new(),
     }
 }

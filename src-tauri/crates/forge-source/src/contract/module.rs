@@ -6,7 +6,7 @@ use oxc_allocator::Allocator;
 use oxc_parser::{Parser, ParserReturn};
 use oxc_semantic::SemanticBuilder;
 
-use super::{commonjs, es};
+use super::{commonjs, es, exports, natures::Nature};
 use crate::{nesting, syntax};
 
 /// How a file exports.
@@ -20,16 +20,41 @@ pub(super) enum Kind {
     Plain,
 }
 
+/// Who knows a name; the later, the fewer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Form {
+    /// It is there at run time.
+    Value,
+    /// `declare`: the compiler takes it for a value that somebody else makes.
+    Ambient,
+    /// Only types know it.
+    Type,
+}
+
 /// One name that a file offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Export {
     /// Made here.
-    Local {
-        /// Only types know it.
+    Local { form: Form },
+    /// Another file's, under its name there.
+    From {
+        specifier: String,
+        name: String,
+        /// It is handed on to types alone.
         type_only: bool,
     },
-    /// Another file's, under its name there.
-    From { specifier: String, name: String },
+    /// It may be there, and why that cannot be known.
+    Unsure(String),
+    /// It is named, and is not there; completes the name: "is ...".
+    Gone(&'static str),
+}
+
+/// A file all of whose names are exported again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Star {
+    pub specifier: String,
+    /// `export type *`.
+    pub type_only: bool,
 }
 
 /// What is done with what another file offers.
@@ -39,6 +64,12 @@ pub(super) enum Take {
     Name { name: String, type_only: bool },
     /// All names that there are, whichever they be; or none of them, as only the loading counts.
     Link,
+    /// A name that need not be there, as what stands in for it is given.
+    Optional(String),
+    /// A name whose presence is tested.
+    Tested(String),
+    /// A name that is set from outside.
+    Put(String),
     /// The module itself as one value, as when it is called.
     Whole,
     /// What cannot be told; completes "it cannot be known what is taken, as ...".
@@ -67,10 +98,11 @@ pub(super) struct Request {
 pub(super) struct Module {
     pub kind: Kind,
     pub names: BTreeMap<String, Export>,
-    /// Files all of whose names are exported again.
-    pub stars: Vec<String>,
+    pub stars: Vec<Star>,
     /// Whether the module itself was set as one value.
     pub whole: bool,
+    /// What it may be then, which says what it inherits.
+    pub natures: BTreeSet<Nature>,
     /// Why there may be more names.
     pub open: Vec<String>,
     pub requests: Vec<Request>,
@@ -85,6 +117,7 @@ impl Module {
             names: BTreeMap::new(),
             stars: Vec::new(),
             whole: false,
+            natures: BTreeSet::new(),
             open: Vec::new(),
             requests: Vec::new(),
             computed_requests: false,
@@ -92,7 +125,11 @@ impl Module {
     }
 
     pub(super) fn define(&mut self, name: impl Into<String>) {
-        self.names.insert(name.into(), Export::Local { type_only: false });
+        self.names.insert(name.into(), Export::Local { form: Form::Value });
+    }
+
+    pub(super) fn star(&mut self, specifier: impl Into<String>) {
+        self.stars.push(Star { specifier: specifier.into(), type_only: false });
     }
 
     pub(super) fn opened(&mut self, reason: impl Into<String>) {
@@ -132,7 +169,7 @@ fn summed_up<'a>(path: &str, parsed: &'a ParserReturn<'a>) -> Module {
     if is_es {
         es::read(&mut module, path, &parsed.program, &semantic);
     } else {
-        commonjs::read_exports(&mut module, &semantic);
+        exports::read(&mut module, &parsed.program, &semantic);
     }
     commonjs::read_requests(&mut module, &semantic);
     let wraps = path.ends_with(".cjs") || path.ends_with(".cts");

@@ -5,17 +5,39 @@
 
 use serde_json::Value;
 
+use super::{module::Via, tsconfig};
 use crate::{Files, files};
 
 /// What a specifier means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
-    /// These files, the first of them at run time; others take its place under other conditions.
-    Files(Vec<String>),
+    Files(Targets),
     /// A package or an address that is not in the folder.
     Outside,
     /// A path to nothing.
     Nowhere,
+}
+
+/// The files that a specifier may mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Targets {
+    /// What it means at run time and, where that is another, to the compiler; one at least.
+    chosen: Vec<String>,
+    /// What it means under conditions that a bundler or a flag may set.
+    others: Vec<String>,
+}
+
+impl Targets {
+    /// What it means at run time.
+    pub(super) fn chosen(&self) -> &str {
+        self.chosen.iter().chain(&self.others).next().map_or("", String::as_str)
+    }
+
+    /// Whether it may mean a file; then, whether it does without anybody's doing.
+    pub(super) fn has(&self, path: &str) -> Option<bool> {
+        let among = |files: &[String]| files.iter().any(|file| same(file, path));
+        if among(&self.chosen) { Some(true) } else { among(&self.others).then_some(false) }
+    }
 }
 
 const TYPED: [&str; 13] =
@@ -24,7 +46,7 @@ const PLAIN: [&str; 13] =
     [".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json", ".d.ts", ".d.mts", ".d.cts", ""];
 
 /// Resolves what `from` asks for. `near` is a file whose package may be asked for by its name.
-pub(super) fn resolve(files: &dyn Files, from: &str, specifier: &str, near: &str) -> Target {
+pub(super) fn resolve(files: &dyn Files, from: &str, specifier: &str, near: &str, via: Via) -> Target {
     // A suffix asks a bundler for something else than the module.
     if specifier.contains(['?', '\0']) || specifier.contains("://") || specifier.starts_with('/') {
         return Target::Outside;
@@ -36,14 +58,16 @@ pub(super) fn resolve(files: &dyn Files, from: &str, specifier: &str, near: &str
     }
     if specifier.starts_with('#') {
         return package(files, from)
-            .and_then(|(folder, manifest)| mapped(files, &folder, manifest.get("imports")?, specifier, typed))
+            .and_then(|(folder, manifest)| {
+                mapped(files, &folder, manifest.get("imports")?, specifier, &Conditions::of(from, via))
+            })
             .map_or(Target::Nowhere, Target::Files);
     }
-    if let Some(found) = by_paths(files, from, specifier, typed) {
+    if let Some(found) = tsconfig::resolve(files, from, specifier, typed) {
         return one(found);
     }
     for file in [from, near] {
-        if let Some(found) = by_name(files, file, specifier, typed) {
+        if let Some(found) = by_name(files, file, specifier, &Conditions::of(from, via)) {
             return found;
         }
     }
@@ -69,11 +93,11 @@ pub(super) fn is_typed(path: &str) -> bool {
 }
 
 fn one(path: String) -> Target {
-    Target::Files(vec![path])
+    Target::Files(Targets { chosen: vec![path], others: Vec::new() })
 }
 
 /// The file at a path that may lack its ending, or name a folder.
-fn probe(files: &dyn Files, base: &str, typed: bool) -> Option<String> {
+pub(super) fn probe(files: &dyn Files, base: &str, typed: bool) -> Option<String> {
     // TypeScript asks for `a.ts` by the name of what it becomes.
     for (made, sources) in [
         (".js", &[".ts", ".tsx", ".d.ts"][..]),
@@ -111,10 +135,10 @@ fn probe(files: &dyn Files, base: &str, typed: bool) -> Option<String> {
     endings.iter().filter_map(|ending| inside(&format!("index{ending}"))).find(|path| files.is_file(path))
 }
 
-fn json(files: &dyn Files, path: &str) -> Option<Value> {
+pub(super) fn json(files: &dyn Files, path: &str) -> Option<Value> {
     let bytes = files.read(path).ok()?;
     let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)).into_owned();
-    serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_comments(&text))).ok()
+    serde_json::from_str(&text).or_else(|_| serde_json::from_str(&tsconfig::without_comments(&text))).ok()
 }
 
 /// The nearest package above a file: its folder and what it says of itself.
@@ -126,7 +150,7 @@ pub(super) fn package(files: &dyn Files, from: &str) -> Option<(String, Value)> 
 }
 
 /// A package that is asked for by its own name.
-fn by_name(files: &dyn Files, file: &str, specifier: &str, typed: bool) -> Option<Target> {
+fn by_name(files: &dyn Files, file: &str, specifier: &str, conditions: &Conditions) -> Option<Target> {
     let (folder, manifest) = package(files, file)?;
     let name = manifest.get("name").and_then(Value::as_str)?;
     let rest = specifier.strip_prefix(name)?;
@@ -134,15 +158,75 @@ fn by_name(files: &dyn Files, file: &str, specifier: &str, typed: bool) -> Optio
         return None;
     }
     if let Some(exports) = manifest.get("exports") {
-        let found = mapped(files, &folder, exports, &format!(".{rest}"), typed);
+        let found = mapped(files, &folder, exports, &format!(".{rest}"), conditions);
         return Some(found.map_or(Target::Nowhere, Target::Files));
     }
     let base = files::join(&folder, rest.trim_start_matches('/'))?;
-    Some(probe(files, &base, typed).map_or(Target::Nowhere, one))
+    Some(probe(files, &base, conditions.typed).map_or(Target::Nowhere, one))
+}
+
+/// Under what conditions a file asks for another.
+struct Conditions {
+    typed: bool,
+    /// The one way of asking that is known not to be this one; what TypeScript writes `import` may become
+    /// `require`.
+    excluded: Option<&'static str>,
+    way: &'static str,
+}
+
+impl Conditions {
+    fn of(from: &str, via: Via) -> Self {
+        let typed = is_typed(from);
+        let open = from.ends_with(".ts") || from.ends_with(".tsx");
+        let (way, other) = match via {
+            Via::Import => ("import", "require"),
+            Via::Require => ("require", "import"),
+        };
+        Self { typed, excluded: (!open).then_some(other), way }
+    }
+
+    /// Whether a condition holds without anybody's doing.
+    fn holds(&self, condition: &str, types: bool) -> bool {
+        condition == self.way
+            || matches!(condition, "default" | "node" | "module-sync" | "node-addons")
+            || types && condition == "types"
+    }
+
+    /// The first path whose conditions all hold.
+    fn chosen<'v>(&self, value: &'v Value, types: bool) -> Option<&'v str> {
+        match value {
+            Value::String(path) => Some(path),
+            Value::Array(values) => values.iter().find_map(|value| self.chosen(value, types)),
+            Value::Object(values) => values
+                .iter()
+                .filter(|(condition, _)| self.holds(condition, types))
+                .find_map(|(_, value)| self.chosen(value, types)),
+            _ => None,
+        }
+    }
+
+    /// The paths under all conditions that may hold, in their order.
+    fn leaves<'v>(&self, value: &'v Value, found: &mut Vec<&'v str>) {
+        match value {
+            Value::String(path) => found.push(path),
+            Value::Array(values) => values.iter().for_each(|value| self.leaves(value, found)),
+            Value::Object(values) => values
+                .iter()
+                .filter(|(condition, _)| self.excluded != Some(condition.as_str()))
+                .for_each(|(_, value)| self.leaves(value, found)),
+            _ => {}
+        }
+    }
 }
 
 /// What `exports` or `imports` of a package say of a key.
-fn mapped(files: &dyn Files, folder: &str, map: &Value, key: &str, typed: bool) -> Option<Vec<String>> {
+fn mapped(
+    files: &dyn Files,
+    folder: &str,
+    map: &Value,
+    key: &str,
+    conditions: &Conditions,
+) -> Option<Targets> {
     let is_map = map.as_object().is_some_and(|map| map.keys().all(|key| key.starts_with(['.', '#'])));
     let (value, star) = if !is_map {
         ((key == ".").then_some(map)?, "")
@@ -157,128 +241,16 @@ fn mapped(files: &dyn Files, folder: &str, map: &Value, key: &str, typed: bool) 
         let (_, value, star) = patterns.max_by_key(|(length, _, _)| *length)?;
         (value, star)
     };
-    let mut targets = Vec::new();
-    leaves(value, &mut targets);
-    let mut found: Vec<String> = Vec::new();
-    for target in targets {
-        let base = files::join(folder, &target.replace('*', star));
-        if let Some(path) = base.and_then(|base| probe(files, &base, typed))
-            && !found.contains(&path)
-        {
-            found.push(path);
-        }
-    }
-    (!found.is_empty()).then_some(found)
-}
-
-/// The paths under all conditions, in their order.
-fn leaves<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
-    match value {
-        Value::String(path) if path.starts_with("./") => found.push(path),
-        Value::Array(values) => values.iter().for_each(|value| leaves(value, found)),
-        Value::Object(values) => values.values().for_each(|value| leaves(value, found)),
-        _ => {}
-    }
-}
-
-/// What the nearest tsconfig.json or jsconfig.json says of a specifier.
-fn by_paths(files: &dyn Files, from: &str, specifier: &str, typed: bool) -> Option<String> {
-    for folder in files::folders(from) {
-        for name in ["tsconfig.json", "jsconfig.json", "tsconfig.app.json", "tsconfig.base.json"] {
-            let Some(path) = files::join(folder, name).filter(|path| files.is_file(path)) else { continue };
-            if let Some(found) = by_config(files, &path, specifier, typed, 0) {
-                return Some(found);
-            }
-        }
-    }
-    None
-}
-
-fn by_config(files: &dyn Files, path: &str, specifier: &str, typed: bool, depth: usize) -> Option<String> {
-    let config = json(files, path)?;
-    let folder = files::parent(path);
-    let options = config.get("compilerOptions");
-    let base_url = options.and_then(|options| options.get("baseUrl")).and_then(Value::as_str);
-    let base = base_url.map_or_else(|| Some(folder.to_owned()), |url| files::join(folder, url))?;
-    let paths = options.and_then(|options| options.get("paths")).and_then(Value::as_object);
-    for (pattern, targets) in paths.into_iter().flatten() {
-        let star = match pattern.split_once('*') {
-            Some((before, after)) => specifier.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)),
-            None => (pattern == specifier).then_some(""),
-        };
-        let Some(star) = star else { continue };
-        for target in targets.as_array().into_iter().flatten().filter_map(Value::as_str) {
-            let path = files::join(&base, &target.replace('*', star));
-            if let Some(found) = path.and_then(|path| probe(files, &path, typed)) {
-                return Some(found);
-            }
-        }
-    }
-    if base_url.is_some()
-        && let Some(found) = files::join(&base, specifier).and_then(|path| probe(files, &path, typed))
-    {
-        return Some(found);
-    }
-    // Chains of configurations are short; a ring of them ends here.
-    let extended = config.get("extends").into_iter().flat_map(|value| match value {
-        Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
-        value => value.as_str().into_iter().collect::<Vec<_>>(),
-    });
-    let references = config.get("references").and_then(Value::as_array).into_iter().flatten();
-    let referenced = references.filter_map(|one| one.get("path")?.as_str());
-    let mut others = extended.chain(referenced).filter(|other| other.starts_with('.') && depth < 5);
-    others.find_map(|other| {
-        let path = files::join(folder, other)?;
-        let path = [path.clone(), format!("{path}.json"), format!("{path}/tsconfig.json")];
-        let path = path.iter().find(|path| files.is_file(path))?;
-        by_config(files, path, specifier, typed, depth + 1)
-    })
-}
-
-/// JSON as TypeScript's configuration is written: comments and trailing commas blanked.
-fn without_comments(text: &str) -> String {
-    let mut out: Vec<u8> = text.bytes().collect();
-    let (mut at, mut comma) = (0, None);
-    while at < out.len() {
-        match (out[at], out.get(at + 1)) {
-            (b'"', _) => {
-                comma = None;
-                at += 1;
-                while at < out.len() && out[at] != b'"' {
-                    at += 1 + usize::from(out[at] == b'\\');
-                }
-                at += 1;
-            }
-            (b'/', Some(b'/')) => {
-                while at < out.len() && out[at] != b'\n' {
-                    out[at] = b' ';
-                    at += 1;
-                }
-            }
-            (b'/', Some(b'*')) => {
-                let end = text.as_bytes()[at + 2..].windows(2).position(|pair| pair == b"*/");
-                let end = end.map_or(out.len(), |end| at + end + 4);
-                out[at..end].fill(b' ');
-                at = end;
-            }
-            (b',', _) => {
-                comma = Some(at);
-                at += 1;
-            }
-            (byte @ (b']' | b'}'), _) => {
-                if let Some(comma) = comma.take() {
-                    out[comma] = b' ';
-                }
-                out[at] = byte;
-                at += 1;
-            }
-            (byte, _) => {
-                if !byte.is_ascii_whitespace() {
-                    comma = None;
-                }
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    let file = |target: &str| {
+        let base =
+            target.strip_prefix("./").and_then(|path| files::join(folder, &path.replace('*', star)))?;
+        probe(files, &base, conditions.typed)
+    };
+    let mut leaves = Vec::new();
+    conditions.leaves(value, &mut leaves);
+    let others: Vec<String> = leaves.into_iter().filter_map(file).collect();
+    let ways = [Some(false), conditions.typed.then_some(true)].into_iter().flatten();
+    let chosen: Vec<String> =
+        ways.filter_map(|types| conditions.chosen(value, types).and_then(file)).collect();
+    (!others.is_empty() || !chosen.is_empty()).then_some(Targets { chosen, others })
 }

@@ -7,32 +7,14 @@ use std::{
 
 use super::{
     Contract, Findings,
-    module::{self, Export, Kind, Module, Take, Via},
+    module::{self, Export, Form, Kind, Module, Star, Take, Via},
+    natures::{Inherits, OBJECT},
     resolve::{self, Target},
 };
 use crate::{Files, Language};
 
 /// Files that are read to follow one name, at most.
 const MAX_FILES: usize = 4_000;
-
-/// What every object and function has without exporting it.
-const INHERITED: [&str; 15] = [
-    "toString",
-    "valueOf",
-    "hasOwnProperty",
-    "isPrototypeOf",
-    "propertyIsEnumerable",
-    "toLocaleString",
-    "constructor",
-    "call",
-    "apply",
-    "bind",
-    "name",
-    "length",
-    "prototype",
-    "__proto__",
-    "__esModule",
-];
 
 pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contract {
     let mut graph = Graph { files, near: exporter, modules: BTreeMap::new() };
@@ -49,15 +31,33 @@ pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contra
     let mut asked = false;
     let mut used = false;
     for request in &taken.requests {
-        let Target::Files(targets) = resolve::resolve(files, importer, &request.specifier, exporter) else {
+        let via = request.via;
+        let Target::Files(targets) = resolve::resolve(files, importer, &request.specifier, exporter, via)
+        else {
             continue;
         };
-        if !targets.iter().any(|target| resolve::same(target, exporter)) {
-            continue;
-        }
+        let Some(is_chosen) = targets.has(exporter) else { continue };
         asked = true;
+        let mut found = Findings::default();
         for take in &request.takes {
-            used |= graph.take(exporter, &offered, importer, request.via, take, &mut findings);
+            used |= graph.take(exporter, &offered, importer, via, take, &mut found);
+        }
+        findings.imported.append(&mut found.imported);
+        findings.doubts.append(&mut found.doubts);
+        for (name, wrong) in found.missing {
+            if is_chosen {
+                findings.missing.insert(name, wrong);
+            } else {
+                let asked = &request.specifier;
+                findings
+                    .doubts
+                    .push(format!("{name} {wrong}, but {asked} means another file here and there"));
+            }
+        }
+    }
+    for name in put(&taken, files, importer, exporter) {
+        if findings.missing.remove(&name).is_some() {
+            findings.doubts.push(format!("{name} is set by {importer} itself"));
         }
     }
     if !asked {
@@ -70,15 +70,28 @@ pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contra
     findings.verdict(importer, exporter)
 }
 
+/// What the importer sets on what it requires.
+fn put(taken: &Module, files: &dyn Files, importer: &str, exporter: &str) -> BTreeSet<String> {
+    let requests = taken.requests.iter().filter(|request| {
+        let target = || resolve::resolve(files, importer, &request.specifier, exporter, request.via);
+        request.via == Via::Require
+            && matches!(target(), Target::Files(files) if files.has(exporter).is_some())
+    });
+    let takes = requests.flat_map(|request| &request.takes);
+    takes.filter_map(|take| if let Take::Put(name) = take { Some(name.clone()) } else { None }).collect()
+}
+
 /// Whether a name is there, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Found {
     Yes {
         /// The file and the name where it is made.
         origin: (String, String),
-        type_only: bool,
+        form: Form,
     },
     No,
+    /// It is named, and not there all the same; completes the name.
+    Gone(&'static str),
     /// Two files offer it; then the language takes neither.
     Twice,
     Unknown(String),
@@ -124,18 +137,39 @@ impl Graph<'_> {
             Take::Opaque(reason) => {
                 findings.doubts.push(format!("it cannot be known what is taken, as {reason}"));
             }
+            Take::Optional(name) | Take::Tested(name) => {
+                match self.find(exporter, name, via, &mut BTreeSet::new()) {
+                    Found::Yes { .. } => {
+                        findings.imported.insert(name.clone());
+                    }
+                    _ if matches!(take, Take::Optional(_)) => {}
+                    _ => findings.doubts.push(format!("{name} is tested for, and not known to be there")),
+                }
+            }
+            // Nobody may set a name of an ES module from outside.
+            Take::Put(name) if via == Via::Import => {
+                let take = Take::Name { name: name.clone(), type_only: false };
+                return self.take(exporter, offered, importer, via, &take, findings);
+            }
+            Take::Put(_) => {}
             Take::Whole if offered.whole => {}
             Take::Whole => {
                 findings.doubts.push("it is used as one value, which it does not set".to_owned());
             }
             Take::Name { name, type_only } => {
                 findings.imported.insert(name.clone());
-                let value_needed = !type_only && !resolve::is_typed(importer);
                 match self.find(exporter, name, via, &mut BTreeSet::new()) {
-                    Found::Yes { type_only: true, .. } if value_needed => {
+                    Found::Yes { form: Form::Type, .. } if !type_only => {
                         findings.missing.insert(name.clone(), "is a type only".to_owned());
                     }
+                    // To TypeScript what is declared is there.
+                    Found::Yes { form: Form::Ambient, .. } if !type_only && !resolve::is_typed(importer) => {
+                        findings.missing.insert(name.clone(), "is declared, but made nowhere".to_owned());
+                    }
                     Found::Yes { .. } => {}
+                    Found::Gone(wrong) => {
+                        findings.missing.insert(name.clone(), wrong.to_owned());
+                    }
                     Found::Unknown(reason) => findings.doubts.push(format!("{name}: {reason}")),
                     Found::Twice => {
                         findings.missing.insert(name.clone(), "is exported by two of its files".to_owned());
@@ -159,27 +193,32 @@ impl Graph<'_> {
             Err(reason) => return Found::Unknown(format!("{path}: {reason}")),
         };
         match module.names.get(name) {
-            Some(Export::Local { type_only }) => {
-                return Found::Yes { origin: (path.to_owned(), name.to_owned()), type_only: *type_only };
+            Some(Export::Local { form }) => {
+                return Found::Yes { origin: (path.to_owned(), name.to_owned()), form: *form };
             }
-            Some(Export::From { specifier, name: there }) => {
-                return match resolve::resolve(self.files, path, specifier, self.near) {
-                    Target::Files(files) => self.find(&files[0], there, Via::Import, seen),
+            Some(Export::From { specifier, name: there, type_only }) => {
+                let found = match resolve::resolve(self.files, path, specifier, self.near, via) {
+                    Target::Files(files) => self.find(files.chosen(), there, Via::Import, seen),
                     // It is named here; whether the package has it is its own matter.
                     Target::Outside => yes(path, name),
                     Target::Nowhere => {
                         Found::Unknown(format!("{path} takes it from {specifier}, which is not there"))
                     }
                 };
+                return if *type_only { found.to_types() } else { found };
             }
+            Some(Export::Unsure(reason)) => return Found::Unknown(format!("{path}: {reason}")),
+            Some(Export::Gone(wrong)) => return Found::Gone(wrong),
             None => {}
         }
         if module.kind != Kind::Es {
             if via == Via::Import && name == "default" {
                 return self.default_of(path, &module);
             }
-            if via == Via::Require && INHERITED.contains(&name) {
-                return yes(path, name);
+            if via == Via::Require
+                && let Some(found) = inherited(path, &module, name)
+            {
+                return found;
             }
         } else if via == Via::Require && name == "__esModule" {
             return yes(path, name);
@@ -199,11 +238,11 @@ impl Graph<'_> {
         let mut found: Option<Found> = None;
         let mut doubt = module.open.first().map(|reason| format!("{path}: {reason}"));
         // `export *` leaves the default out.
-        let stars: &[String] = if module.kind == Kind::Es && name == "default" { &[] } else { &module.stars };
-        for specifier in stars {
-            let target = resolve::resolve(self.files, path, specifier, self.near);
+        let stars: &[Star] = if module.kind == Kind::Es && name == "default" { &[] } else { &module.stars };
+        for Star { specifier, type_only } in stars {
+            let target = resolve::resolve(self.files, path, specifier, self.near, star_via(module));
             let one = match target {
-                Target::Files(files) => self.find(&files[0], name, via, seen),
+                Target::Files(files) => self.find(files.chosen(), name, via, seen),
                 Target::Outside => {
                     Found::Unknown(format!("{path} exports all of {specifier}, which is not read here"))
                 }
@@ -211,8 +250,9 @@ impl Graph<'_> {
                     Found::Unknown(format!("{path} exports all of {specifier}, which is not there"))
                 }
             };
+            let one = if *type_only { one.to_types() } else { one };
             match (one, &found) {
-                (Found::No, _) => {}
+                (Found::No | Found::Gone(_), _) => {}
                 (Found::Unknown(reason), _) => doubt = doubt.or(Some(reason)),
                 (Found::Twice, _) => found = Some(Found::Twice),
                 (Found::Yes { origin, .. }, Some(Found::Yes { origin: known, .. })) if *known != origin => {
@@ -249,13 +289,15 @@ impl Graph<'_> {
             return BTreeSet::new();
         }
         let Ok(module) = self.module(path) else { return BTreeSet::new() };
-        let mut names: BTreeSet<String> = module.names.keys().cloned().collect();
+        let named = module.names.iter().filter(|(_, export)| !matches!(export, Export::Gone(_)));
+        let mut names: BTreeSet<String> = named.map(|(name, _)| name.clone()).collect();
         if module.kind == Kind::Common && module.whole {
             names.insert("default".to_owned());
         }
-        for specifier in &module.stars {
-            if let Target::Files(files) = resolve::resolve(self.files, path, specifier, self.near) {
-                let behind = self.all_names(&files[0], seen);
+        for Star { specifier, .. } in &module.stars {
+            let target = resolve::resolve(self.files, path, specifier, self.near, star_via(&module));
+            if let Target::Files(files) = target {
+                let behind = self.all_names(files.chosen(), seen);
                 names.extend(behind.into_iter().filter(|name| module.kind != Kind::Es || name != "default"));
             }
         }
@@ -263,6 +305,33 @@ impl Graph<'_> {
     }
 }
 
+impl Found {
+    /// What is left of it behind `export type`.
+    fn to_types(self) -> Self {
+        match self {
+            Self::Yes { origin, .. } => Self::Yes { origin, form: Form::Type },
+            other => other,
+        }
+    }
+}
+
+fn star_via(module: &Module) -> Via {
+    if module.kind == Kind::Es { Via::Import } else { Via::Require }
+}
+
+/// What an exported value has without anybody having set it; `None` if it has none of that.
+fn inherited(path: &str, module: &Module, name: &str) -> Option<Found> {
+    if name == "__esModule" || module.natures.is_empty() && OBJECT.contains(&name) {
+        return Some(yes(path, name));
+    }
+    let all: BTreeSet<_> = module.natures.iter().map(|nature| nature.inherits(name) as u8).collect();
+    let is = |one: Inherits| all.contains(&(one as u8));
+    if is(Inherits::Perhaps) || is(Inherits::Yes) && is(Inherits::No) {
+        return Some(Found::Unknown(format!("{path}: what it exports may have it by its kind of value")));
+    }
+    is(Inherits::Yes).then(|| yes(path, name))
+}
+
 fn yes(path: &str, name: &str) -> Found {
-    Found::Yes { origin: (path.to_owned(), name.to_owned()), type_only: false }
+    Found::Yes { origin: (path.to_owned(), name.to_owned()), form: Form::Value }
 }

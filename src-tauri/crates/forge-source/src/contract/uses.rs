@@ -5,13 +5,20 @@ use std::collections::BTreeSet;
 use oxc_ast::{
     AstKind,
     ast::{
-        AssignmentTarget, BindingPattern, Expression, JSXMemberExpressionObject, ObjectPattern, TSTypeName,
+        AssignmentTarget, AssignmentTargetMaybeDefault, BindingPattern, Expression,
+        JSXMemberExpressionObject, ObjectPattern, TSTypeName, UnaryOperator,
     },
 };
 use oxc_semantic::{NodeId, Semantic, SymbolId};
 use oxc_span::GetSpan as _;
 
 use super::module::Take;
+
+enum Handling {
+    Taken,
+    Tested,
+    Put,
+}
 
 /// Follows values through one file.
 pub(super) struct Uses<'s, 'a> {
@@ -68,6 +75,9 @@ impl<'s, 'a> Uses<'s, 'a> {
     fn object(&mut self, pattern: &ObjectPattern<'_>) {
         for property in &pattern.properties {
             match property.key.static_name() {
+                Some(name) if property.value.is_assignment_pattern() => {
+                    self.takes.insert(Take::Optional(name.into_owned()));
+                }
                 Some(name) => self.name(name),
                 _ => self.opaque("a name of it is computed"),
             }
@@ -99,7 +109,7 @@ impl<'s, 'a> Uses<'s, 'a> {
             }
             AstKind::ComputedMemberExpression(member) if member.object.span() == span => {
                 match &member.expression {
-                    Expression::StringLiteral(name) => self.name(name.value.as_str()),
+                    Expression::StringLiteral(name) => self.member(parent, name.value.as_str()),
                     _ => self.opaque("a name of it is computed"),
                 }
             }
@@ -141,7 +151,14 @@ impl<'s, 'a> Uses<'s, 'a> {
 
     fn member(&mut self, member: NodeId, name: &str) {
         if !self.promise {
-            return self.name(name);
+            let name = name.to_owned();
+            let take = match self.handling(member) {
+                Handling::Taken => Take::Name { name, type_only: false },
+                Handling::Tested => Take::Tested(name),
+                Handling::Put => Take::Put(name),
+            };
+            self.takes.insert(take);
+            return;
         }
         let nodes = self.semantic.nodes();
         let AstKind::CallExpression(call) = nodes.parent_kind(member) else {
@@ -168,6 +185,32 @@ impl<'s, 'a> Uses<'s, 'a> {
         }
     }
 
+    /// What is done with the value of a member.
+    fn handling(&self, member: NodeId) -> Handling {
+        let nodes = self.semantic.nodes();
+        let span = nodes.kind(member).span();
+        let tested = match nodes.parent_kind(member) {
+            AstKind::AssignmentExpression(assignment) if assignment.left.span() == span => {
+                return if assignment.operator.is_assign() { Handling::Put } else { Handling::Tested };
+            }
+            AstKind::UnaryExpression(unary) => {
+                matches!(
+                    unary.operator,
+                    UnaryOperator::Typeof | UnaryOperator::LogicalNot | UnaryOperator::Delete
+                )
+            }
+            AstKind::LogicalExpression(logical) => logical.left.span() == span,
+            AstKind::ConditionalExpression(choice) => choice.test.span() == span,
+            AstKind::IfStatement(branch) => branch.test.span() == span,
+            AstKind::StaticMemberExpression(inner) => inner.optional,
+            AstKind::ComputedMemberExpression(inner) => inner.optional && inner.object.span() == span,
+            AstKind::CallExpression(call) => call.optional && call.callee.span() == span,
+            AstKind::BinaryExpression(comparison) => comparison.operator.is_equality(),
+            _ => false,
+        };
+        if tested { Handling::Tested } else { Handling::Taken }
+    }
+
     fn assigned(&mut self, target: &AssignmentTarget<'_>) {
         match target {
             AssignmentTarget::AssignmentTargetIdentifier(name) => {
@@ -181,11 +224,21 @@ impl<'s, 'a> Uses<'s, 'a> {
                 for property in &target.properties {
                     use oxc_ast::ast::AssignmentTargetProperty as Property;
                     match property {
+                        Property::AssignmentTargetPropertyIdentifier(property) if property.init.is_some() => {
+                            self.takes.insert(Take::Optional(property.binding.name.to_string()));
+                        }
                         Property::AssignmentTargetPropertyIdentifier(property) => {
                             self.name(property.binding.name.as_str());
                         }
                         Property::AssignmentTargetPropertyProperty(property) => {
+                            let stands_in = matches!(
+                                property.binding,
+                                AssignmentTargetMaybeDefault::AssignmentTargetWithDefault(_)
+                            );
                             match property.name.static_name() {
+                                Some(name) if stands_in => {
+                                    self.takes.insert(Take::Optional(name.into_owned()));
+                                }
                                 Some(name) => self.name(name),
                                 None => self.opaque("a name of it is computed"),
                             }
