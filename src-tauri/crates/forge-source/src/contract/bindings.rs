@@ -171,6 +171,8 @@ impl<'a> Reader<'_, 'a> {
             }
             // It may give back what it is given, which is seen where its names are read.
             Expression::CallExpression(_)
+            | Expression::StaticMemberExpression(_)
+            | Expression::ComputedMemberExpression(_)
             | Expression::ConditionalExpression(_)
             | Expression::LogicalExpression(_)
             | Expression::NewExpression(_)

@@ -127,9 +127,9 @@ impl<'r, 's, 'a> Exports<'r, 's, 'a> {
     }
 
     /// Whether what is done here is done to what is exported in the end.
-    fn is_exported(&mut self, name: Name, node: NodeId, end: u32) -> bool {
-        // A function runs when all is set.
-        let at = if self.runs.is_deferred(node) { u32::MAX } else { end };
+    fn is_exported(&self, name: Name, node: NodeId, end: u32) -> bool {
+        // A function that is not called where it stands runs when all is set.
+        let at = if self.runs.is_later(node) { u32::MAX } else { end };
         // The target of an assignment means what it is given.
         let at = match self.semantic.nodes().parent_kind(node) {
             AstKind::AssignmentExpression(assignment) if assignment.left.span().end == end => {
@@ -236,6 +236,9 @@ impl<'r, 's, 'a> Exports<'r, 's, 'a> {
             }
             AstKind::AssignmentExpression(_) | AstKind::VariableDeclarator(_) => self.alias(node),
             AstKind::CallExpression(call) if call.callee.span() != span => self.handed(call, span),
+            AstKind::NewExpression(call) if call.callee.span() != span => {
+                self.module.opened("what it exports is handed to a function");
+            }
             // What tests it hands on only what it is not.
             AstKind::LogicalExpression(logical)
                 if logical.operator == LogicalOperator::And && logical.left.span() == span => {}

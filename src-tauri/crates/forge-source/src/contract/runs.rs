@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use oxc_ast::AstKind;
 use oxc_semantic::{NodeId, Semantic, SymbolId};
+use oxc_span::GetSpan as _;
 
 /// How far callers are followed to their callers.
 const MAX_DEPTH: usize = 64;
@@ -26,6 +27,36 @@ impl<'s, 'a> Runs<'s, 'a> {
         self.deferred(node, 0)
     }
 
+    /// Whether a place lies in a function that is not called where it stands.
+    pub(super) fn is_later(&self, node: NodeId) -> bool {
+        let nodes = self.semantic.nodes();
+        nodes.ancestors(node).any(|ancestor| {
+            let span = match ancestor.kind() {
+                AstKind::Function(function) => function.span,
+                AstKind::ArrowFunctionExpression(function) => function.span,
+                _ => return false,
+            };
+            match nodes.kind(self.holder(ancestor.id())) {
+                AstKind::CallExpression(call) => {
+                    let callee = call.callee.span();
+                    span.start < callee.start || callee.end < span.end
+                }
+                AstKind::StaticMemberExpression(_) => false,
+                _ => true,
+            }
+        })
+    }
+
+    /// What holds a function, parentheses aside.
+    fn holder(&self, function: NodeId) -> NodeId {
+        let nodes = self.semantic.nodes();
+        let mut holder = nodes.parent_id(function);
+        while matches!(nodes.kind(holder), AstKind::ParenthesizedExpression(_)) {
+            holder = nodes.parent_id(holder);
+        }
+        holder
+    }
+
     fn deferred(&mut self, node: NodeId, depth: usize) -> bool {
         let semantic = self.semantic;
         let nodes = semantic.nodes();
@@ -35,11 +66,7 @@ impl<'s, 'a> Runs<'s, 'a> {
                 AstKind::ArrowFunctionExpression(_) => None,
                 _ => return false,
             };
-            let mut holder = nodes.parent_id(ancestor.id());
-            while matches!(nodes.kind(holder), AstKind::ParenthesizedExpression(_)) {
-                holder = nodes.parent_id(holder);
-            }
-            let symbol = match nodes.kind(holder) {
+            let symbol = match nodes.kind(self.holder(ancestor.id())) {
                 // Called at once, as by `.call(this)`, or given to what may call it.
                 AstKind::CallExpression(_)
                 | AstKind::NewExpression(_)

@@ -205,7 +205,7 @@ impl Graph<'_> {
                         Found::Unknown(format!("{path} takes it from {specifier}, which is not there"))
                     }
                 };
-                return if *type_only { found.to_types() } else { found };
+                return if *type_only { found.types_only() } else { found };
             }
             Some(Export::Unsure(reason)) => return Found::Unknown(format!("{path}: {reason}")),
             Some(Export::Gone(wrong)) => return Found::Gone(wrong),
@@ -250,7 +250,7 @@ impl Graph<'_> {
                     Found::Unknown(format!("{path} exports all of {specifier}, which is not there"))
                 }
             };
-            let one = if *type_only { one.to_types() } else { one };
+            let one = if *type_only { one.types_only() } else { one };
             match (one, &found) {
                 (Found::No | Found::Gone(_), _) => {}
                 (Found::Unknown(reason), _) => doubt = doubt.or(Some(reason)),
@@ -307,7 +307,7 @@ impl Graph<'_> {
 
 impl Found {
     /// What is left of it behind `export type`.
-    fn to_types(self) -> Self {
+    fn types_only(self) -> Self {
         match self {
             Self::Yes { origin, .. } => Self::Yes { origin, form: Form::Type },
             other => other,

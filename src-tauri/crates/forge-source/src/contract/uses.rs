@@ -191,7 +191,10 @@ impl<'s, 'a> Uses<'s, 'a> {
         let span = nodes.kind(member).span();
         let tested = match nodes.parent_kind(member) {
             AstKind::AssignmentExpression(assignment) if assignment.left.span() == span => {
-                return if assignment.operator.is_assign() { Handling::Put } else { Handling::Tested };
+                if assignment.operator.is_assign() {
+                    return Handling::Put;
+                }
+                assignment.operator.is_logical()
             }
             AstKind::UnaryExpression(unary) => {
                 matches!(
@@ -205,7 +208,10 @@ impl<'s, 'a> Uses<'s, 'a> {
             AstKind::StaticMemberExpression(inner) => inner.optional,
             AstKind::ComputedMemberExpression(inner) => inner.optional && inner.object.span() == span,
             AstKind::CallExpression(call) => call.optional && call.callee.span() == span,
-            AstKind::BinaryExpression(comparison) => comparison.operator.is_equality(),
+            AstKind::BinaryExpression(comparison) => {
+                let nothing = |one: &Expression<'_>| one.is_null_or_undefined() || one.is_void();
+                comparison.operator.is_equality() && (nothing(&comparison.left) || nothing(&comparison.right))
+            }
             _ => false,
         };
         if tested { Handling::Tested } else { Handling::Taken }

@@ -48,6 +48,8 @@ const COMMON: &[(&str, &str, &str)] = &[
     ("exports.a = 1; module.exports = make(); function make() { return { b: 1 } }", "a.a", "unknown call"),
     ("var api = module.exports = {}; api.a = 1; exports.b = 1", "a.a; a.b", "fail b"),
     ("(function () { module.exports = { b: 1 } })(); module.exports.a = 1", "a.a; a.b", "pass"),
+    ("function set() { module.exports.a = 1 } module.exports = {}; set()", "a.a; a.no", "fail no"),
+    ("exports.b = {}; exports.a = 1; module.exports = exports.b", "a.a", "unknown computed"),
     // Names go, too.
     ("exports.a = 1; delete exports.a; exports.b = 1", "a.a; a.b", "fail a"),
     ("const o = { a: 1, b: 1 }; delete o['a']; module.exports = o", "a.a; a.b", "fail a"),
@@ -71,6 +73,7 @@ const COMMON: &[(&str, &str, &str)] = &[
     ("eval('exports.a = 1')", "a.a", "unknown text"),
     ("arguments[0].a = 1", "a.a", "unknown called with"),
     ("function f() { return arguments[0] } exports.a = f", "a.a; a.no", "fail no"),
+    ("new Fill(exports); function Fill(e) { e.a = 1 }", "a.a", "unknown handed to a function"),
     ("Object.setPrototypeOf(exports, { a: 1 })", "a.a; a.no", "fail no"),
     ("module.exports = {}; Object.setPrototypeOf(module.exports, make())", "a.a", "unknown call"),
     ("exports.__proto__ = { a: 1 }", "a.a", "unknown inherit"),
@@ -85,6 +88,9 @@ const COMMON: &[(&str, &str, &str)] = &[
     ("exports.b = 1", "a.zz?.(); a.b ?? 1", "unknown zz is tested"),
     ("exports.b = 1", "typeof a.zz === 'function' && a.b", "unknown zz is tested"),
     ("exports.b = 1", "if (a.zz) a.no()", "fail no"),
+    ("exports.b = 1", "if (a.zz !== undefined) a.b", "unknown zz is tested"),
+    ("exports.b = 1", "if (a.zz === 2) a.b", "fail zz"),
+    ("exports.b = 1", "a.zz += a.b", "fail zz"),
     ("exports.b = 1", "a.zz = 1; a.zz + a.b", "unknown set by b.cjs itself"),
     ("exports.b = 1", "a.zz = 1; a.b", "pass"),
 ];

@@ -62,7 +62,8 @@ function required({ file, names, text }) {
       module._compile(text, file)
       exports = module.exports
     }
-    return names.every((name) => name in Object(exports))
+    // `null` and `undefined` have nothing; `Object` would make an object of them.
+    return exports != null && names.every((name) => name in Object(exports))
   } catch (error) {
     return text === undefined ? `not judged: ${error.message}` : false
   }
