@@ -1,6 +1,6 @@
 /** The questions of a task's agent that wait, at the live end of its conversation. */
 import { MessageCircleQuestion } from "lucide-react";
-import { useMemo } from "react";
+import { useEffect, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { useOp } from "#ui/api/client.ts";
@@ -20,10 +20,31 @@ export function useApprovals(task: string, enabled = true) {
   return { all, pending, refetch: read.refetch };
 }
 
+/** Whether the first question that appears shall have the focus; over with whatever the person does next. */
+let isWanted = false;
+
+function forget() {
+  isWanted = false;
+}
+
+function takeFocus() {
+  const first = isWanted ? document.querySelector<HTMLElement>("[data-ask]") : null;
+  if (!first) return;
+  forget();
+  first.focus();
+}
+
 /** Puts the focus on the first question, where its keys work: in the conversation, or in the race whose entry asks. */
 export function focusAsk(tab: "conversation" | "race"): void {
   showTab(tab);
-  requestAnimationFrame(() => document.querySelector<HTMLElement>("[data-ask]")?.focus());
+  isWanted = true;
+  requestAnimationFrame(() => {
+    takeFocus();
+    // The tab may have to be loaded and read first.
+    if (!isWanted) return;
+    addEventListener("pointerdown", forget, { once: true });
+    addEventListener("keydown", forget, { once: true });
+  });
 }
 
 export interface AsksProps {
@@ -51,6 +72,7 @@ export function Asks({ pending, names, tab = "conversation", onStale }: AsksProp
     [t, tab, pending.length],
   );
   useCommands(commands);
+  useEffect(takeFocus, [pending]);
   if (pending.length === 0) return null;
   return (
     <div className={styles.asks} role="region" aria-label={t("approvals.waiting")}>
