@@ -59,6 +59,12 @@ impl Mcp {
         self.client.peer_info().context("nothing")?.instructions.clone().context("no instructions")
     }
 
+    /// How long the list of its tools is, in bytes.
+    pub fn size(&self) -> Result<usize> {
+        let each = self.tools.values().map(|tool| Ok(serde_json::to_string(tool)?.len()));
+        each.sum()
+    }
+
     /// What a call is answered, good or not.
     pub async fn answer(&self, tool: &str, arguments: Value) -> Result<CallToolResult> {
         let arguments = arguments.as_object().cloned().context("no object")?;

@@ -116,6 +116,8 @@ async fn every_tool(board: &Board, mcp: Mcp) -> Result<()> {
 fn as_listed(mcp: &Mcp) -> Result<()> {
     assert_eq!(mcp.tools.keys().map(String::as_str).collect::<Vec<_>>(), TOOLS);
     ensure!(mcp.instructions()?.contains("Forge"), "it says what it is");
+    let size = mcp.size()?;
+    ensure!(size < 64 * 1024, "models read all of it before they work: {size} bytes");
     for (name, tool) in &mcp.tools {
         let hints = tool.annotations.as_ref().context("no hints")?;
         let reads = READERS.contains(&name.as_str());

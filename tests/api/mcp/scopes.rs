@@ -113,6 +113,8 @@ async fn it_reaches_its_own_task_and_its_parts_alone() -> Result<()> {
     let mcp = Mcp::with_token(&board.server, &own.token).await?;
     ensure!(mcp.instructions()?.contains(&text(&own.task, "id")), "it is told which task is its own");
     ensure!(!mcp.tools.contains_key("forge_list_projects"), "what it cannot use is not shown");
+    let size = mcp.size()?;
+    ensure!(size < 48 * 1024, "it reads all of it before it works: {size} bytes");
 
     let run = board.runs(&other.task).await?.remove(0);
     let refused_calls = foreign(&board, &other.task, &run);

@@ -165,7 +165,7 @@ impl Operation {
         resolve(input.as_value(), definitions)["properties"].get(field).is_some()
     }
 
-    /// JSON schemas of its input and its answer, each whole in itself.
+    /// The JSON schema of its input, whole in itself, and the outline of its answer's.
     #[must_use]
     pub fn json_schemas(&self) -> (Map<String, Value>, Map<String, Value>) {
         let schemas = self.schemas;
@@ -173,7 +173,8 @@ impl Operation {
         if self.cut {
             schema::add_page_of_a_list(&mut input);
         }
-        (input, schema::whole(SchemaSettings::for_serialize, |it| schemas(it).1))
+        let output = schema::whole(SchemaSettings::for_serialize, |it| schemas(it).1);
+        (input, schema::outline::of(&output))
     }
 
     /// The names in its path.

@@ -1,5 +1,7 @@
 //! JSON schemas that stand by themselves, for those who take one type at a time.
 
+pub(crate) mod outline;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
@@ -11,10 +13,10 @@ pub fn input_schema<T: JsonSchema>() -> Map<String, Value> {
     whole(SchemaSettings::for_deserialize, SchemaGenerator::subschema_for::<T>)
 }
 
-/// The schema of what this type is written as.
+/// The outline of what this type is written as: see [`outline`].
 #[must_use]
 pub fn output_schema<T: JsonSchema>() -> Map<String, Value> {
-    whole(SchemaSettings::for_serialize, SchemaGenerator::subschema_for::<T>)
+    outline::of(&whole(SchemaSettings::for_serialize, SchemaGenerator::subschema_for::<T>))
 }
 
 /// A schema with all that it refers to in it, and nothing else. Its top is the type itself, not a reference.
