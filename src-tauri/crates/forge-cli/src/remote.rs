@@ -121,8 +121,9 @@ impl Remote {
         let mut url = Url::parse(&self.url).map_err(|error| self.strange(error.to_string()))?;
         let parts = path.split('/').filter(|part| !part.is_empty()).map(|part| {
             let field = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
-            field.map_or_else(|| part.to_owned(), |field| text(&input.remove(field).unwrap_or_default()))
+            field.map_or_else(|| Ok(part.to_owned()), |field| in_path(field, input.remove(field)))
         });
+        let parts = parts.collect::<Result<Vec<String>, CliError>>()?;
         url.path_segments_mut()
             .map_err(|()| self.strange("its address has no path".to_owned()))?
             .clear()
@@ -152,6 +153,21 @@ impl Remote {
             })),
             _ => Err(self.strange(format!("status {status} with {body}"))),
         }
+    }
+}
+
+/// A field as a part of the address. Without it, the address would be another one.
+fn in_path(field: &str, given: Option<Value>) -> Result<String, CliError> {
+    let wrong = |message: &str| Err(CliError::Refused(ApiError::invalid(field, message)));
+    match given.unwrap_or_default() {
+        Value::Null => wrong(&format!("missing field `{field}`")),
+        Value::Array(_) | Value::Object(_) => wrong("must be text"),
+        given => match text(&given) {
+            empty if empty.is_empty() => wrong("must not be empty"),
+            // As parts of an address these mean other places.
+            dots if dots == "." || dots == ".." => wrong("there is nothing of that name"),
+            text => Ok(text),
+        },
     }
 }
 
