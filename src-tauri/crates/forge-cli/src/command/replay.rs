@@ -2,10 +2,13 @@
 
 use std::{io::Read as _, path::Path};
 
-use forge_model::log::LogEntry;
+use forge_model::log::{EntryKind, LogEntry};
 use forge_model::replay::{CostInput, HistoryInput, RaceInput};
 use forge_model::verdict::AuditReader;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, Error as _},
+};
 use serde_json::{Map, Value, json};
 
 use crate::{Answer, args::Replay, error::CliError};
@@ -17,7 +20,43 @@ const ONE_OBJECT: &str = "Give the facts as one JSON object.";
 #[serde(deny_unknown_fields)]
 struct Said {
     text: Option<String>,
-    log: Option<Vec<LogEntry>>,
+    log: Option<Vec<SaidEntry>>,
+}
+
+/// What a verdict needs of a log's entry, however old the log is. What else an entry has is not looked at.
+#[derive(Debug, Deserialize)]
+struct SaidEntry {
+    #[serde(default)]
+    turn: u32,
+    #[serde(default)]
+    id: String,
+    #[serde(deserialize_with = "any_kind")]
+    kind: EntryKind,
+    #[serde(default)]
+    body: Value,
+}
+
+impl From<SaidEntry> for LogEntry {
+    fn from(said: SaidEntry) -> Self {
+        Self {
+            seq: 0,
+            at: 0,
+            execution_id: String::new(),
+            turn: said.turn,
+            id: said.id,
+            parent_id: None,
+            kind: said.kind,
+            status: None,
+            body: said.body,
+            raw_offset: 0,
+        }
+    }
+}
+
+/// Older names of kinds are read, too.
+fn any_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EntryKind, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    EntryKind::read(&name).ok_or_else(|| D::Error::custom(format!("`{name}` is no kind of entry")))
 }
 
 /// A decision and what it was to be.
@@ -196,7 +235,7 @@ fn verdict(said: Said) -> Result<Value, CliError> {
     let mut reader = AuditReader::default();
     match said {
         Said { text: Some(text), log: None } => reader.read(&text),
-        Said { text: None, log: Some(log) } => log.iter().for_each(|entry| reader.hear(entry)),
+        Said { text: None, log: Some(log) } => log.into_iter().for_each(|entry| reader.hear(&entry.into())),
         Said { .. } => {
             return Err(CliError::Usage {
                 message: "either `text` or `log` is needed".to_owned(),
