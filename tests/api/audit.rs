@@ -44,6 +44,9 @@ async fn a_pass_merges_and_says_who_passed_it() -> Result<()> {
     assert_eq!(review["decided_by"], format!("agent:{}", board.agent));
     let report = &review["audits"][0];
     assert_eq!((&report["verdict"], &report["score"]), (&json!("pass"), &json!(91)), "{report:#}");
+    assert_eq!((&review["report"], &review["score"]), (&report["text"], &json!(91)), "{review:#}");
+    assert!(text(&review, "report").contains("===SCORE: 91==="), "{review:#}");
+    assert_eq!(review["findings"], json!([]));
     let runs = board.runs(&task).await?;
     let roles: Vec<_> = runs.iter().map(|run| run["role"].as_str()).collect();
     assert_eq!(roles, [Some("coder"), Some("reviewer")]);
@@ -81,6 +84,19 @@ async fn a_verdict_can_be_read_again_from_its_log() -> Result<()> {
         "{answer:#}"
     );
     assert_eq!(answer["reason"], report["reason"]);
+    let spoken =
+        |kind: &str, text: &str| json!({ "turn": 1, "id": "a", "kind": kind, "body": { "text": text } });
+    let old = json!({ "log": [
+        { "kind": "reasoning", "body": { "text": "===REVIEW: FAIL===" } },
+        { "at": "2026-01-02T03:04:05Z", "kind": "assistant", "body": { "text": "I looked.\n===SCORE: 7===" } },
+        spoken("assistant", "===REVIEW: "), spoken("assistant_text", "PASS==="),
+    ] });
+    let (code, answer, said) = replay(&board, &old.to_string())?;
+    assert_eq!(code, Some(0), "older names and what is left out: {said}");
+    let answer: Value = serde_json::from_str(&answer)?;
+    assert_eq!((&answer["verdict"], &answer["score"]), (&json!("pass"), &json!(7)), "{answer:#}");
+    let (code, _, said) = replay(&board, &json!({ "log": [spoken("spoken", "x")] }).to_string())?;
+    assert!(code == Some(2) && said.contains("log[0].kind: `spoken` is no kind of entry"), "{said}");
     for wrong in ["{}", "{\"text\": 1}", "{\"txt\": \"\"}", "nothing", "{\"text\": \"\", \"log\": []}"] {
         let (code, answer, said) = replay(&board, wrong)?;
         assert_eq!((code, answer.as_str()), (Some(2), ""), "{wrong}: {said}");
@@ -133,6 +149,8 @@ async fn a_rejection_goes_back_with_its_findings_until_it_passes() -> Result<()>
     let verdicts: Vec<_> = all.iter().map(|review| review["verdict"].as_str()).collect();
     assert_eq!(verdicts, [Some("fail"), Some("pass")]);
     assert_eq!(all[0]["reason"], "line two is wrong");
+    assert_eq!((&all[0]["score"], &all[0]["findings"]), (&json!(20), &all[0]["audits"][0]["findings"]));
+    assert_eq!((&all[0]["findings"][0]["text"], &all[1]["findings"]), (&json!("say zwei"), &json!([])));
     let moves = board.history(&task).await?;
     let back = moves.iter().find(|row| row["from"] == "review" && row["to"] == "in_progress");
     let back = back.context("no way back")?;

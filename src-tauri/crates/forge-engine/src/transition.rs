@@ -311,6 +311,9 @@ impl Engine {
             verdict: None,
             steps: Vec::new(),
             audits: Vec::new(),
+            report: None,
+            score: None,
+            findings: Vec::new(),
             work_execution_id: executions::last_of(tx, &task.id, ExecutionRole::Coder)
                 .await?
                 .map(|last| last.execution.id),

@@ -6,7 +6,7 @@ use crate::{
     names,
     time::Timestamp,
     validate::{Measures, ValidateGate, ValidateReport},
-    verdict::Audit,
+    verdict::{Audit, AuditFinding},
 };
 
 /// Longest time one check may take unless said otherwise, in seconds.
@@ -126,6 +126,15 @@ contract! {
         pub steps: Vec<ReviewStep>,
         /// What the auditor said, each of its runs.
         pub audits: Vec<AuditReport>,
+        /// The end of the text of the last of them, as of when the review was read; null when none ended.
+        #[serde(default)]
+        pub report: Option<String>,
+        /// What that one gives the work, 0 to 100.
+        #[serde(default)]
+        pub score: Option<u8>,
+        /// What that one found.
+        #[serde(default)]
+        pub findings: Vec<AuditFinding>,
         /// The run whose work is judged; null when nobody ran.
         pub work_execution_id: Option<ExecutionId>,
         /// A remark: `no checks configured`, `no changes`, ...

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use forge_model::ids::{ExecutionId, ProjectId, ReviewId, TaskId};
-use forge_model::review::{Review, ReviewStatus, ReviewStep, Verdict};
+use forge_model::review::{AuditReport, Review, ReviewStatus, ReviewStep, Verdict};
 use forge_model::task::ReviewBadge;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
@@ -263,7 +263,12 @@ async fn with_steps(conn: &mut SqliteConnection, mut review: Review) -> Result<R
 
 fn read(row: &SqliteRow) -> Result<Review, StoreError> {
     let c = Columns(row);
+    let audits: Vec<AuditReport> = c.json("audits")?;
+    let last = audits.last();
     Ok(Review {
+        report: last.map(|last| last.text.clone()),
+        score: last.and_then(|last| last.audit.score),
+        findings: last.map(|last| last.audit.findings.clone()).unwrap_or_default(),
         id: c.text("id")?,
         task_id: c.text("task_id")?,
         attempt_number: c.int("attempt_number")?,
@@ -274,7 +279,7 @@ fn read(row: &SqliteRow) -> Result<Review, StoreError> {
         note: c.text_opt("note")?,
         reason: c.text_opt("reason")?,
         decided_by: c.name_opt("decided_by")?,
-        audits: c.json("audits")?,
+        audits,
         measures: c.json_opt("measures")?,
         work_execution_id: c.text_opt("work_execution_id")?,
         base_commit: c.text_opt("base_commit")?,
