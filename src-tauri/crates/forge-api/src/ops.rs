@@ -23,7 +23,7 @@ pub mod workflows;
 pub mod workspaces;
 
 use forge_engine::{IfLocked, Settle};
-use forge_model::ids::{AgentId, TaskId};
+use forge_model::ids::{AgentId, ReviewId, TaskId};
 use forge_model::review::Review;
 use forge_model::task::{HolderKind, RoleHolder, Task};
 
@@ -76,11 +76,12 @@ answer! {
         pub done: bool,
     }
 
-    /// A task and the review that it is in, or was in last.
+    /// A task and the review that was entered, or decided.
     pub struct TaskAndReview {
         /// The task.
         pub task: Task,
-        /// Its latest review; null when it was never reviewed.
+        /// After a decision its latest review; after anything else that moves it, the one that was entered since,
+        /// null when none was.
         pub review: Option<Review>,
     }
 }
@@ -149,10 +150,32 @@ pub(crate) fn holder(text: &str) -> RoleHolder {
     }
 }
 
-/// The task and its review once what was begun has settled, or at once.
+/// The task and its latest review once what was begun has settled, or at once.
 pub(crate) async fn settled(api: &Api, id: &TaskId, wait: Option<Wait>) -> Result<TaskAndReview, ApiError> {
     if Settle::from(wait.unwrap_or_default()) == Settle::Settled {
         api.engine().settle(id).await?;
     }
     Ok(TaskAndReview { task: api.engine().task(id).await?, review: api.engine().last_review(id).await? })
+}
+
+/// The review that a task had last before something was done with it.
+pub(crate) struct Before(Option<ReviewId>);
+
+impl Before {
+    /// As it is now.
+    pub(crate) async fn now(api: &Api, id: &TaskId) -> Result<Self, ApiError> {
+        Ok(Self(api.engine().last_review(id).await?.map(|review| review.id)))
+    }
+
+    /// The task once what was begun has settled, or at once, and the review that it entered since.
+    pub(crate) async fn settled(
+        self,
+        api: &Api,
+        id: &TaskId,
+        wait: Option<Wait>,
+    ) -> Result<TaskAndReview, ApiError> {
+        let mut now = settled(api, id, wait).await?;
+        now.review = now.review.filter(|review| self.0.as_ref() != Some(&review.id));
+        Ok(now)
+    }
 }

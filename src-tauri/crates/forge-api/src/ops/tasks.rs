@@ -14,7 +14,7 @@ use forge_model::task::{ExecutionMode, Task, TaskStateConfig};
 use forge_model::time::Timestamp;
 use forge_model::transition::Transition;
 
-use super::{Done, OnLock, Page, TaskAndReview, TaskPath, Wait, answer, holder, input, limit, settled};
+use super::{Before, Done, OnLock, Page, TaskAndReview, TaskPath, Wait, answer, holder, input, limit};
 use crate::{Api, ApiError, input::nullable, paging::Stretch};
 
 input! {
@@ -362,8 +362,9 @@ pub(crate) async fn transition(
         place: None,
         if_locked: transition.if_locked.unwrap_or_default().into(),
     };
+    let before = Before::now(&api, &transition.task_id).await?;
     api.engine().move_task(actor, &transition.task_id, request).await?;
-    settled(&api, &transition.task_id, transition.wait).await
+    before.settled(&api, &transition.task_id, transition.wait).await
 }
 
 pub(crate) async fn move_card(api: Api, actor: Actor, card: MoveTask) -> Result<TaskAndReview, ApiError> {
@@ -375,8 +376,9 @@ pub(crate) async fn move_card(api: Api, actor: Actor, card: MoveTask) -> Result<
         place: Some(place),
         if_locked: IfLocked::Wait,
     };
+    let before = Before::now(&api, &card.task_id).await?;
     api.engine().move_task(actor, &card.task_id, request).await?;
-    settled(&api, &card.task_id, card.wait).await
+    before.settled(&api, &card.task_id, card.wait).await
 }
 
 pub(crate) async fn undo(api: Api, actor: Actor, path: TaskPath) -> Result<Task, ApiError> {
@@ -392,10 +394,11 @@ pub(crate) async fn action(api: Api, actor: Actor, offer: TakeOffer) -> Result<T
         message: offer.message,
         entry: offer.entry,
     };
+    let before = Before::now(&api, &offer.task_id).await?;
     api.engine().act_on(actor, &offer.task_id, request).await?;
     // Nothing follows from a hold; what goes on is not waited for.
     let wait = if offer.verb == Verb::Hold { Some(Wait::None) } else { offer.wait };
-    settled(&api, &offer.task_id, wait).await
+    before.settled(&api, &offer.task_id, wait).await
 }
 
 pub(crate) async fn assign(api: Api, _: Actor, role: AssignRole) -> Result<Task, ApiError> {
