@@ -554,6 +554,10 @@ async fn a_hook_is_tested_without_a_move_and_without_an_agent() -> Result<()> {
     assert!(names.into_iter().all(|name| name.starts_with("FORGE_")));
     assert!(Path::new(&text(&shown, "log_path")).is_file());
     assert_eq!(record(&stage, &task, "hook-test-mine").await?["exit_code"], 4);
+    let of_task = stage.server.get(&format!("/tasks/{}/logs/hook-test-mine", text(&task, "id"))).await?;
+    assert_eq!(stage.server.get("/executions/hook-test-mine/logs").await?, of_task, "the route of all logs");
+    let none = stage.server.request(Method::GET, "/executions/hook-test-none/logs");
+    assert_eq!(refused(none).await?.0, 404);
     // Not saved yet, without a task, with its time limit.
     let hook = json!({ "type": "script", "command": "sleep 600", "timeout_seconds": 1, "blocking": true });
     let ask = json!({ "event": "before_work", "hook_index": 0, "hook": hook });
@@ -561,6 +565,8 @@ async fn a_hook_is_tested_without_a_move_and_without_an_agent() -> Result<()> {
     assert_eq!((&shown["status"], &shown["timed_out"]), (&json!("timed_out"), &json!(true)));
     assert_eq!(shown["environment"]["FORGE_TASK_ID"], "");
     assert!(text(&shown, "log_path").contains("/_hooks/hook-test-before_work-0-"), "{shown}");
+    let log = stage.server.get(&format!("/executions/{}/logs", text(&shown, "log_id"))).await?;
+    assert_eq!(log["entries"].as_array().and_then(|all| all.last()).context("none")?["kind"], "hook_run");
     // A plugin says what it would do, and does nothing.
     let shown = stage
         .server

@@ -55,7 +55,12 @@ impl Engine {
         limit: u32,
     ) -> Result<TaskPage> {
         let mut conn = self.store().read().await?;
-        self.context(&mut conn, project).await?;
+        let context = self.context(&mut conn, project).await?;
+        if let Some(unknown) = states.iter().find(|name| context.workflow.state(name).is_none()) {
+            let known: Vec<&str> = context.workflow.states.iter().map(|state| state.name.as_str()).collect();
+            let message = format!("the workflow has no state `{unknown}`; it has {}", known.join(", "));
+            return Err(EngineError::invalid("status", message));
+        }
         let after = cursor.map(parse_cursor).transpose()?;
         let filter = Filter { project: Some(project.clone()), states, text, after };
         let mut rows = tasks::list(&mut conn, &filter, limit + 1).await?;
@@ -199,11 +204,25 @@ impl Engine {
         self.layers_of(&context, &task, (role, agent.as_ref()), &corrections.unwrap_or_default()).await
     }
 
-    /// The task and the name of a log, by the id of a run or the name that a check, a hook or a set-up gave.
+    /// A stretch of any log, by the id of a run or the name that a check, a hook, its test or a set-up gave.
     ///
     /// # Errors
     /// `NotFound`.
-    pub async fn find_log(&self, id: &str) -> Result<(TaskId, String)> {
+    pub async fn any_log_page(
+        &self,
+        id: &str,
+        after: Option<u64>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<LogPage> {
+        if let Some(dir) = self.dir_of_test_log(id).await? {
+            return page_of(dir, id.to_owned(), after, before, limit).await;
+        }
+        let (task, log) = self.find_log(id).await?;
+        self.log_page(&task, &log, after, before, limit).await
+    }
+
+    async fn find_log(&self, id: &str) -> Result<(TaskId, String)> {
         let mut conn = self.store().read().await?;
         if let Some(row) = executions::get(&mut conn, &ExecutionId(id.to_owned())).await? {
             return Ok((row.execution.task_id, row.execution.log_id));

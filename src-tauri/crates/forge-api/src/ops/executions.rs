@@ -129,8 +129,7 @@ pub(crate) async fn get(api: Api, _: Actor, path: ExecutionPath) -> Result<Execu
 
 pub(crate) async fn logs(api: Api, _: Actor, read: ReadLog) -> Result<LogPage, ApiError> {
     let limit = limit(read.limit)? as usize;
-    let (task, log) = api.engine().find_log(read.execution_id.as_str()).await?;
-    Ok(api.engine().log_page(&task, &log, read.after, read.before, limit).await?)
+    Ok(api.engine().any_log_page(read.execution_id.as_str(), read.after, read.before, limit).await?)
 }
 
 pub(crate) async fn task_log(api: Api, _: Actor, read: ReadTaskLog) -> Result<LogPage, ApiError> {

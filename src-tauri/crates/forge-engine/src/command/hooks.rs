@@ -1,7 +1,7 @@
 //! What a person does about lifecycle hooks: trying one out apart from any move, and going on when a
 //! blocking one did not pass.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use forge_model::hook::{HookRun, HookStatus, HookTest, LifecycleHook, PluginHook, ScriptHook};
 use forge_model::ids::{ProjectId, TaskId};
@@ -126,6 +126,16 @@ impl Engine {
         let log_id = checked_log_id(log_id)?;
         self.context(&mut *self.store().read().await?, project).await?;
         page_of(self.hook_test_dir(project), log_id, after, before, limit).await
+    }
+
+    /// The folder with the log of a test of a hook, of whichever task or project: the latest, where several were
+    /// given one name.
+    pub(crate) async fn dir_of_test_log(&self, log_id: &str) -> Result<Option<PathBuf>> {
+        let Ok(log_id) = checked_log_id(log_id.to_owned()) else { return Ok(None) };
+        let logs = self.inner.config.data_dir.join("logs");
+        let found =
+            tokio::task::spawn_blocking(move || latest_dir_with(&logs, &format!("{log_id}.jsonl"))).await;
+        found.map_err(std::io::Error::other).flatten().map_err(EngineError::io("look for a log"))
     }
 
     fn hook_test_dir(&self, project: &ProjectId) -> PathBuf {
@@ -325,6 +335,40 @@ fn plugin_trial(plugin: &PluginHook, blank: HookRun) -> HookRun {
 fn check_hook(event: LifecycleEvent, hook: &LifecycleHook) -> Result<()> {
     let findings = forge_model::hook::findings_of(event, hook, "hook");
     if findings.is_empty() { Ok(()) } else { Err(EngineError::Invalid(findings)) }
+}
+
+/// The folder of a task, or of a project's tests, whose file of this name was written last.
+fn latest_dir_with(logs: &Path, name: &str) -> std::io::Result<Option<PathBuf>> {
+    let mut latest = None;
+    for project in folders(logs)? {
+        for dir in folders(&project)? {
+            let written = match std::fs::metadata(dir.join(name)) {
+                Ok(file) => file.modified()?,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            if latest.as_ref().is_none_or(|(last, _)| written > *last) {
+                latest = Some((written, dir));
+            }
+        }
+    }
+    Ok(latest.map(|(_, dir)| dir))
+}
+
+/// The folders in a folder; none when that is not there, or gone meanwhile.
+fn folders(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    let mut folders = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            folders.push(entry.path());
+        }
+    }
+    Ok(folders)
 }
 
 fn checked_log_id(log_id: String) -> Result<String> {
