@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use forge_tests::patience::until_there;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -61,6 +62,25 @@ async fn it_ends_in_good_order_whatever_is_open() -> Result<()> {
     let now = again.until(&checked, |task| task["review"]["status"] == "awaiting_human").await?;
     assert_eq!(now["status"], "review");
     again.until(&hung, |task| task["live"].is_object()).await?;
+    Ok(())
+}
+
+/// What ends with whoever asked does not go on at the next start, and nobody is told so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_validation_that_the_end_cuts_off_is_said_to_have_ended() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let mut server = sandbox.serve()?;
+    server.project(&sandbox, json!({})).await?;
+    let begun = sandbox.dir.path().join("begun");
+    let command = format!("touch {}; exec sleep 600", begun.display());
+    let asked = json!({ "moduleId": "m", "commands": [command], "cwd": sandbox.repo.path() });
+    let answer = tokio::spawn(server.request(Method::POST, "/validate").json(&asked).send());
+    until_there(&begun).await?;
+    assert_eq!(server.terminate().await?.0.code(), Some(0));
+    let answer = answer.await??;
+    assert_eq!(answer.status(), 503);
+    let said = text(&answer.json::<Value>().await?, "message");
+    assert!(said.contains("this has ended with it"), "{said}");
     Ok(())
 }
 

@@ -32,6 +32,11 @@ const MAX_MCP_BODY: usize = 2 * 1024 * 1024;
 /// How long an answer that is under way may still take once the server stops.
 const LAST_CALL: Duration = Duration::from_secs(1);
 
+/// Said to whoever waits for what changes something when the server stops.
+const GOES_ON: &str = "Forge is stopping; what was begun goes on when it is started again";
+/// Said to whoever waits for what ends with them.
+const ENDED: &str = "Forge is stopping, and this has ended with it; ask again when it is started again";
+
 /// What handlers share.
 #[derive(Clone)]
 pub(crate) struct Shared {
@@ -122,10 +127,10 @@ async fn answer(
     let run = operation.run(shared.api.clone(), via(&head.headers), input);
     let answer = if operation.ends_with_caller {
         // Nothing is lost when its caller goes away.
-        until_stopped(&shared.stopping, run).await?
+        until_stopped(&shared.stopping, ENDED, run).await?
     } else {
         let run = tokio::spawn(run);
-        until_stopped(&shared.stopping, async {
+        until_stopped(&shared.stopping, GOES_ON, async {
             run.await.unwrap_or_else(|error| {
                 let message = format!("the operation ended badly: {error}");
                 Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message).0)
@@ -140,6 +145,7 @@ async fn answer(
 /// The answer, unless the server stops: then whoever waits for a task to settle would keep it from ending.
 async fn until_stopped(
     stopping: &CancellationToken,
+    message: &str,
     run: impl Future<Output = Result<Value, ApiError>>,
 ) -> Result<Value, Refusal> {
     let last_call = async {
@@ -149,7 +155,6 @@ async fn until_stopped(
     tokio::select! {
         answer = run => Ok(answer?),
         () = last_call => {
-            let message = "Forge is stopping; what was begun goes on when it is started again";
             Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", message))
         }
     }

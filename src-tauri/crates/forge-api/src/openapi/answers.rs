@@ -24,7 +24,11 @@ const OF_ALL: [Kind; 7] = [
     (413, "TooLarge", "The body is too large."),
     (415, "UnsupportedMediaType", "The body is not JSON."),
     (500, "Failed", "The engine failed; its log says more."),
-    (503, "Stopping", "The engine is ending; what was begun goes on at its next start."),
+    (
+        503,
+        "Stopping",
+        "The engine is ending; what was begun goes on at its next start, a validation ends with it.",
+    ),
 ];
 /// Those that name something.
 const OF_FIELDS: [Kind; 2] = [
