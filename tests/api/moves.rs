@@ -1,7 +1,7 @@
 //! What ends with a person's move, and what an agent's move runs into.
 
 use anyhow::{Context as _, Result};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     board::{Board, is},
@@ -11,9 +11,15 @@ use crate::{
 #[tokio::test(flavor = "multi_thread")]
 async fn an_undecided_review_ends_when_its_task_goes_elsewhere() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
-    let task = board.task(&["edit a <<< \"x\""], json!({})).await?;
+    let go = board.sandbox.dir.path().join("go");
+    let wait = format!("wait-for {}", go.display());
+    let task = board.task(&[&wait, "edit a <<< \"x\""], json!({})).await?;
     board.claim(&task).await?;
-    board.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    let at_work = board.server.until(&task, |task| task["live"].is_object()).await?;
+    assert_eq!(at_work["health"], "ok");
+    std::fs::write(&go, "")?;
+    let reviewed = board.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    assert_eq!(reviewed["health"], "idle");
     board.move_to(&task, "backlog").await?;
     let reviews = board.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
     let ends: Vec<(&str, bool)> = reviews
@@ -27,6 +33,26 @@ async fn an_undecided_review_ends_when_its_task_goes_elsewhere() -> Result<()> {
     Ok(())
 }
 
+/// The answer has the review that a move entered, and none that was there before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_move_answers_the_review_that_it_enters() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let task = board.task(&[], json!({})).await?;
+    let claim = json!({ "agent_id": "user", "version": task["version"] });
+    board.server.post(&format!("/tasks/{}/claim", text(&task, "id")), claim).await?;
+    let ready = |task: &Value| task["workspace"]["status"] == "active" && task["entry_barrier"].is_null();
+    for attempt in 1..=2 {
+        let begun = board.server.until(&task, ready).await?;
+        assert_eq!(begun["health"], "idle", "a person is to act");
+        let entered = board.move_to(&task, "review").await?;
+        assert_eq!(entered["review"]["attempt_number"], attempt, "{entered:#}");
+        board.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+        let left = board.move_to(&task, "in_progress").await?;
+        assert_eq!((&left["task"]["status"], &left["review"]), (&json!("in_progress"), &Value::Null));
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_s_hand_on_the_work_takes_the_pass_back() -> Result<()> {
     let board = Board::new(json!({})).await?;
@@ -36,6 +62,7 @@ async fn a_person_s_hand_on_the_work_takes_the_pass_back() -> Result<()> {
     let task = board.task(&[&conflict, "append c <<< \"task\\n\""], budget).await?;
     board.claim(&task).await?;
     let failed = board.server.until(&task, is("merge_failed")).await?;
+    assert_eq!(failed["health"], "trouble");
     assert!(failed["review_passed_at"].is_string(), "it was judged before it was merged: {failed:#}");
     board.move_to(&task, "todo").await?;
     assert!(board.get(&task).await?["review_passed_at"].is_null());

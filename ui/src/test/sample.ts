@@ -55,6 +55,7 @@ export function sampleTask(change: Partial<Task> = {}): Task {
     error_annotation: null,
     waiting: null,
     held: false,
+    health: "idle",
     offers: [],
     budgets: {
       review: { used: 0, limit: 2 },

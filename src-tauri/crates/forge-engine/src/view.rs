@@ -9,7 +9,8 @@ use std::{
 use forge_model::execution::Usage;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::offer::{Facts, Offer, offers};
-use forge_model::task::{HolderKind, LiveExecution, RoleHolder, SubtaskCounts, Task};
+use forge_model::review::ReviewStatus;
+use forge_model::task::{HolderKind, LiveExecution, RoleHolder, SubtaskCounts, Task, TaskHealth};
 use forge_model::workflow::{State, StateKind};
 use forge_store::table::{
     dependencies, executions, pull_requests, races, reviews, roles, tasks, tasks::TaskRow, workspaces,
@@ -76,7 +77,14 @@ impl Engine {
                 activity: self.activity_of(&row.id).map(|(_, activity)| activity).unwrap_or_default(),
                 started_at: run.execution.started_at,
             });
+            let review = badges.remove(&row.id);
+            let is_reviewed = review.as_ref().is_some_and(|review| review.status == ReviewStatus::Running);
             views.push(Task {
+                health: TaskHealth::of(
+                    row.error_annotation.is_some(),
+                    row.waiting.is_some(),
+                    live.is_some() || is_reviewed,
+                ),
                 offers: offers_of(context, &row, &held),
                 roles: roles_of(context, held),
                 blocked_by: needed
@@ -91,7 +99,7 @@ impl Engine {
                 subtasks: counts_of(context, parts.remove(&row.id).unwrap_or_default()),
                 workspace,
                 live,
-                review: badges.remove(&row.id),
+                review,
                 raced: raced.remove(&row.id),
                 pull_request: pulls.remove(&row.id),
                 usage: usage.remove(&row.id).unwrap_or_else(Usage::default),

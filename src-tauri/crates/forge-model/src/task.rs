@@ -113,6 +113,33 @@ names! {
 }
 
 names! {
+    /// How a task is, in a word.
+    pub enum TaskHealth {
+        /// Somebody works on it: an agent, or its checks.
+        Ok = "ok",
+        /// It waits, and goes on by itself.
+        Waiting = "waiting",
+        /// Something went wrong, and it needs a person.
+        Trouble = "trouble",
+        /// Nothing happens: it was not begun, a person is to act, or it is over.
+        Idle = "idle",
+    }
+}
+
+impl TaskHealth {
+    /// How a task is by what went wrong, what it waits for and what is under way.
+    #[must_use]
+    pub const fn of(trouble: bool, waits: bool, works: bool) -> Self {
+        match (trouble, waits, works) {
+            (true, ..) => Self::Trouble,
+            (false, true, _) => Self::Waiting,
+            (false, false, true) => Self::Ok,
+            (false, false, false) => Self::Idle,
+        }
+    }
+}
+
+names! {
     /// What a task waits for when it goes on by itself.
     pub enum WaitReason {
         /// A moment in which a drag can be undone.
@@ -331,6 +358,8 @@ contract! {
         pub waiting: Option<Waiting>,
         /// Whether a person asked that nothing be started.
         pub held: bool,
+        /// How it is, by `error_annotation`, `waiting`, `live` and a `review` that runs.
+        pub health: TaskHealth,
         /// What a person can do now.
         pub offers: Vec<Offer>,
         /// What is left of the automatic retries.
