@@ -89,6 +89,36 @@ async fn with_a_running_engine() -> Result<()> {
     Ok(())
 }
 
+/// The one engine and the other say the same of a field that stands in the address and was not given.
+#[test]
+fn a_field_of_the_address_that_is_missing_is_named() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let each = [
+        ("task_get", "{}", "task_id"),
+        ("task_get", r#"{"task_id": null}"#, "task_id"),
+        ("execution_follow_up", r#"{"message": "More."}"#, "execution_id"),
+    ];
+    let say = |running: bool| -> Result<()> {
+        for (operation, input, field) in each {
+            let ended = sandbox.run(&["api", operation, input])?;
+            check(&ended, 1, "invalid");
+            assert!(ended.stderr.starts_with(&format!("invalid: {field}: ")), "{running}: {ended:?}");
+        }
+        Ok(())
+    };
+    say(false)?;
+    let _server = sandbox.serve()?;
+    say(true)?;
+    for (given, says) in
+        [("\"\"", "must not be empty"), ("[]", "must be text"), ("\"..\"", "nothing of that name")]
+    {
+        let ended = sandbox.run(&["api", "task_get", &format!("{{\"task_id\": {given}}}")])?;
+        check(&ended, 1, "invalid");
+        assert!(ended.stderr.contains(says), "{ended:?}");
+    }
+    Ok(())
+}
+
 /// A command that starts an agent leaves it to the engine that runs, and does not wait.
 #[tokio::test(flavor = "multi_thread")]
 async fn work_goes_on_in_the_engine_that_runs() -> Result<()> {
@@ -186,7 +216,12 @@ fn exit_codes_say_what_went_wrong() -> Result<()> {
     check(&sandbox.run(&["project", "add", home.to_str().context("no text")?])?, 1, "invalid");
     let repo = sandbox.repo.path().to_str().context("no text")?.to_owned();
     sandbox.run(&["project", "add", &repo, "--name", "One"])?.json_less()?;
-    check(&sandbox.run(&["project", "add", &repo, "--name", "One"])?, 4, "name_taken");
+    let taken = sandbox.run(&["project", "add", &repo, "--name", "One"])?;
+    check(&taken, 4, "name_taken");
+    assert!(taken.stderr.contains("`--name`"), "{taken:?}");
+    let none = sandbox.run(&["task", "list", "--status", "nope"])?;
+    check(&none, 1, "invalid");
+    assert!(none.stderr.contains("status: ") && none.stderr.contains("`nope`"), "{none:?}");
     sandbox.run(&["task", "create", "Plain"])?.json_less()?;
     check(&sandbox.run(&["task", "show", "7"])?, 3, "not_found");
     check(&sandbox.run(&["task", "show", "no-such-id"])?, 3, "not_found");

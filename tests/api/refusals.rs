@@ -151,6 +151,7 @@ async fn acts_that_do_not_fit_say_what_would() -> Result<()> {
         body["details"]["allowed"].as_array().is_some_and(|to| to.contains(&json!("in_progress"))),
         "{body}"
     );
+    assert!(body["hints"][0].as_str().is_some_and(|hint| hint.contains(" in_progress, ")), "{body}");
 
     let (status, body) =
         refused(post(format!("/tasks/{id}/actions/retry"), json!({ "version": task["version"] }))).await?;

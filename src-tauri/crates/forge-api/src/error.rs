@@ -98,6 +98,10 @@ impl From<EngineError> for ApiError {
                 .hint("Read the task again and decide anew.")
                 .details(json!({ "expected": expected, "actual": actual })),
             EngineError::IllegalTransition(illegal) => Self::new(422, "illegal_transition", message)
+                .hint(&match illegal.allowed.as_slice() {
+                    [] => "From here it can go nowhere.".to_owned(),
+                    states => format!("From here it can go to: {}.", states.join(", ")),
+                })
                 .details(json!({ "from": illegal.from, "to": illegal.to, "allowed": illegal.allowed })),
             EngineError::GuardRejected { action, reason, details } => {
                 // A guard that is branched on has a code of its own among what it found.

@@ -166,19 +166,13 @@ const fn usual_hint(status: u16) -> &'static str {
 /// The engine's hints, and what its details say can be done instead.
 fn hints_of(error: &ApiError) -> Vec<String> {
     let mut hints = error.hints.clone();
-    let names = |list: &serde_json::Value, key: &str| {
-        let each = list.as_array().into_iter().flatten();
-        let named: Vec<&str> =
-            each.filter_map(|item| if key.is_empty() { item.as_str() } else { item[key].as_str() }).collect();
-        named.join(", ")
-    };
-    let allowed = names(&error.details["allowed"], "");
-    if !allowed.is_empty() {
-        hints.push(format!("From here it can go to: {allowed}."));
-    }
-    let offered = names(&error.details["offers"], "verb");
+    let offers = error.details["offers"].as_array().into_iter().flatten();
+    let offered: Vec<&str> = offers.filter_map(|offer| offer["verb"].as_str()).collect();
     if !offered.is_empty() {
-        hints.push(format!("Offered now: {offered}."));
+        hints.push(format!("Offered now: {}.", offered.join(", ")));
+    }
+    if error.code == "name_taken" {
+        hints.push("Give it another name, for a project with `--name`; nothing was done.".to_owned());
     }
     if hints.is_empty() {
         hints.push(usual_hint(error.status).to_owned());
