@@ -3679,6 +3679,12 @@ export type Review = {
 	steps: ReviewStep[],
 	/**  What the auditor said, each of its runs. */
 	audits: AuditReport[],
+	/**  The end of the text of the last of them, as of when the review was read; null when none ended. */
+	report?: string | null,
+	/**  What that one gives the work, 0 to 100. */
+	score?: number | null,
+	/**  What that one found. */
+	findings?: AuditFinding[],
 	/**  The run whose work is judged; null when nobody ran. */
 	work_execution_id: ExecutionId | null,
 	/**  A remark: `no checks configured`, `no changes`, ... */
@@ -4152,6 +4158,8 @@ export type Task = {
 	waiting: Waiting | null,
 	/**  Whether a person asked that nothing be started. */
 	held: boolean,
+	/**  How it is, by `error_annotation`, `waiting`, `live` and a `review` that runs. */
+	health: TaskHealth,
 	/**  What a person can do now. */
 	offers: Offer[],
 	/**  What is left of the automatic retries. */
@@ -4178,13 +4186,27 @@ export type Task = {
 	status_since: string,
 };
 
-/**  A task and the review that it is in, or was in last. */
+/**  A task and the review that was entered, or decided. */
 export type TaskAndReview = {
 	/**  The task. */
 	task: Task,
-	/**  Its latest review; null when it was never reviewed. */
+	/**
+	 *  After a decision its latest review; after anything else that moves it, the one that was entered since,
+	 *  null when none was.
+	 */
 	review: Review | null,
 };
+
+/**  How a task is, in a word. */
+export type TaskHealth = 
+/**  Somebody works on it: an agent, or its checks. */
+"ok" | 
+/**  It waits, and goes on by itself. */
+"waiting" | 
+/**  Something went wrong, and it needs a person. */
+"trouble" | 
+/**  Nothing happens: it was not begun, a person is to act, or it is over. */
+"idle";
 
 /**  A task on a project's board. */
 export type TaskId = string;
