@@ -98,7 +98,7 @@ const fn type_of(value: &Value) -> &'static str {
 mod tests {
     use super::*;
 
-    fn check(fields: Value, expected: Value) {
+    fn check(fields: &Value, expected: &Value) {
         let whole = json!({
             "type": "object", "description": "Long.", "additionalProperties": false,
             "properties": fields, "required": ["a"],
@@ -117,16 +117,16 @@ mod tests {
 
     #[test]
     fn fields_are_told_by_their_types() {
-        check(json!({ "a": { "$ref": "#/$defs/Id" } }), json!({ "a": { "type": "string" } }));
-        check(json!({ "a": { "$ref": "#/$defs/State" } }), json!({ "a": { "type": "string" } }));
-        check(json!({ "a": { "$ref": "#/$defs/Deep" } }), json!({ "a": { "type": "object" } }));
+        check(&json!({ "a": { "$ref": "#/$defs/Id" } }), &json!({ "a": { "type": "string" } }));
+        check(&json!({ "a": { "$ref": "#/$defs/State" } }), &json!({ "a": { "type": "string" } }));
+        check(&json!({ "a": { "$ref": "#/$defs/Deep" } }), &json!({ "a": { "type": "object" } }));
         check(
-            json!({ "a": { "type": ["integer", "null"], "minimum": 0, "default": null } }),
-            json!({ "a": { "type": ["integer", "null"] } }),
+            &json!({ "a": { "type": ["integer", "null"], "minimum": 0, "default": null } }),
+            &json!({ "a": { "type": ["integer", "null"] } }),
         );
         check(
-            json!({ "a": { "anyOf": [{ "$ref": "#/$defs/Deep" }, { "type": "null" }] } }),
-            json!({ "a": { "type": ["object", "null"] } }),
+            &json!({ "a": { "anyOf": [{ "$ref": "#/$defs/Deep" }, { "type": "null" }] } }),
+            &json!({ "a": { "type": ["object", "null"] } }),
         );
     }
 
@@ -134,15 +134,15 @@ mod tests {
     fn of_lists_the_items_are_told_too() {
         let list = json!({ "type": "array", "items": { "$ref": "#/$defs/Deep" } });
         let expected = json!({ "type": "array", "items": { "type": "object" } });
-        check(json!({ "a": list }), json!({ "a": expected }));
+        check(&json!({ "a": list }), &json!({ "a": expected }));
         let or_null = json!({ "type": ["array", "null"], "items": { "type": "object" } });
-        check(json!({ "a": { "anyOf": [list, { "type": "null" }] } }), json!({ "a": or_null }));
+        check(&json!({ "a": { "anyOf": [list, { "type": "null" }] } }), &json!({ "a": or_null }));
     }
 
     #[test]
     fn what_may_be_anything_stays_so() {
-        check(json!({ "a": true }), json!({ "a": {} }));
-        check(json!({ "a": { "description": "Whatever." } }), json!({ "a": {} }));
-        check(json!({ "a": { "anyOf": [true, { "type": "null" }] } }), json!({ "a": {} }));
+        check(&json!({ "a": true }), &json!({ "a": {} }));
+        check(&json!({ "a": { "description": "Whatever." } }), &json!({ "a": {} }));
+        check(&json!({ "a": { "anyOf": [true, { "type": "null" }] } }), &json!({ "a": {} }));
     }
 }
