@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use forge_store::{Store, table::events};
+use forge_tests::patience::until;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
@@ -171,5 +172,20 @@ async fn a_number_that_is_no_longer_kept_is_told_to_read_again() -> Result<()> {
     assert_eq!(kept, [last - 1, last], "from the first that is kept");
     let four = server.task(&project, json!({ "title": "Four" })).await?;
     assert_eq!(gone.next().await?.context("ended")?.data["task_id"], four["id"]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_that_nobody_ends_are_refused_before_they_slow_all_others() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let server = sandbox.serve()?;
+    let mut open = Vec::new();
+    for _ in 0..64 {
+        open.push(Stream::open(&server, None).await?);
+    }
+    let (status, body) = refused(server.request(Method::GET, "/events")).await?;
+    assert_eq!((status, &body["code"]), (429, &json!("too_many_streams")));
+    open.pop();
+    until("a place", async || Ok(Stream::open(&server, None).await.ok())).await?;
     Ok(())
 }

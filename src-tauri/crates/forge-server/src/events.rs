@@ -8,7 +8,7 @@ use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
 use axum::{
     extract::State,
-    http::HeaderMap,
+    http::{HeaderMap, StatusCode},
     response::sse::{Event as SseEvent, KeepAlive, Sse},
 };
 use forge_api::ApiError;
@@ -16,7 +16,10 @@ use forge_engine::{Engine, Growths};
 use forge_model::event::{Event, EventType};
 use futures::Stream;
 use serde_json::{Value, json};
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{OwnedSemaphorePermit, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{answer::Refusal, routes::Shared};
@@ -26,6 +29,8 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 const COALESCE: Duration = Duration::from_millis(30);
 /// How many events are read at once.
 const BATCH: u32 = 500;
+/// How many streams are open at once: a client that forgets to end its own is told so, before it slows all others.
+pub(crate) const MAX_STREAMS: usize = 64;
 
 /// `GET /api/v1/events`.
 pub(crate) async fn stream(
@@ -33,11 +38,18 @@ pub(crate) async fn stream(
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<SseEvent, Infallible>>>, Refusal> {
     let seen = last_event_id(&headers)?;
-    let reader = Reader::new(shared.api.engine().clone(), seen, shared.stopping);
+    let place = shared.streams.try_acquire_owned().map_err(|_| too_many())?;
+    let reader = Reader::new(shared.api.engine().clone(), seen, shared.stopping, place);
     let events = futures::stream::unfold(reader, async |mut reader| {
         reader.next().await.map(|event| (Ok(event), reader))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT).text("heartbeat")))
+}
+
+fn too_many() -> Refusal {
+    let message = format!("{MAX_STREAMS} streams of events are open");
+    Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", message)
+        .hint("End one: each program needs one stream, which tells of all tasks.")
 }
 
 fn last_event_id(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
@@ -57,10 +69,17 @@ struct Reader {
     ready: VecDeque<SseEvent>,
     tell_growth_at: Option<Instant>,
     stopping: CancellationToken,
+    /// Free again for another reader once this one is gone.
+    _place: OwnedSemaphorePermit,
 }
 
 impl Reader {
-    fn new(engine: Engine, seen: Option<i64>, stopping: CancellationToken) -> Self {
+    fn new(
+        engine: Engine,
+        seen: Option<i64>,
+        stopping: CancellationToken,
+        place: OwnedSemaphorePermit,
+    ) -> Self {
         let committed = engine.store().events();
         let last = *committed.borrow();
         let mut reader = Self {
@@ -71,6 +90,7 @@ impl Reader {
             ready: VecDeque::new(),
             tell_growth_at: None,
             stopping,
+            _place: place,
         };
         if reader.seen > last {
             reader.resync(last);

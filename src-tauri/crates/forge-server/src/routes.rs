@@ -1,6 +1,6 @@
 //! Routes, made from the contract's table.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
@@ -16,6 +16,7 @@ use forge_api::{
 };
 use forge_model::actor::Via;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -42,6 +43,8 @@ const ENDED: &str = "Forge is stopping, and this has ended with it; ask again wh
 pub(crate) struct Shared {
     pub(crate) api: Api,
     pub(crate) stopping: CancellationToken,
+    /// The streams of events that may still be opened.
+    pub(crate) streams: Arc<Semaphore>,
 }
 
 /// Everything that is served.
@@ -85,7 +88,7 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken) -> Route
         })
         .layer(middleware::from_fn_with_state(gate, gate::ask))
         .layer(middleware::from_fn(answer::finish))
-        .with_state(Shared { api, stopping })
+        .with_state(Shared { api, stopping, streams: Arc::new(Semaphore::new(events::MAX_STREAMS)) })
 }
 
 type PathParams = Result<RawPathParams, RawPathParamsRejection>;

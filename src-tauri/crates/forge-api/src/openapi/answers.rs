@@ -11,6 +11,8 @@ pub(super) enum Takes {
     Nothing,
     /// It takes fields.
     Fields,
+    /// It takes a place of its own for as long as it is read.
+    Place,
 }
 
 /// A kind of refusal: its status, its name in the document, and what it says.
@@ -35,6 +37,8 @@ const OF_FIELDS: [Kind; 2] = [
     (404, "NotFound", "There is no such thing."),
     (409, "Conflict", "It does not fit what is there now: another version, not offered, in use."),
 ];
+/// Those that never end.
+const OF_STREAMS: [Kind; 1] = [(429, "TooMany", "As many as can be are open: end one.")];
 /// Those that change something.
 const OF_CHANGES: [Kind; 2] = [
     (412, "GuardRejected", "A guard refuses: `details` has `action`, `phase` and `reason`."),
@@ -49,6 +53,9 @@ pub(super) fn refused(method: Method, takes: Takes) -> Map<String, Value> {
         if method != Method::Get {
             kinds.extend(OF_CHANGES);
         }
+    }
+    if takes == Takes::Place {
+        kinds.extend(OF_STREAMS);
     }
     kinds.sort_unstable_by_key(|(status, ..)| *status);
     let named = |name: &str| json!({ "$ref": format!("#/components/responses/{name}") });
@@ -75,7 +82,7 @@ pub(super) fn headers() -> Value {
 
 /// Every refusal, as operations name them.
 pub(super) fn refusals() -> Map<String, Value> {
-    let all = OF_ALL.into_iter().chain(OF_FIELDS).chain(OF_CHANGES);
+    let all = OF_ALL.into_iter().chain(OF_FIELDS).chain(OF_STREAMS).chain(OF_CHANGES);
     all.map(|(status, name, says)| {
         let mut headers = request_id();
         if status == 401 {

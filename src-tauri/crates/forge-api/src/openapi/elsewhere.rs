@@ -27,21 +27,28 @@ pub(super) fn paths() -> Map<String, Value> {
             `events.resync`: read everything again.",
         "schema": { "type": "integer", "minimum": 0 },
     });
-    let mut health = described("health", "Whether the engine answers.", json, &healthy, &[]);
+    let plain = |id, summary, schema| described(id, summary, Takes::Nothing, (json, schema), &[]);
+    let mut health = plain("health", "Whether the engine answers.", &healthy);
     health["security"] = json!([]);
     health["servers"] = json!([{ "url": "/" }]);
     let summary = "What happens, as server-sent events: `id` is the number, `data` one line of JSON.";
-    let events =
-        described("events", summary, "text/event-stream", &json!({ "type": "string" }), &[last_seen]);
-    let document = described("openapi", "This document.", json, &object, &[]);
+    let line = json!({ "type": "string" });
+    let events = described("events", summary, Takes::Place, ("text/event-stream", &line), &[last_seen]);
+    let document = plain("openapi", "This document.", &object);
     [(EVENTS, events), (DOCUMENT, document), (HEALTH, health)]
         .into_iter()
         .map(|(path, entry)| (path.to_owned(), json!({ "get": entry })))
         .collect()
 }
 
-fn described(id: &str, summary: &str, media_type: &str, schema: &Value, parameters: &[Value]) -> Value {
-    let mut responses = answers::refused(Method::Get, Takes::Nothing);
+fn described(
+    id: &str,
+    summary: &str,
+    takes: Takes,
+    (media_type, schema): (&str, &Value),
+    parameters: &[Value],
+) -> Value {
+    let mut responses = answers::refused(Method::Get, takes);
     responses.insert("200".to_owned(), answers::good(media_type, schema));
     json!({ "operationId": id, "summary": summary, "parameters": parameters, "responses": responses })
 }
