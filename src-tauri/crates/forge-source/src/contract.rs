@@ -18,6 +18,7 @@ mod python_uses;
 mod resolve;
 mod runs;
 mod rust;
+mod rust_attributes;
 mod rust_crate;
 mod rust_items;
 mod scripts;

@@ -115,8 +115,18 @@ struct From<'w> {
 impl<'w> World<'w> {
     fn ask(&self, at: usize, asked: &Asked, look: &mut Look<'_>) {
         let from = From { krate: self.here, module: at };
-        look.behind.clear();
-        match self.walk(from, &asked.path, asked.is_use, look, 0) {
+        let mut own = Look::new(look.exporter);
+        let place = self.walk(from, &asked.path, asked.is_use, &mut own, 0);
+        for (name, found) in own.taken {
+            let found = match found {
+                Found::No | Found::Private if asked.doubtful => {
+                    Found::Unknown("a macro is given it, and may make anything of it".to_owned())
+                }
+                found => found,
+            };
+            note(look, &name, found);
+        }
+        match place {
             Place::Module(krate, module) if krate.modules[module].file == look.exporter => {
                 look.named = true;
                 look.linked |= asked.glob;
@@ -163,14 +173,17 @@ impl<'w> World<'w> {
                     let (found, next) = self.lookup(krate, module, name, from, look, steps + 1);
                     let found = if hidden && found == Found::Yes { Found::Private } else { found };
                     hidden |= found == Found::Private;
-                    let lacks = found == Found::No;
+                    let lacks = match &found {
+                        Found::No | Found::Unknown(_) => Some(found.clone()),
+                        Found::Yes | Found::Private => None,
+                    };
                     if krate.modules[module].file == look.exporter
                         && krate.modules[module].file != self.file(from)
                     {
                         note(look, name, found);
                     }
-                    if lacks {
-                        return Place::Lacking(Found::No);
+                    if let Some(lacks) = lacks {
+                        return Place::Lacking(lacks);
                     }
                     next
                 }
@@ -267,6 +280,17 @@ impl<'w> World<'w> {
                 Place::Elsewhere
             } else {
                 self.walk(owner, &used.path, true, look, steps + 1)
+            };
+            let place = match place {
+                // It cannot be handed on to more than may see it.
+                Place::Item(of, _, named)
+                    if used.seen == Seen::Everywhere
+                        && named.seen != Seen::Everywhere
+                        && !used.path.last().is_some_and(|last| of.macros.contains(last)) =>
+                {
+                    Place::Lacking(Found::Private)
+                }
+                place => place,
             };
             match keep(&used.seen, place) {
                 // What is handed on must be there; another `use` under a condition may still give it.

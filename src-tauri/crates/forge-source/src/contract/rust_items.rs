@@ -8,7 +8,43 @@ use syn::{
     visit::{self, Visit},
 };
 
+use super::rust_attributes;
 use crate::nesting;
+
+const MADE_BY_ATTRIBUTE: &str = "a derive or an attribute may make items in it";
+
+/// Macros that take their tokens for text.
+const QUOTING: [&str; 2] = ["stringify", "concat"];
+
+/// Macros of the standard library whose input is expressions, so that a path in it is a path.
+const PLAIN: [&str; 26] = [
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "dbg",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "eprint",
+    "eprintln",
+    "format",
+    "format_args",
+    "matches",
+    "panic",
+    "print",
+    "println",
+    "thread_local",
+    "todo",
+    "try",
+    "unimplemented",
+    "unreachable",
+    "vec",
+    "write",
+    "writeln",
+    "pin",
+    "ready",
+    "addr_of",
+];
 
 /// Who may name something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +74,8 @@ pub(super) struct Asked {
     pub is_use: bool,
     /// `use path::*`.
     pub glob: bool,
+    /// Among the tokens of a macro that may make anything of them.
+    pub doubtful: bool,
 }
 
 /// A `use` that gives a name to its module.
@@ -90,7 +128,7 @@ fn body(items: &[Item]) -> Body {
     for item in items {
         declare(&mut body, item);
     }
-    let mut asked = Reader { body: &mut body, depth: 0 };
+    let mut asked = Reader { body: &mut body, depth: 0, doubtful: false, shadowing: Vec::new() };
     for item in items {
         if !matches!(item, Item::Mod(_)) {
             asked.visit_item(item);
@@ -100,6 +138,9 @@ fn body(items: &[Item]) -> Body {
 }
 
 fn declare(body: &mut Body, item: &Item) {
+    if rust_attributes::may_make_items(item) {
+        opened(body, MADE_BY_ATTRIBUTE);
+    }
     let (name, seen) = match item {
         Item::Const(one) => (&one.ident, &one.vis),
         Item::Enum(one) => {
@@ -138,7 +179,10 @@ fn declare(body: &mut Body, item: &Item) {
             return;
         }
         Item::Mod(one) => {
-            let inner = one.content.as_ref().map(|(_, items)| Box::new(self::body(items)));
+            let mut inner = one.content.as_ref().map(|(_, items)| Box::new(self::body(items)));
+            if let Some(inner) = inner.as_mut().filter(|_| rust_attributes::may_make_items(item)) {
+                opened(inner, MADE_BY_ATTRIBUTE);
+            }
             let path = one.attrs.iter().find_map(path_attribute);
             let (name, seen) = (text(&one.ident), seen(&one.vis));
             return body.children.push(Child { name, seen, path, body: inner });
@@ -264,22 +308,44 @@ fn leaf(
     leaves.push((whole, name));
 }
 
+/// What a statement puts before the names of the module, where a path begins.
+fn own_name(statement: &syn::Stmt) -> Option<String> {
+    let syn::Stmt::Item(item) = statement else { return None };
+    match item {
+        Item::Mod(one) => Some(text(&one.ident)),
+        Item::Enum(one) => Some(text(&one.ident)),
+        Item::Struct(one) => Some(text(&one.ident)),
+        Item::Trait(one) => Some(text(&one.ident)),
+        Item::Type(one) => Some(text(&one.ident)),
+        _ => None,
+    }
+}
+
 /// Collects what is asked for, in functions, types and what macros are given.
 struct Reader<'b> {
     body: &'b mut Body,
     /// Blocks around.
     depth: usize,
+    /// Within a macro that is not known.
+    doubtful: bool,
+    /// Type parameters, and items of the blocks around, which stand before the module's names.
+    shadowing: Vec<String>,
 }
 
 impl Reader<'_> {
     fn ask(&mut self, path: Vec<String>, is_use: bool, glob: bool) {
-        self.body.asked.insert(Asked { path, is_use, glob });
+        if path.first().is_some_and(|first| self.shadowing.contains(first)) {
+            return;
+        }
+        self.body.asked.insert(Asked { path, is_use, glob, doubtful: self.doubtful });
     }
 
     /// `a::b` among tokens.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
+        let mut last: Option<String> = None;
+        let mut called: Option<String> = None;
         for token in tokens {
             match token {
                 TokenTree::Ident(name) => {
@@ -287,6 +353,8 @@ impl Reader<'_> {
                         self.path_end(&mut path);
                     }
                     path.push(text(&name));
+                    last = Some(text(&name));
+                    called = None;
                     colons = 0;
                 }
                 TokenTree::Punct(punct) if punct.as_char() == ':' && !path.is_empty() => {
@@ -296,15 +364,39 @@ impl Reader<'_> {
                 TokenTree::Group(group) => {
                     self.path_end(&mut path);
                     colons = 0;
-                    self.tokens(group.stream());
+                    last = None;
+                    match called.take() {
+                        Some(name) => self.macro_input(&name, group.stream()),
+                        None => self.tokens(group.stream()),
+                    }
                 }
                 TokenTree::Punct(_) | TokenTree::Literal(_) => {
+                    let calls = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '!');
+                    called = last.take().filter(|_| calls);
                     self.path_end(&mut path);
                     colons = 0;
                 }
             }
         }
         self.path_end(&mut path);
+    }
+
+    /// Reads what has names of its own, and forgets them after it.
+    fn scoped(&mut self, read: impl FnOnce(&mut Self)) {
+        let before = self.shadowing.len();
+        read(self);
+        self.shadowing.truncate(before);
+    }
+
+    fn macro_input(&mut self, name: &str, tokens: TokenStream) {
+        // What `macro_rules!` writes is asked for where it is used, by `$crate` or by names of that place.
+        if name == "macro_rules" || QUOTING.contains(&name) {
+            return;
+        }
+        let before = self.doubtful;
+        self.doubtful |= !PLAIN.contains(&name);
+        self.tokens(tokens);
+        self.doubtful = before;
     }
 
     fn path_end(&mut self, path: &mut Vec<String>) {
@@ -332,7 +424,10 @@ impl<'ast> Visit<'ast> for Reader<'_> {
 
     fn visit_block(&mut self, block: &'ast syn::Block) {
         self.depth += 1;
-        visit::visit_block(self, block);
+        self.scoped(|reader| {
+            reader.shadowing.extend(block.stmts.iter().filter_map(own_name));
+            visit::visit_block(reader, block);
+        });
         self.depth -= 1;
     }
 
@@ -352,10 +447,25 @@ impl<'ast> Visit<'ast> for Reader<'_> {
 
     fn visit_macro(&mut self, one: &'ast syn::Macro) {
         self.visit_path(&one.path);
-        // What `macro_rules!` writes is asked for where it is used, by `$crate` or by names of that place.
-        if !one.path.is_ident("macro_rules") {
-            self.tokens(one.tokens.clone());
-        }
+        let name = one.path.segments.last().map(|segment| text(&segment.ident)).unwrap_or_default();
+        self.macro_input(&name, one.tokens.clone());
+    }
+
+    fn visit_item(&mut self, item: &'ast Item) {
+        self.scoped(|reader| visit::visit_item(reader, item));
+    }
+
+    fn visit_impl_item(&mut self, item: &'ast syn::ImplItem) {
+        self.scoped(|reader| visit::visit_impl_item(reader, item));
+    }
+
+    fn visit_trait_item(&mut self, item: &'ast syn::TraitItem) {
+        self.scoped(|reader| visit::visit_trait_item(reader, item));
+    }
+
+    fn visit_generics(&mut self, generics: &'ast syn::Generics) {
+        self.shadowing.extend(generics.type_params().map(|one| text(&one.ident)));
+        visit::visit_generics(self, generics);
     }
 
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
