@@ -1,9 +1,72 @@
-//! Attributes and derives: which of them the compiler knows, so that they make no names.
+//! Attributes and derives: which of them make no names, since the compiler or a library that everybody uses says so.
 
 use syn::{Attribute, Item, Meta, Token, punctuated::Punctuated};
 
-const DERIVES: [&str; 9] =
-    ["Clone", "Copy", "Debug", "Default", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd"];
+/// Derives that write implementations and nothing else: those of the compiler, then those of libraries.
+const DERIVES: [&str; 31] = [
+    "Clone",
+    "Copy",
+    "Debug",
+    "Default",
+    "Eq",
+    "Hash",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Add",
+    "Args",
+    "AsRef",
+    "Constructor",
+    "Deref",
+    "DerefMut",
+    "Deserialize",
+    "Diagnostic",
+    "Display",
+    "Error",
+    "From",
+    "FromRow",
+    "FromStr",
+    "Into",
+    "IntoIterator",
+    "IsVariant",
+    "JsonSchema",
+    "Parser",
+    "Serialize",
+    "Subcommand",
+    "ValueEnum",
+    "Zeroize",
+];
+
+/// What such derives are told beside them, and attributes of libraries that leave the item what it is.
+const PLAIN: [&str; 18] = [
+    "arg",
+    "as_ref",
+    "async_trait",
+    "clap",
+    "command",
+    "deref",
+    "diagnostic",
+    "display",
+    "error",
+    "from",
+    "group",
+    "instrument",
+    "into",
+    "into_iterator",
+    "schemars",
+    "serde",
+    "sqlx",
+    "zeroize",
+];
+
+/// The same by their whole paths.
+const PLAIN_PATHS: [[&str; 2]; 5] = [
+    ["async_trait", "async_trait"],
+    ["rstest", "rstest"],
+    ["tokio", "main"],
+    ["tokio", "test"],
+    ["tracing", "instrument"],
+];
 
 const ATTRIBUTES: [&str; 42] = [
     "allow",
@@ -61,16 +124,17 @@ pub(super) fn may_make_items(item: &Item) -> bool {
 fn makes(meta: &Meta) -> bool {
     let parts: Vec<String> = meta.path().segments.iter().map(|part| part.ident.to_string()).collect();
     match parts.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["derive"] => arguments(meta).is_none_or(|derived| derived.iter().any(|one| !is_standard(one))),
+        ["derive"] => arguments(meta).is_none_or(|derived| derived.iter().any(|one| !is_plain(one))),
         // Its first argument is the condition.
         ["cfg_attr"] => arguments(meta).is_none_or(|given| given.iter().skip(1).any(makes)),
-        [name] => !ATTRIBUTES.contains(&name),
+        [name] => !ATTRIBUTES.contains(&name) && !PLAIN.contains(&name),
+        [library, name] if PLAIN_PATHS.contains(&[library, name]) => false,
         [tool, ..] => !TOOLS.contains(&tool),
         [] => true,
     }
 }
 
-fn is_standard(derive: &Meta) -> bool {
+fn is_plain(derive: &Meta) -> bool {
     derive.path().segments.last().is_some_and(|part| DERIVES.contains(&part.ident.to_string().as_str()))
 }
 

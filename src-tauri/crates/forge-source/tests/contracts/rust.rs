@@ -156,6 +156,12 @@ fn rust_macros_may_make_names() {
         ("#[derive(Debug, Clone)] pub struct Foo;", "use crate::a::FooBuilder;", "fail FooBuilder"),
         ("#[cfg_attr(x, derive(k::Builder))] pub struct Foo;", "use crate::a::FooBuilder;", "unknown derive"),
         ("#[cfg_attr(x, derive(Debug))] pub struct Foo;", "use crate::a::FooBuilder;", "fail FooBuilder"),
+        (
+            "#[derive(serde::Serialize)] #[serde(default)] pub struct Foo;",
+            "use crate::a::FooBuilder;",
+            "fail FooBuilder",
+        ),
+        ("#[tokio::main] pub async fn f() {}", "use crate::a::g;", "fail g"),
         ("#[make] pub fn f() {}", "use crate::a::g;", "unknown attribute"),
         ("#[inline] #[rustfmt::skip] pub fn f() {}", "use crate::a::g;", "fail g"),
         ("#[make] pub mod i {}", "use crate::a::i::g;", "unknown attribute"),
