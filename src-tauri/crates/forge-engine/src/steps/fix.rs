@@ -102,6 +102,8 @@ impl Engine {
         mut fix: FixProposal,
         check: &ReviewStep,
     ) -> Result<FixProposal> {
+        // Whoever asked for it has it.
+        fix.wanted_by = None;
         fix.verification = Some(FixVerification {
             passed: check.has_passed(),
             exit_code: check.exit_code,
