@@ -54,6 +54,12 @@ it("lists every bound key, and closes the list with one Escape", async () => {
   await userEvent.keyboard("?");
   const dialog = await screen.findByRole("dialog", { name: "Keyboard shortcuts" });
   expect(within(dialog).getByText("Go to Settings")).toBeTruthy();
+  // A key that two commands had would reach one of them alone.
+  const lines = within(dialog).getAllByRole("listitem");
+  const keys = lines.map((line) =>
+    [...line.querySelectorAll("kbd")].map((key) => key.textContent).join(" "),
+  );
+  expect(keys.toSorted()).toEqual([...new Set(keys)].toSorted());
   await userEvent.keyboard("{Escape}");
   await vi.waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
 });

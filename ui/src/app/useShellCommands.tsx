@@ -99,7 +99,7 @@ export function useShellCommands(project: string | null): void {
         id: "notifications.open",
         label: t("notifications.open"),
         group: general,
-        keys: ["g i"],
+        keys: ["g o"],
         icon: <Bell />,
         run: () => showOverlay("notifications"),
       },
