@@ -10,7 +10,8 @@ use std::{
 };
 
 use forge_api::Api;
-use forge_engine::{Engine, EngineConfig, InstanceError, StartError};
+use forge_engine::{Engine, EngineConfig, InstanceError, StartError, needs_restore};
+use forge_model::storage::Backup;
 use forge_server::{Running, ServeError, ServeOptions};
 use tauri::{AppHandle, Manager as _, Runtime};
 use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKind};
@@ -48,6 +49,14 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
+    /// The data folder, where a copy of its database helps.
+    fn damaged_folder(&self) -> Option<PathBuf> {
+        match self {
+            Self::Engine { data_dir, source } if needs_restore(source) => Some(data_dir.clone()),
+            _ => None,
+        }
+    }
+
     /// What the person can do.
     fn remedy(&self) -> &'static str {
         let source = match self {
@@ -84,12 +93,23 @@ pub async fn launch<R: Runtime>(app: AppHandle<R>) {
         Ok(api) => {
             let changed = Arc::new(Notify::new());
             tauri::async_runtime::spawn(notify::raise_all(app.clone(), api.clone()));
+            tauri::async_runtime::spawn(notify::follow_storage(app.clone(), api.clone()));
             tauri::async_runtime::spawn(tray::follow(app.clone(), api.clone(), Arc::clone(&changed)));
             let visible = app.state::<Visibility>().follow();
             tauri::async_runtime::spawn(events::pump(app.clone(), api.clone(), visible, changed));
             app.state::<Host>().ready(api);
         }
-        Err(error) => refuse(&app, &error),
+        Err(error) => {
+            let folder = error.damaged_folder();
+            let backup = match &folder {
+                Some(folder) => Engine::newest_good_backup(folder).await.ok().flatten(),
+                None => None,
+            };
+            match folder.zip(backup) {
+                Some((folder, backup)) => offer_restore(&app, &error, folder, backup),
+                None => refuse(&app, &error),
+            }
+        }
     }
 }
 
@@ -132,6 +152,36 @@ fn data_dir<R: Runtime>(app: &AppHandle<R>) -> Result<PathBuf, LaunchError> {
         Some(folder) => Ok(folder),
         None => Ok(app.path().data_dir().map_err(LaunchError::DataDir)?.join("forge")),
     }
+}
+
+/// Offers the newest usable copy of the database in place of one that is damaged or gone.
+fn offer_restore<R: Runtime>(app: &AppHandle<R>, error: &LaunchError, data_dir: PathBuf, backup: Backup) {
+    eprintln!("forge-desktop: {error}\nforge backup restore {}", backup.name);
+    let text = format!(
+        "{error}\n\nThe newest usable backup is of {}. Restoring it sets the present database aside; branches and \
+         worktrees stay as they are.",
+        backup.created_at
+    );
+    let handle = app.clone();
+    app.dialog()
+        .message(text)
+        .title("The database cannot be used")
+        .kind(MessageDialogKind::Error)
+        .buttons(MessageDialogButtons::OkCancelCustom("Restore backup".to_owned(), "Quit".to_owned()))
+        .show(move |restore| {
+            if !restore {
+                return handle.exit(1);
+            }
+            tauri::async_runtime::spawn(async move {
+                match Engine::restore_folder(&data_dir, &backup.name).await {
+                    Ok(_) => Box::pin(launch(handle)).await,
+                    Err(source) => {
+                        let source = Box::new(source);
+                        refuse(&handle, &LaunchError::Engine { data_dir, source });
+                    }
+                }
+            });
+        });
 }
 
 /// Tells the person, in the terminal and in a dialog, and ends.

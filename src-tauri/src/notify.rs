@@ -1,6 +1,7 @@
 //! Native notifications: raised from what the engine records, answered by showing the task.
 
 use forge_api::Api;
+use forge_engine::StorageHealth;
 use forge_model::notification::{Notification, NotificationKind};
 use futures::StreamExt as _;
 use serde::Deserialize as _;
@@ -72,6 +73,40 @@ fn raise<R: Runtime>(app: &AppHandle<R>, notification: &Notification) {
     }
 }
 
+/// Tells a disk that is nearly full, and one that refuses, once each time it begins. What the engine records cannot tell
+/// that: those are rows of the database.
+pub async fn follow_storage<R: Runtime>(app: AppHandle<R>, api: Api) {
+    let mut health = api.engine().follow_storage();
+    let mut told = StorageHealth::default();
+    loop {
+        let now = health.borrow_and_update().clone();
+        if let Some((title, body)) = news_of_storage(&told, &now)
+            && let Err(error) = app.notification().builder().title(title).body(body).show()
+        {
+            tracing::warn!(%error, "failed to raise a notification");
+        }
+        told = now;
+        if health.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What is new to a person about the disk, as a title and a text.
+fn news_of_storage(before: &StorageHealth, now: &StorageHealth) -> Option<(&'static str, String)> {
+    match (&before.failure, &now.failure) {
+        (None, Some(failure)) => {
+            let text = format!("Running agents wait. {}", failure.trouble.remedy());
+            Some(("Forge cannot save", text))
+        }
+        (_, None) if now.low && !before.low => {
+            let text = "Free some space: Forge stops saving when the disk is full.".to_owned();
+            Some(("Little disk space is left", text))
+        }
+        _ => None,
+    }
+}
+
 /// Says once that Forge goes on without its window.
 pub fn say_hidden<R: Runtime>(app: &AppHandle<R>, agents: usize) {
     let text = match agents {
@@ -97,7 +132,26 @@ fn task_of(performed: &ActionPerformed) -> Option<OpenTask> {
 
 #[cfg(test)]
 mod tests {
+    use forge_engine::StorageFailure;
+    use forge_model::{storage::StorageTrouble, time::Timestamp};
+
     use super::*;
+
+    #[test]
+    fn trouble_of_the_disk_is_told_once_when_it_begins() {
+        let good = StorageHealth::default();
+        let low = StorageHealth { low: true, ..StorageHealth::default() };
+        let failure =
+            StorageFailure { trouble: StorageTrouble::Full, detail: "full".to_owned(), since: Timestamp(0) };
+        let full = StorageHealth { failure: Some(failure), low: true };
+        let title = |before, now| news_of_storage(before, now).map(|(title, _)| title);
+        assert_eq!(title(&good, &low), Some("Little disk space is left"));
+        assert_eq!(title(&low, &low), None);
+        assert_eq!(title(&low, &full), Some("Forge cannot save"));
+        assert_eq!(title(&full, &full), None);
+        assert_eq!(title(&full, &low), None, "it was told before");
+        assert_eq!(title(&low, &good), None);
+    }
 
     #[test]
     fn a_click_names_its_task() {

@@ -139,8 +139,8 @@ impl Desk {
             prompt_file: PathBuf::from("/dev/null"),
             worktree: self.repository.path().to_owned(),
             given: None,
+            base: forge_exec::own_variables(),
             env: Vec::new(),
-            env_remove: &[],
             shell: Vec::new(),
             limits: Limits { turns: run.turns, ..Limits::default() },
             grace: Duration::from_secs(2),
@@ -395,18 +395,18 @@ async fn failures_are_told_apart() -> Result<()> {
 #[tokio::test]
 async fn the_program_is_found_and_tells_of_itself() -> Result<()> {
     let desk = Desk::new().await?;
-    let path = std::env::var("PATH")?;
+    let own = forge_exec::own_variables();
     let config = |env: &BTreeMap<String, String>| json!({ "program": desk.seat.program, "env": env });
-    let found = ClaudeAdapter.detect(&config(&desk.seat.environment), &path).await?;
+    let found = ClaudeAdapter.detect(&config(&desk.seat.environment), &own).await?;
     assert_eq!((found.version.as_deref(), found.signed_in), (Some("2.1.330"), Some(true)));
     let mut keyless = desk.seat.environment.clone();
     keyless.insert("ANTHROPIC_API_KEY".to_owned(), String::new());
-    assert_eq!(ClaudeAdapter.detect(&config(&keyless), &path).await?.signed_in, Some(false));
-    let models = ClaudeAdapter.models(&config(&desk.seat.environment), &path).await?;
+    assert_eq!(ClaudeAdapter.detect(&config(&keyless), &own).await?.signed_in, Some(false));
+    let models = ClaudeAdapter.models(&config(&desk.seat.environment), &own).await?;
     ensure!(models.iter().any(|model| model.is_default) && models.iter().any(|model| model.id == "opus"));
     ensure!(models.iter().all(|model| model.efforts.contains(&"high".to_owned())), "{models:?}");
     assert_eq!(desk.server.requests().len(), 0, "no model is called for that");
-    let missing = ClaudeAdapter.detect(&json!({ "program": "no-such-claude" }), &path).await;
+    let missing = ClaudeAdapter.detect(&json!({ "program": "no-such-claude" }), &own).await;
     ensure!(matches!(missing, Err(AgentError::Unavailable { .. })), "{missing:?}");
     Ok(())
 }

@@ -390,7 +390,7 @@ async fn a_program_that_is_not_there_is_named() -> Result<()> {
     let config = json!({ "program": "/no/such/codex" });
     let ran = place.start(CodexAdapter, config.clone(), Order::new("x"))?.end().await?;
     assert_eq!(ran.outcome.result.map_err(|error| error.code()), Err("unavailable"));
-    let detected = CodexAdapter.detect(&config, "").await;
+    let detected = CodexAdapter.detect(&config, &forge_exec::own_variables()).await;
     assert_eq!(detected.map_err(|error| error.code()), Err("unavailable"));
     Ok(())
 }
@@ -398,18 +398,18 @@ async fn a_program_that_is_not_there_is_named() -> Result<()> {
 #[tokio::test]
 async fn it_tells_its_version_and_its_models() -> Result<()> {
     let place = place().await?;
-    let path = &place.seat.environment["PATH"];
-    let detected = CodexAdapter.detect(&place.config(), path).await?;
+    let own = &forge_exec::own_variables();
+    let detected = CodexAdapter.detect(&place.config(), own).await?;
     assert_eq!(detected.version.as_deref(), Some("0.169.0"));
     assert_eq!(detected.signed_in, None, "it has a key of another provider");
-    let models = CodexAdapter.models(&place.config(), path).await?;
+    let models = CodexAdapter.models(&place.config(), own).await?;
     let known = models.iter().find(|model| model.id == "gpt-5.5").context("the model is among them")?;
     ensure!(known.efforts.contains(&"high".to_owned()), "{known:?}");
     ensure!(models.iter().filter(|model| model.is_default).count() == 1, "{models:?}");
 
     let settings = std::path::Path::new(&place.seat.environment["CODEX_HOME"]).join("config.toml");
     fs::write(settings, "check_for_update_on_startup = false\n[features]\nplugins = false\n")?;
-    let detected = CodexAdapter.detect(&place.config(), path).await?;
+    let detected = CodexAdapter.detect(&place.config(), own).await?;
     assert_eq!(detected.signed_in, Some(false), "its own provider wants a sign-in");
     Ok(())
 }

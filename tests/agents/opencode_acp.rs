@@ -115,9 +115,9 @@ async fn it_is_stopped_with_all_that_it_started() -> Result<()> {
 #[tokio::test]
 async fn it_is_found_and_tells_its_models() -> Result<()> {
     let (place, config) = place().await?;
-    let found = AcpAdapter.detect(&config, "/nowhere").await?;
+    let found = AcpAdapter.detect(&config, &forge_exec::own_variables()).await?;
     assert_eq!(found.version.as_deref(), Some("1.18.33"));
-    let models = AcpAdapter.models(&config, "/usr/bin:/bin").await?;
+    let models = AcpAdapter.models(&config, &forge_exec::own_variables()).await?;
     let model = models.iter().find(|model| model.id == "fake/fake-model").context("its model")?;
     ensure!(model.is_default, "{models:?}");
     ensure!(place.server.requests().is_empty(), "the model is not called");

@@ -111,14 +111,20 @@ impl Board {
 
     /// The first events of a kind since the beginning, this many.
     pub async fn events(&self, kind: &str, count: usize) -> Result<Vec<Value>> {
+        let all = self.events_through(kind, count).await?;
+        Ok(all.into_iter().filter(|event| event["type"] == kind).collect())
+    }
+
+    /// All events since the beginning, through that many of a kind.
+    pub async fn events_through(&self, kind: &str, count: usize) -> Result<Vec<Value>> {
         let asked = self.server.request(Method::GET, "/events").header("Last-Event-ID", "0");
         let mut response = asked.send().await?;
         let mut all = String::new();
         loop {
             let data = all.lines().filter_map(|line| line.strip_prefix("data:"));
             let events = data.filter_map(|data| serde_json::from_str::<Value>(data.trim()).ok());
-            let found: Vec<Value> = events.filter(|event| event["type"] == kind).collect();
-            if found.len() >= count {
+            let found: Vec<Value> = events.collect();
+            if found.iter().filter(|event| event["type"] == kind).count() >= count {
                 return Ok(found);
             }
             let next = tokio::time::timeout(PATIENCE, response.chunk()).await;
@@ -139,6 +145,16 @@ impl Board {
         std::fs::create_dir_all(hook.parent().context("no folder")?)?;
         std::fs::write(&hook, format!("#!/bin/sh\n{line}\n"))?;
         Ok(std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))?)
+    }
+
+    /// Accepts the repository's configuration as it is now, as a person does who has changed it.
+    pub async fn accept_configuration(&self) -> Result<()> {
+        let path = format!("/projects/{}/repository", self.project);
+        let now = self.server.get(&path).await?;
+        if let Some(digest) = now["difference"]["digest"].as_str() {
+            self.server.post(&format!("{path}/accept"), json!({ "digest": digest })).await?;
+        }
+        Ok(())
     }
 
     /// The default workflow as `change` leaves its states.

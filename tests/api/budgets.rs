@@ -105,6 +105,36 @@ async fn a_conflict_fix_is_tried_as_often_as_it_may() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn merge_fixes_are_refilled_when_a_person_clears_the_failed_merge() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let repo = board.sandbox.repo.path().display().to_string();
+    for way in ["move", "reset_budget"] {
+        let file = format!("c-{way}");
+        let main = format!(
+            "run cd '{repo}' && echo $FORGE_ATTEMPT >>{file} && git add {file} && git commit -qm main"
+        );
+        let lines = [main.as_str(), &format!("append {file} <<< \"task\\n\"")];
+        let task = board.task(&lines, json!({})).await?;
+        board.claim(&task).await?;
+        let stuck =
+            board.server.until(&task, |task| task["error_annotation"]["type"] == "merge_conflict").await?;
+        assert_eq!(stuck["budgets"]["merge_fix"], json!({ "used": 2, "limit": 1 }));
+        board.act(&task, "actions/hold", json!({})).await?;
+        match way {
+            "move" => board.move_to(&task, "todo").await?,
+            _ => board.act(&task, "actions/reset_budget?wait=none", json!({})).await?,
+        };
+        assert_eq!(
+            board.get(&task).await?["budgets"]["merge_fix"],
+            json!({ "used": 0, "limit": 1 }),
+            "{way}"
+        );
+        board.act(&task, "actions/cancel", json!({})).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_refused_commit_costs_an_execution() -> Result<()> {
     let board = Board::new(json!({})).await?;
     board.forbid_to_commit("no.txt")?;

@@ -157,7 +157,7 @@ async fn passes_beside_what_is_in_no_commit_do_not_count() -> Result<()> {
     board.server.until(&task, is("review")).await?;
     until("the first check's end", async || {
         let rows = reviews(&board, &task).await?;
-        Ok((rows[0]["steps"][0]["finished"] == true).then_some(()))
+        Ok(rows.first().filter(|row| row["steps"][0]["finished"] == true).map(drop))
     })
     .await?;
     board.server.post(&format!("/tasks/{}/review/cancel", text(&task, "id")), json!({})).await?;
@@ -211,7 +211,7 @@ async fn checks_are_stopped_and_run_again_on_demand() -> Result<()> {
     let stopped = board.get(&task).await?;
     assert_eq!(stopped["error_annotation"]["type"], "manual");
     let verbs: Vec<_> = stopped["offers"].as_array().into_iter().flatten().map(|o| text(o, "verb")).collect();
-    assert_eq!(verbs, ["retry", "send_back", "restart", "hold", "cancel"]);
+    assert_eq!(verbs, ["retry", "send_back", "restart", "restart_with_changes", "hold", "cancel"]);
     let (status, refusal) =
         board.refuse(&format!("/tasks/{}/review/cancel", text(&task, "id")), json!({})).await?;
     assert_eq!((status, &refusal["code"]), (409, &json!("nothing_running")));

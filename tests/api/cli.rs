@@ -384,7 +384,11 @@ fn elections_and_costs_are_decided_again() -> Result<()> {
     // And so is the place of what cannot be read.
     for (kind, facts, says) in [
         ("election", json!({ "strategies": [{ "name": 1 }] }), "strategies[0].name: "),
-        ("election", json!({ "strategies": [{ "name": "a", "cost": 1 }] }), "unknown field `cost`"),
+        (
+            "election",
+            json!({ "strategies": [{ "name": "a", "cost": 1 }] }),
+            "strategies[0].cost: unknown key `cost`",
+        ),
         (
             "anomaly",
             json!({ "anomaly": [{ "input": { "history": [], "current": {} } }] }),
@@ -393,6 +397,8 @@ fn elections_and_costs_are_decided_again() -> Result<()> {
         ("anomaly", json!({ "anomaly": [{ "expected": {} }] }), "anomaly[0].input: "),
         ("anomaly", json!({ "anomaly": {} }), "anomaly: must be a list"),
         ("anomaly", json!([]), "must be an object"),
+        ("election", json!({ "strategies": [["a", true]] }), "strategies[0]: must be an object, not a list"),
+        ("verdict", json!(["===REVIEW: PASS==="]), "must be an object"),
     ] {
         let ended = fed(&sandbox, &["replay", kind], &facts.to_string())?;
         check(&ended, 2, "usage");

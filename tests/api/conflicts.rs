@@ -121,7 +121,10 @@ async fn a_spent_budget_leaves_it_to_a_person() -> Result<()> {
         board.server.until(&task, |task| task["error_annotation"]["type"] == "merge_conflict").await?;
     assert_eq!((&stuck["status"], &stuck["workspace"]["status"]), (&json!("merge_failed"), &json!("active")));
     let verbs: Vec<_> = stuck["offers"].as_array().into_iter().flatten().map(|o| text(o, "verb")).collect();
-    assert_eq!(verbs, ["retry", "send_back", "restart", "hold", "cancel"]);
+    assert_eq!(
+        verbs,
+        ["retry", "send_back", "reset_budget", "restart", "restart_with_changes", "hold", "cancel"]
+    );
     assert_eq!(board.sandbox.repo.show("main", "c").as_deref(), Some("main"), "the target is as it was");
     let route = format!("/tasks/{}/conflict", text(&task, "id"));
     let standing = async || anyhow::Ok(board.server.get(&route).await?["standing"].clone());

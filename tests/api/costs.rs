@@ -37,6 +37,34 @@ async fn watching(more: Value) -> Result<Board> {
     Board::new(json!({ "innerLoop": { "costAnomaly": watch } })).await
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn usage_without_figures_is_unknown_and_figures_beyond_2_53_are_refused() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    for (name, usage, cost) in [
+        ("bare", r#"{"model":"m"}"#, Value::Null),
+        ("free", r#"{"model":"m","cost_micro_usd":0}"#, json!(0)),
+        ("most", r#"{"model":"m","cost_micro_usd":9007199254740991}"#, json!(9_007_199_254_740_991_u64)),
+        ("beyond", r#"{"model":"m","cost_micro_usd":9007199254740992}"#, Value::Null),
+    ] {
+        let line = format!("echo '{{\"kind\":\"usage\",\"body\":{usage}}}'; touch {name}");
+        let config = json!({ "command": "sh", "args": ["-c", line] });
+        let agent = json!({ "name": name, "adapter": "shell", "config": config });
+        let agent = board.server.post("/agents", agent).await?;
+        let new = json!({ "title": name, "roles": { "coder": agent["id"] } });
+        let task = board.server.task(&board.project, new).await?;
+        board.act(&task, "claim", json!({ "agent_id": agent["id"] })).await?;
+        board.server.until(&task, is("done")).await?;
+        let run = board.runs(&task).await?.remove(0);
+        let source = if cost.is_null() { "unknown" } else { "reported" };
+        assert_eq!((&run["cost_micro_usd"], &run["cost_source"]), (&cost, &json!(source)), "{name}: {run:#}");
+        if name == "beyond" {
+            let log = board.server.get(&format!("/executions/{}/logs", text(&run, "id"))).await?.to_string();
+            assert!(log.contains("cost_micro_usd is 9007199254740992, and must be below 2^53"), "{log}");
+        }
+    }
+    Ok(())
+}
+
 async fn ledger(board: &Board) -> Result<Vec<Value>> {
     let mut rows = Vec::new();
     let mut cursor = String::new();

@@ -213,6 +213,31 @@ async fn the_bounce_waits_for_no_draft_and_other_work_on_the_file_overtakes_it()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn fix_verified_after_the_review_is_reviewed_again_before_it_is_merged() -> Result<()> {
+    let fixing = Fixing::new(FIX, json!({})).await?;
+    let (board, task) = (&fixing.board, &fixing.task);
+    board.claim(task).await?;
+    fixing.blocked().await?;
+    let fix = fixing.proposal("drafted").await?;
+    let applied = fixing.act(&fix, "apply").await?;
+    fixing.proposal("verified").await?;
+    // Forge made the change itself, so the ways on are offered before anybody is refused.
+    let changed = board.server.until(task, |task| task["work_changed"].is_object()).await?;
+    assert_eq!(changed["work_changed"]["tip_commit"], applied["appliedCommit"]);
+    assert_eq!(changed["offers"][0]["verb"], "review_again");
+    let (status, refusal) = board.refused(task, "actions/approve", json!({ "reason": "fine" })).await?;
+    assert_eq!((status, text(&refusal, "code").as_str()), (409, "work_changed_since_review"));
+    board.act(task, "actions/review_again?wait=none", json!({})).await?;
+    board.server.until(task, is("done")).await?;
+    assert_eq!(board.sandbox.repo.show("main", "total.txt").as_deref(), Some("one\ngood\nthree"));
+    let reviews = board.items(&format!("/tasks/{}/reviews", text(task, "id"))).await?;
+    let cached: Vec<_> =
+        reviews[1]["steps"].as_array().into_iter().flatten().map(|it| it["cached"] == true).collect();
+    assert_eq!(cached, [false, true, false], "what the fix was verified by is not run again");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_does_not_help_is_rolled_back_by_itself() -> Result<()> {
     let fixing = Fixing::new(&FIX.replace("+good", "+worse"), json!({})).await?;
     fixing.board.claim(&fixing.task).await?;

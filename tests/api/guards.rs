@@ -70,6 +70,10 @@ async fn asks_people(
         for policy in POLICIES {
             put_guard(board, "in_progress", guard(action, audience, policy)).await?;
             let what = format!("{action} {audience} {policy:?}");
+            if action == "require_clean_worktree" {
+                // Entering the review commits what was there.
+                std::fs::write(tree(task).join("half.txt"), &what)?;
+            }
             let before = board.get(task).await?;
             assert_eq!(before["status"], "in_progress", "{what}");
             if asked && matches!(policy, Policy::Default | Policy::Block) {
@@ -123,8 +127,12 @@ async fn dependency_gate() -> Result<()> {
 async fn require_clean_worktree() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = by_hand(&board).await?;
-    std::fs::write(tree(&task).join("half.txt"), "half")?;
-    let mend = async || Ok(std::fs::remove_file(tree(&task).join("half.txt"))?);
+    let mend = async || {
+        let mut git = std::process::Command::new("git");
+        git.args(["checkout", "-q", "--", "half.txt"]).envs(forge_testkit::HERMETIC_GIT);
+        anyhow::ensure!(git.current_dir(tree(&task)).status()?.success(), "git failed");
+        Ok(())
+    };
     asks_people(&board, &task, "require_clean_worktree", json!({ "files": ["half.txt"] }), mend).await
 }
 

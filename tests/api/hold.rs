@@ -105,7 +105,7 @@ async fn a_check_that_runs_goes_on_and_nothing_is_merged() -> Result<()> {
     board.claim(&task).await?;
     board
         .server
-        .until(&task, |task| task["status"] == "review" && task["workspace"]["lock"].is_object())
+        .until(&task, |task| text(&task["workspace"]["lock"], "execution_id").starts_with("run_ci_steps"))
         .await?;
     hold(&board, &task).await?;
     std::fs::write(&go, "")?;

@@ -252,7 +252,10 @@ async fn a_blocking_failure_keeps_the_agent_away_until_the_hook_passes() -> Resu
         (&json!(3), &json!(command))
     );
     assert_eq!(annotation["evidence"]["output"], "looked\ntrouble");
-    assert_eq!(verbs(&held), ["retry_hook", "skip_hook_once", "restart", "hold", "cancel"]);
+    assert_eq!(
+        verbs(&held),
+        ["retry_hook", "skip_hook_once", "restart", "restart_with_changes", "hold", "cancel"]
+    );
     assert_eq!(stage.evidence(), ["first"]);
     let id = text(&task, "id");
     assert_eq!(stage.server.get(&format!("/tasks/{id}/executions")).await?["items"], json!([]));

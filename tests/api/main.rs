@@ -4,12 +4,15 @@
 
 mod audit;
 mod board;
+mod bodies;
 mod budgets;
 mod checks;
+mod claims;
 mod cli;
 mod comments;
 mod conflicts;
 mod costs;
+mod done;
 mod events;
 mod failures;
 mod fixes;
@@ -38,6 +41,8 @@ mod refusals;
 mod review_table;
 mod routes;
 mod schedule;
+mod starting_over;
+mod storage;
 mod subtasks;
 mod teaching;
 mod validate;

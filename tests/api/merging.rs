@@ -352,7 +352,9 @@ async fn commits_after_the_review_are_told() -> Result<()> {
         git(&["add", "after"])?;
         ensure!(git(&["commit", "-qm", "after the review"])?.status.success());
         let after = stale.tip(&stale.branch())?;
-        stale.approve().await?;
+        let (status, refusal) = board.refused(&stale.task, "review/approve", json!({})).await?;
+        assert_eq!((status, text(&refusal, "code").as_str()), (409, "work_changed_since_review"));
+        board.act(&stale.task, "actions/merge_reviewed?wait=none", json!({})).await?;
         board.server.until(&stale.task, is("done")).await?;
         let repo = &board.sandbox.repo;
         assert_eq!(repo.show("trunk", "after"), None, "{strategy}: nobody looked at it");

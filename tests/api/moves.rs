@@ -54,6 +54,29 @@ async fn a_move_answers_the_review_that_it_enters() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn move_against_the_workflow_is_recorded_as_an_override() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let task = board.task(&[], json!({})).await?;
+    let mut expected = Vec::new();
+    for (to, trigger) in [
+        ("backlog", "move"),
+        ("todo", "move"),
+        ("merge_failed", "override"),
+        ("todo", "override"),
+        ("done", "override"),
+        ("todo", "reopen"),
+    ] {
+        board.move_to(&task, to).await?;
+        expected.push((to.to_owned(), trigger.to_owned()));
+    }
+    let rows = board.history(&task).await?;
+    let told: Vec<(String, String)> =
+        rows.iter().map(|row| (text(row, "to"), text(row, "trigger"))).collect();
+    assert_eq!(told, expected);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_person_s_hand_on_the_work_takes_the_pass_back() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let repo = board.sandbox.repo.path().display().to_string();

@@ -23,23 +23,35 @@ use crate::{
 const fn ways_out(kind: AnnotationType) -> Option<&'static [&'static str]> {
     use AnnotationType as T;
     Some(match kind {
-        T::ReviewBudgetExhausted | T::ReviewStagnant => &["send_back", "reset_budget", "approve", "restart"],
-        T::CiFailedAfterMergeFix => &["send_back", "retry", "restart"],
-        T::ExecutorFailed => &["retry", "resume_session", "restart"],
-        T::ExecutorUnavailable => &["retry", "restart"],
-        T::EnvironmentNotReady => &["retry", "restart", "reset_workspace"],
-        T::CommitRefused | T::GuardRejected => &["resume_session", "retry", "restart"],
+        T::ReviewBudgetExhausted | T::ReviewStagnant => {
+            &["send_back", "reset_budget", "approve", "restart", "restart_with_changes"]
+        }
+        T::CiFailedAfterMergeFix => &["send_back", "retry", "restart", "restart_with_changes"],
+        T::ExecutorFailed => &["retry", "resume_session", "restart", "restart_with_changes"],
+        T::ExecutorUnavailable => &["retry", "restart", "restart_with_changes"],
+        T::EnvironmentNotReady => &["retry", "restart", "restart_with_changes", "reset_workspace"],
+        T::CommitRefused | T::GuardRejected => {
+            &["resume_session", "retry", "restart", "restart_with_changes"]
+        }
         T::TargetUnstable | T::MergeError => &["retry", "send_back"],
         T::WorkspaceResetRequired => &["reset_workspace"],
         T::WorkspaceError => &["retry", "reset_workspace"],
-        T::BeforeWorkHookFailed | T::BeforeWorkHookTimeout => &["retry_hook", "skip_hook_once", "restart"],
-        T::SubtaskPaused => &["retry", "resume_session", "restart"],
-        T::DependencyCancelled | T::Manual => &["restart"],
-        T::CascadeLimit | T::RecoveryRequired => &["retry", "send_back", "restart"],
-        T::MergeConflict => &["retry", "send_back", "restart"],
+        T::BeforeWorkHookFailed | T::BeforeWorkHookTimeout => {
+            &["retry_hook", "skip_hook_once", "restart", "restart_with_changes"]
+        }
+        T::SubtaskPaused => &["retry", "resume_session", "restart", "restart_with_changes"],
+        T::DependencyCancelled => &["restart"],
+        T::Manual => &["restart", "restart_with_changes"],
+        T::CascadeLimit | T::RecoveryRequired => &["retry", "send_back", "restart", "restart_with_changes"],
+        T::MergeConflict => &["retry", "send_back", "reset_budget", "restart", "restart_with_changes"],
+        T::SubmoduleNotPushed => &["retry", "send_back", "restart", "restart_with_changes"],
+        // What lies in a worktree has tests of its own.
+        T::RepositoryChanged | T::EmbeddedRepository => return None,
         // Races have tests of their own, as have auditors and pull requests.
         T::RaceNoWinner | T::RaceNotPromoted => return None,
         T::ReviewerUnusable | T::PrFailed | T::PrClosedWithoutMerge => return None,
+        // What is missing, and what changed after a review, is brought about in `done.rs`.
+        T::WorkMissing | T::WorkChanged => return None,
     })
 }
 
@@ -175,7 +187,7 @@ impl Stage {
                 "retry" | "reset_budget" => trouble.retried,
                 "resume_session" | "send_back" => "in_progress",
                 "approve" => "merging",
-                "restart" => "todo",
+                "restart" | "restart_with_changes" => "todo",
                 "cancel" => "cancelled",
                 other => bail!("{other} has no case"),
             };
@@ -184,7 +196,7 @@ impl Stage {
         }
         match verb {
             "cancel" => return ensure_that(now["status"] == "cancelled" && now["offers"] == json!([]), &now),
-            "restart" => self.started_over(task, &now).await?,
+            "restart" | "restart_with_changes" => self.started_over(task, &now).await?,
             "reset_budget" => ensure_that(now["budgets"]["review"]["used"] == 0, &now)?,
             _ => {}
         }
@@ -227,7 +239,7 @@ impl Stage {
                 && now["review_passed_at"].is_null(),
             now,
         )?;
-        ensure_that(verbs(now) == ["restart", "hold", "cancel"], now)?;
+        ensure_that(verbs(now) == ["restart", "restart_with_changes", "hold", "cancel"], now)?;
         let tree = PathBuf::from(text(&now["workspace"], "path"));
         ensure!(tree.is_dir(), "{now:#}");
         ensure_that(now["workspace"]["base_commit"] == repo.git(&["rev-parse", target])?.as_str(), now)?;

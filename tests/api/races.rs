@@ -1,5 +1,6 @@
 //! Races over HTTP: who runs, who is elected and why, whose work becomes the task's, and that nothing is left.
 
+mod choice;
 mod ends;
 
 use std::path::{Path, PathBuf};
@@ -383,7 +384,7 @@ async fn a_race_that_is_given_up_leaves_nothing() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_races_go_on_beside_each_other() -> Result<()> {
-    let board = raced(&["a", "b"], json!({})).await?;
+    let board = raced(&["a", "b"], json!({ "nameDecides": true })).await?;
     let gate = board.sandbox.dir.path().join("go");
     let wait = format!("run {}", until_exists(&gate));
     let mut tasks = Vec::new();

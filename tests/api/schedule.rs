@@ -105,7 +105,8 @@ async fn a_project_has_its_own_cap_and_nobody_has_to_queue() -> Result<()> {
     let first = board.task(&["hang"], json!({})).await?;
     board.claim(&first).await?;
     board.server.until(&first, |task| task["live"].is_object()).await?;
-    let second = board.task(&["edit a <<< \"a\""], json!({})).await?;
+    let roles = json!({ "roles": { "coder": other["id"] } });
+    let second = board.task(&["edit a <<< \"a\""], roles).await?;
     let busy = json!({ "agent_id": other["id"] });
     let (status, body) = board.refused(&second, "claim?queue=false", busy.clone()).await?;
     assert_eq!((status, text(&body, "code").as_str()), (409, "agent_busy"));

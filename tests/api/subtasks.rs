@@ -259,6 +259,33 @@ async fn a_crash_in_a_turn_repeats_that_turn_within_the_parents_budget() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn retry_after_a_failed_turn_of_a_cancelled_part_goes_on_without_the_parents_own_turn() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let no_restart = json!({ "task_state_config": { "retry_budgets": { "execution": 0 } } });
+    for follows in [false, true] {
+        let parent =
+            board.task(&[&format!("append own-{follows} <<< \"own\\n\"")], no_restart.clone()).await?;
+        let fails = ordered(&board, &parent, "Fails", &["fail 3"], json!({})).await?;
+        let mut whose = vec![Value::Null, fails["id"].clone()];
+        if follows {
+            let next = ordered(&board, &parent, "Next", &["edit next <<< \"x\""], json!({})).await?;
+            whose.push(next["id"].clone());
+        }
+        board.claim(&parent).await?;
+        let blocked = board.server.until(&parent, is("blocked")).await?;
+        assert_eq!(blocked["error_annotation"]["type"], "executor_failed");
+        board.act(&fails, "transition?wait=none", json!({ "to": "cancelled" })).await?;
+        board.act(&parent, "actions/retry", json!({})).await?;
+        board.server.until(&parent, is("done")).await?;
+        let runs = board.runs(&parent).await?;
+        assert_eq!(runs.iter().map(|run| run["subtask_id"].clone()).collect::<Vec<_>>(), whose);
+        let own = board.sandbox.repo.git(&["show", &format!("main:own-{follows}")])?;
+        assert_eq!(own.lines().count(), 1, "the parent's own turn ran once");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_tree_that_cannot_be_committed_pauses_the_sequence() -> Result<()> {
     let board = Board::new(json!({})).await?;
     // As a line of its own the end of the block would be taken for a quotation.
@@ -269,6 +296,7 @@ async fn a_tree_that_cannot_be_committed_pauses_the_sequence() -> Result<()> {
     ] {
         if what == "hooks" {
             board.forbid_to_commit("no.txt")?;
+            board.accept_configuration().await?;
         }
         let parent = board.task(&[&format!("edit own-{what} <<< \"own\"")], json!({})).await?;
         let mended = format!(
@@ -289,7 +317,7 @@ async fn a_tree_that_cannot_be_committed_pauses_the_sequence() -> Result<()> {
         assert_eq!(board.server.get(&format!("/tasks/{}", text(&later, "id"))).await?["status"], "todo");
         let verbs: Vec<String> =
             blocked["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect();
-        assert_eq!(verbs, ["retry", "resume_session", "restart", "hold", "cancel"]);
+        assert_eq!(verbs, ["retry", "resume_session", "restart", "restart_with_changes", "hold", "cancel"]);
         let told = json!({ "version": blocked["version"], "message": "mend it" });
         board.server.post(&format!("/tasks/{}/actions/resume_session", text(&parent, "id")), told).await?;
         board.server.until(&parent, is("done")).await?;

@@ -69,7 +69,7 @@ async fn race_is_crowned(window: &Window) -> Result<()> {
         gate.open()?;
     }
     page.wait_for_text(&lane("cheap"), "Elected").await?;
-    page.wait_for_text("[role=status]", "cheap is elected and waits for your crown").await?;
+    page.wait_for_text("[role=status]", "cheap is elected. Choose the winner").await?;
     for said in ["broken is out: checks failed.", "dear is out: it cost $0.30, cheap $0.20."] {
         page.wait_for_text("section[aria-labelledby^=trail] li", said).await?;
     }
@@ -77,15 +77,15 @@ async fn race_is_crowned(window: &Window) -> Result<()> {
     found.extend(violations(window, "a race that waits for the crown").await?);
 
     // By keyboard: the button in the lane, and the question that it asks.
-    page.tab_to("button", "Crown dear").await?;
+    page.tab_to("button", "Pick dear as winner").await?;
     page.press(&[keys::ENTER]).await?;
     page.wait_for_text("[role=alertdialog]", "cheap was elected").await?;
     found.extend(violations(window, "asking for the crown").await?);
-    let sure = page.find_with_text("[role=alertdialog] button", "Crown dear").await?;
+    let sure = page.find_with_text("[role=alertdialog] button", "Pick dear as winner").await?;
     page.click(&sure).await?;
     page.wait_gone("[role=alertdialog]").await?;
-    page.wait_for_text(&lane("dear"), "Crowned").await?;
-    page.wait_for_text("section[aria-labelledby^=trail] li", "dear was crowned over cheap, by: You").await?;
+    page.wait_for_text(&lane("dear"), "Picked").await?;
+    page.wait_for_text("section[aria-labelledby^=trail] li", "dear was picked over cheap, by: You").await?;
     let done = reach(window, &task, |task| task["review"]["status"] == "awaiting_human").await?;
     page.press_named("button", "Approve").await?;
     reach(window, &done, |task| task["status"] == "done").await?;

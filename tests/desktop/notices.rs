@@ -74,7 +74,7 @@ async fn a_race_that_is_decided_is_told_and_a_click_opens_it() -> Result<()> {
 
     let told = service.next().await?;
     assert_eq!(told.summary, "#1 Write the menu");
-    assert_eq!(told.body, "cheap is elected; the crown is yours to give.");
+    assert_eq!(told.body, "Choose the winner: the rules elect cheap.");
     assert!(told.actions.iter().any(|label| label == "Open race"), "{:?}", told.actions);
     service.click(told.id, "open").await?;
     window.wait_for_address(&format!("#/task/{}/1?tab=race", work.project_id)).await?;

@@ -30,6 +30,12 @@ async fn reset(window: &Window) -> Result<()> {
     let work = Work::prepare(window, "sh", WRITES).await?;
     let task = work.task(window, "Lost and found").await?;
     lose_its_worktree(window, &task).await?;
+    // The person gives the work back first: a claim replaces nobody.
+    let now = read(window, &task).await?;
+    let assign = json!({
+        "task_id": task["id"], "role": "coder", "holder": work.agent_id, "version": now["version"],
+    });
+    window.call("task_assign", assign).await?;
     work.claim(window, &read(window, &task).await?).await?;
 
     go(page, &format!("#/board/{}?task=1", work.project_id)).await?;
@@ -42,6 +48,7 @@ async fn reset(window: &Window) -> Result<()> {
     page.wait_for_text("article [role=alert]", "The workspace was reset").await?;
 
     page.press_named("button", "Start over").await?;
+    confirm(page).await?;
     page.named("button", "State: Todo").await?;
     page.press_named("button", "Start").await?;
     page.named("button", "Approve").await?;

@@ -114,6 +114,7 @@ async fn what_depends_on_a_skipped_action_is_skipped_and_the_task_waits_for_a_pe
     assert_eq!(
         steps(&sandbox, &task, "merging").await?,
         [
+            "before_enter capture skipped: the work was reviewed",
             "on_enter run_merge skipped: answers to user_only moves",
             "after_enter auto_cascade_on_merge_result skipped: run_merge was skipped",
         ]

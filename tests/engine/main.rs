@@ -2,7 +2,9 @@
 
 mod actions;
 mod checkout;
+mod environment;
 mod paths;
 mod properties;
 mod races;
 mod refusals;
+mod retention;

@@ -9,6 +9,7 @@ mod diff;
 mod fleet;
 mod flood;
 mod lines;
+mod lists;
 mod log;
 mod measure;
 mod merge;
@@ -47,7 +48,8 @@ fn disk() -> Option<PathBuf> {
 }
 
 /// The groups of rows, by the names that `--only` takes.
-const GROUPS: [&str; 9] = ["task", "worktree", "churn", "diff", "merge", "log", "flood", "fleet", "costs"];
+const GROUPS: [&str; 10] =
+    ["task", "worktree", "churn", "diff", "merge", "log", "flood", "fleet", "lists", "costs"];
 
 /// The most rounds of what takes long.
 const LONG_ROUNDS: usize = 3;
@@ -72,6 +74,9 @@ async fn run() -> Result<bool> {
             Some("print") => {
                 return printer::print(args.filter_map(|arg| arg.into_string().ok())).map(|()| true);
             }
+            Some(lists::HELD) => {
+                return lists::hold(args.filter_map(|arg| arg.into_string().ok())).await.map(|()| true);
+            }
             Some("--only") => {
                 let given = args.next().and_then(|name| name.into_string().ok());
                 let known = given.filter(|name| GROUPS.contains(&name.as_str()));
@@ -85,7 +90,7 @@ async fn run() -> Result<bool> {
     // In memory where there is such a folder: a disk's own moods are not what is measured.
     let memory = PathBuf::from("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory)? } else { tempfile::tempdir()? };
-    let rows = measure(folder.path(), rounds, megabytes, only.as_deref()).await?;
+    let rows = Box::pin(measure(folder.path(), rounds, megabytes, only.as_deref())).await?;
     print!("{}", measure::table(&rows));
     if let Some(path) = json {
         std::fs::write(&path, serde_json::to_vec_pretty(&rows)?)?;
@@ -115,7 +120,7 @@ async fn measure(folder: &Path, rounds: usize, megabytes: u64, only: Option<&str
         }
     }
     if wanted("diff") {
-        rows.extend(diff::measure(folder, rounds).await?);
+        rows.extend(Box::pin(diff::measure(folder, rounds)).await?);
     }
     if wanted("merge") {
         rows.push(merge::measure(folder, rounds).await?);
@@ -128,6 +133,9 @@ async fn measure(folder: &Path, rounds: usize, megabytes: u64, only: Option<&str
     }
     if wanted("fleet") {
         rows.extend(fleet::measure(folder, rounds.min(LONG_ROUNDS)).await?);
+    }
+    if wanted("lists") {
+        rows.extend(lists::measure(folder, rounds)?);
     }
     if wanted("costs") {
         rows.extend(Box::pin(costs::measure(folder, rounds)).await?);

@@ -27,6 +27,12 @@ impl Peak {
     }
 }
 
+/// The resident memory now, in MiB.
+#[expect(clippy::cast_precision_loss, reason = "kibibytes fit")]
+pub fn resident() -> Result<f64> {
+    Ok(status("VmRSS:")? as f64 / 1024.0)
+}
+
 fn status(field: &str) -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(field)).context("no such field")?;

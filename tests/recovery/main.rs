@@ -2,6 +2,7 @@
 //! the target is before or after and never between, and nothing is left behind.
 
 mod audits;
+mod disk;
 mod fixes;
 mod given_up;
 mod hooks;

@@ -48,7 +48,35 @@ impl Serve<'_> {
     /// # Errors
     /// When it ends before that.
     pub fn start(self) -> Result<Served> {
-        let mut command = Command::new(program(self.program)?);
+        let command = Command::new(program(self.program)?);
+        self.start_by(command)
+    }
+
+    /// Starts it on a disk of its own of so many bytes, mounted where its data folder is, and seen by it alone.
+    ///
+    /// # Errors
+    /// When the system mounts none, or the program ends before it says where it is.
+    pub fn start_on_small_disk(self, bytes: u64) -> Result<Served> {
+        self.start_mounted(&format!("mount -t tmpfs -o size={bytes} none \"$0\""))
+    }
+
+    /// Starts it where nothing can be written to its data folder.
+    ///
+    /// # Errors
+    /// When the system does not do that, or the program ends before it says where it is.
+    pub fn start_on_read_only_disk(self) -> Result<Served> {
+        self.start_mounted("mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\"")
+    }
+
+    fn start_mounted(self, mount: &str) -> Result<Served> {
+        std::fs::create_dir_all(&self.data)?;
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
+        command.arg(format!("{mount} && exec \"$@\"")).arg(&self.data).arg(program(self.program)?);
+        self.start_by(command)
+    }
+
+    fn start_by(self, mut command: Command) -> Result<Served> {
         command.args(["serve", "--port", "0", "--data-dir"]).arg(&self.data);
         command.envs(HERMETIC_GIT).envs(self.env).env("SHELL", "/bin/sh");
         // No profile of whoever runs the tests: a login shell reads it.
@@ -65,8 +93,9 @@ impl Serve<'_> {
         }
         let said: Value = serde_json::from_str(&line)?;
         let url = said["url"].as_str().context("no url")?.to_owned();
-        let token =
-            std::fs::read_to_string(said["token_file"].as_str().context("no token file")?)?.trim().to_owned();
+        // Seen as the process sees it, which may have a disk of its own.
+        let token = said["token_file"].as_str().context("no token file")?;
+        let token = std::fs::read_to_string(format!("/proc/{}/root{token}", child.id()))?.trim().to_owned();
         Ok(Served { child, url, token, client: reqwest::Client::new() })
     }
 }
@@ -77,16 +106,44 @@ impl Served {
     /// # Errors
     /// When it is refused, or the server is gone.
     pub async fn call(&self, method: reqwest::Method, path: &str, body: Option<Value>) -> Result<Value> {
+        let (status, value) = self.answer(method, path, body).await?;
+        ensure!((200..300).contains(&status), "{status}: {value}");
+        Ok(value)
+    }
+
+    /// Whether the engine says that it can do its work, with the status of that answer.
+    ///
+    /// # Errors
+    /// When the server is gone.
+    pub async fn health(&self) -> Result<(u16, Value)> {
+        let answer = self.client.get(format!("{}/healthz", self.url)).send().await?;
+        Ok((answer.status().as_u16(), answer.json().await?))
+    }
+
+    /// A path as this process sees it.
+    #[must_use]
+    pub fn path_of(&self, path: &Path) -> PathBuf {
+        let inside = path.strip_prefix("/").unwrap_or(path);
+        PathBuf::from(format!("/proc/{}/root", self.pid())).join(inside)
+    }
+
+    /// Calls a route below `/api/v1`; the status with what it answers, also where it refuses.
+    ///
+    /// # Errors
+    /// When the server is gone.
+    pub async fn answer(
+        &self,
+        method: reqwest::Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> Result<(u16, Value)> {
         let mut request =
             self.client.request(method, format!("{}/api/v1{path}", self.url)).bearer_auth(&self.token);
         if let Some(body) = body {
             request = request.json(&body);
         }
         let answer = request.send().await?;
-        let status = answer.status();
-        let value: Value = answer.json().await?;
-        ensure!(status.is_success(), "{status}: {value}");
-        Ok(value)
+        Ok((answer.status().as_u16(), answer.json().await?))
     }
 
     /// Reads a route.

@@ -128,7 +128,8 @@ async fn a_winner_that_is_sent_back_goes_on_in_its_conversation(program: AgentPr
     let winner = entries.iter().find(|entry| entry["strategy"] == "cheap").context("no winner")?;
     let of_entry = floor.runs(&json!({ "id": winner["task_id"] })).await?;
     let runs = floor.runs(&task).await?;
-    let [run] = runs.as_slice() else { anyhow::bail!("{} runs: {runs:#?}", runs.len()) };
+    // The winner's run is the task's, too.
+    let [_, run] = runs.as_slice() else { anyhow::bail!("{} runs: {runs:#?}", runs.len()) };
     assert_eq!(
         (&run["session_mode"], &run["from_session"], &run["parent_execution_id"]),
         (&json!("fork"), &of_entry[0]["session_id"], &of_entry[0]["id"]),

@@ -28,7 +28,8 @@ async fn an_agent_uses_the_tools_for_its_own_task(program: AgentProgram) -> Resu
     };
     let floor = Floor::with(program, config, json!({ "mcp": { "inject": true } })).await?;
     let other = floor.task("Something else.", json!({})).await?;
-    let task = floor.task(&Scenario::tag("work"), json!({})).await?;
+    let checks = json!({ "review_config": { "ci_steps": ["grep -q goodbye README.md"] } });
+    let task = floor.task(&Scenario::tag("work"), checks).await?;
     let diff_of = |task: &Value| json!({ "task_id": task["id"], "path": "README.md" });
     let check = json!({ "moduleId": "m", "commands": ["grep -q goodbye README.md"] });
     let part = json!({ "task_id": task["id"], "tasks": [{ "title": "What is left" }] });

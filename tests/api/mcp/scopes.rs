@@ -107,14 +107,15 @@ fn foreign(board: &Board, task: &Value, run: &Value) -> Vec<(&'static str, Value
 async fn it_reaches_its_own_task_and_its_parts_alone() -> Result<()> {
     let board = open().await?;
     let other = Held::new(&board, "other", json!({})).await?;
-    let own = Held::new(&board, "own", json!({})).await?;
+    let checks = json!({ "review_config": { "ci_steps": ["test -e README.md"] } });
+    let own = Held::new(&board, "own", checks).await?;
     assert_ne!(own.token, other.token);
     let all: Vec<String> = Mcp::over_http(&board.server).await?.tools.into_keys().collect();
     let mcp = Mcp::with_token(&board.server, &own.token).await?;
     ensure!(mcp.instructions()?.contains(&text(&own.task, "id")), "it is told which task is its own");
     ensure!(!mcp.tools.contains_key("forge_list_projects"), "what it cannot use is not shown");
     let size = mcp.size()?;
-    ensure!(size < 48 * 1024, "it reads all of it before it works: {size} bytes");
+    ensure!(size < 52 * 1024, "it reads all of it before it works: {size} bytes");
 
     let run = board.runs(&other.task).await?.remove(0);
     let refused_calls = foreign(&board, &other.task, &run);
@@ -134,6 +135,11 @@ async fn it_reaches_its_own_task_and_its_parts_alone() -> Result<()> {
     assert_eq!(diff["changes"]["files"], json!([]));
     let report = mcp.call("validate", json!({ "moduleId": "m", "commands": ["test -e README.md"] })).await?;
     assert_eq!((&report["passed"], &report["attempt"]), (&json!(true), &json!(1)), "{report:#}");
+    let planted = board.sandbox.dir.path().join("planted");
+    let other_command = format!("touch {}", planted.display());
+    let said = mcp.refusal("validate", json!({ "moduleId": "m", "commands": [other_command] })).await?;
+    ensure!(said.starts_with("out_of_scope: ") && said.contains("test -e README.md"), "{said}");
+    ensure!(!planted.exists(), "a command that the project does not declare ran");
     let kept = mcp.call("iteration_state", json!({ "action": "get", "moduleId": "m" })).await?;
     assert_eq!(kept["runId"], *own.id(), "its attempts are kept under its task");
     let lessons = json!({ "project_id": board.project, "q": "anything" });
@@ -190,6 +196,38 @@ async fn about_its_own_task_an_agent_decides_little() -> Result<()> {
         (&json!(format!("agent:{}", board.agent)), &json!("What is wanted?"))
     );
     is_dead(&board, &own.token).await
+}
+
+/// Hooks for agents answer to what an agent does with its token, hooks for people do not.
+#[tokio::test(flavor = "multi_thread")]
+async fn move_by_an_agent_asks_the_guards_for_agents_alone() -> Result<()> {
+    let board = open().await?;
+    for (audience, refused) in [("agent_only", true), ("user_only", false), ("all", true)] {
+        let guard = json!([{ "action": "require_clean_worktree", "applies_to": audience }]);
+        let workflow = Board::workflow(|states| {
+            crate::board::state(states, "in_progress")["hooks"]["before_exit"] = guard;
+        })?;
+        let path = format!("/projects/{}/workflow", board.project);
+        let request = board.server.request(Method::PUT, &path).json(&json!({ "workflow": workflow }));
+        crate::forge::good(request.send().await?).await?;
+        let own = Held::new(&board, audience, json!({})).await?;
+        let now = board.get(&own.task).await?;
+        std::fs::write(Path::new(&text(&now["workspace"], "path")).join("half"), "half")?;
+        let mcp = Mcp::with_token(&board.server, &own.token).await?;
+        let give_up =
+            json!({ "task_id": own.id(), "version": now["version"], "to": "blocked", "wait": "none" });
+        if refused {
+            let said = mcp.refusal("forge_transition_task", give_up).await?;
+            ensure!(said.starts_with("guard_rejected: "), "{audience}: {said}");
+            assert_eq!(board.get(&own.task).await?["status"], "in_progress", "{audience}");
+            board.act(&own.task, "actions/cancel", json!({})).await?;
+        } else {
+            // It ends the agent's own run, and with it the answer.
+            let _ = mcp.answer("forge_transition_task", give_up).await;
+            board.server.until(&own.task, |task| task["status"] == "blocked").await?;
+        }
+    }
+    Ok(())
 }
 
 /// A token that is good nowhere.
@@ -351,7 +389,8 @@ async fn who_judges_may_ask_for_a_fix_and_nothing_else() -> Result<()> {
     // What passed is what was judged.
     judged.board.server.until(&judged.task, |task| task["status"] == "done").await?;
     let fix = judged.fix().await?;
-    assert_eq!((&fix["status"], &fix["wantedBy"]), (&json!("drafted"), &Value::Null), "{fix:#}");
+    // It is of no use to a task that is closed.
+    assert_eq!((&fix["status"], &fix["wantedBy"]), (&json!("superseded"), &Value::Null), "{fix:#}");
     assert_eq!(judged.board.sandbox.repo.git(&["show", "main:total.txt"])?, "one\nbad\nthree");
     Ok(())
 }

@@ -22,7 +22,11 @@ impl Given {
         );
         ensure!(text(&annotation["details"], "remedy").contains(help), "{now:#}");
         let offers = now["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb"));
-        ensure!(offers.collect::<Vec<_>>() == ["retry", "send_back", "restart", "hold", "cancel"], "{now:#}");
+        ensure!(
+            offers.collect::<Vec<_>>()
+                == ["retry", "send_back", "restart", "restart_with_changes", "hold", "cancel"],
+            "{now:#}"
+        );
         Ok(now)
     }
 
@@ -190,6 +194,10 @@ async fn a_remote_out_of_reach_is_waited_for() -> Result<()> {
     let now = given.board.server.until(&task, |task| waits(task, "host_unreachable") || over(task)).await?;
     ensure!(text(&now["waiting"], "message").contains("failed to reach the remote `origin`"), "{now:#}");
     repo.git(&["remote", "set-url", "origin", &given.host.repository().to_string_lossy()])?;
+    // Another remote is another place for the work to go to: nothing moves before a person says so.
+    let now = given.board.server.until(&task, |task| task["status"] == "blocked").await?;
+    ensure!(now["error_annotation"]["type"] == "repository_changed", "{now:#}");
+    given.board.accept_configuration().await?;
     given.awaits(&task).await?;
     Ok(())
 }

@@ -29,7 +29,10 @@ impl Given {
             "{now:#}"
         );
         ensure!(annotation["details"]["number"] == self.last_pull()?.number, "{now:#}");
-        ensure!(verbs(&now) == ["retry", "send_back", "restart", "hold", "cancel"], "{now:#}");
+        ensure!(
+            verbs(&now) == ["retry", "send_back", "restart", "restart_with_changes", "hold", "cancel"],
+            "{now:#}"
+        );
         Ok(now)
     }
 

@@ -49,7 +49,8 @@ async fn a_winner_that_is_sent_back_works_on_as_it_did_in_the_race() -> Result<(
     let runs = board.items(&format!("/tasks/{}/executions", text(&task, "id"))).await?;
     let of_entry = text(&entry(&race(&board, &task).await?, "sober")?, "task_id");
     let of_entry = board.items(&format!("/tasks/{of_entry}/executions")).await?;
-    assert_eq!((runs.len(), &runs[0]["parent_execution_id"]), (1, &of_entry[0]["id"]));
+    let whose: Vec<_> = runs.iter().map(|run| (&run["id"], &run["parent_execution_id"])).collect();
+    assert_eq!(whose, [(&of_entry[0]["id"], &Value::Null), (&runs[1]["id"], &of_entry[0]["id"])]);
     Ok(())
 }
 
@@ -189,6 +190,60 @@ async fn a_race_without_a_winner_drafts_once_for_each_failed_entry() -> Result<(
         git(&board, &["show", &format!("forge/{}:total.txt", text(&task, "id"))])?,
         "one\ngood\nthree"
     );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fix_of_a_race_without_a_winner_is_applied_by_making_its_entry_the_winner() -> Result<()> {
+    let board = raced(&["a", "b"], json!({})).await?;
+    let folder = board.sandbox.dir.path().join("drafter");
+    let program = drafter::install(&folder, FIX)?;
+    let drafter = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
+    let drafter = board.server.post("/agents", drafter).await?;
+    let on = json!({ "innerLoop": { "autoFix": { "enabled": true, "agentId": drafter["id"] } } });
+    board.patch(&format!("/projects/{}/settings", board.project), on).await?;
+    let blocks = [
+        block("a", &["edit total.txt <<< \"one\\nbad\\nthree\\n\""]),
+        block("b", &["edit total.txt <<< \"one\\nbad\\nthree\\nfour\\n\""]),
+    ];
+    let more = json!({
+        "review_config": { "ci_steps": [COMPLAINS] }, "task_state_config": { "retry_budgets": { "review": 0 } },
+    });
+    let task = task(&board, &blocks, more).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, |task| task["error_annotation"]["type"] == "race_no_winner").await?;
+    let path = format!("/tasks/{}/fixes/drafts", text(&task, "id"));
+    let all = until("two proposals", async || {
+        let all = board.server.get(&path).await?;
+        Ok((all["proposals"].as_array().map(Vec::len) == Some(2)).then_some(all))
+    })
+    .await?;
+    let of = |all: &Value, name: &str| -> Result<Value> {
+        let proposals = all["proposals"].as_array().context("no proposals")?;
+        proposals.iter().find(|fix| fix["strategy"] == name).cloned().context("no fix names the strategy")
+    };
+    let (fix, other) = (of(&all, "b")?, of(&all, "a")?);
+    assert!(
+        all["drafts"].as_array().is_some_and(|drafts| drafts.iter().all(|it| it["strategy"].is_string())),
+        "{all:#}"
+    );
+    assert_eq!((&fix["status"], &other["status"]), (&json!("drafted"), &json!("drafted")));
+    board.server.post(&format!("/fixes/{}/apply", text(&fix, "fixId")), json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    assert_eq!(git(&board, &["show", "main:total.txt"])?, "one\ngood\nthree\nfour");
+    let ended = race(&board, &task).await?;
+    assert_eq!((&ended["winner"], &ended["decidedBy"]), (&json!("b"), &json!("person")));
+    let all = board.server.get(&path).await?;
+    let (fix, other) = (of(&all, "b")?, of(&all, "a")?);
+    assert_eq!((&fix["status"], &other["status"]), (&json!("verified"), &json!("superseded")), "{all:#}");
+    let (status, body) = refused(
+        board
+            .server
+            .request(reqwest::Method::POST, &format!("/fixes/{}/apply", text(&other, "fixId")))
+            .json(&json!({})),
+    )
+    .await?;
+    assert_eq!((status, text(&body, "code").as_str()), (409, "fix_decided"), "{body:#}");
     Ok(())
 }
 

@@ -92,6 +92,27 @@ async fn a_gate_of_the_project_can_be_switched_off_by_a_task_and_wrong_ones_are_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn fewer_errors_in_the_middle_of_a_long_output_are_no_stagnation() -> Result<()> {
+    // Each try of the agent adds a line to `a`, and each line mends an error that no row keeps.
+    let tsc = "n=$(wc -l < a); for i in $(seq 300); do \
+               [ $i -gt 140 ] && [ $i -le $((140 + n)) ] || echo \"src/a.ts($i,1): error TS2304: no x$i\"; done; false";
+    let settings =
+        json!({ "review_config": { "ci_steps": [tsc] }, "innerLoop": { "stopOnStagnation": true } });
+    let board = Board::new(settings).await?;
+    let task = started(&board, "```forge-script\nappend a <<< \"x\\n\"\n```", json!({})).await?;
+    board.server.until(&task, is("blocked")).await?;
+    let reviews = reviews(&board, &task).await?;
+    let measures = &reviews[1]["measures"];
+    assert_eq!((&measures["sameAsPrev"], &measures["recommendation"]), (&json!(false), &json!("RETRY")));
+    let diagnoses = reviews[0]["steps"][0]["diagnoses"].as_str().context("none were noted")?;
+    assert!(
+        diagnoses.starts_with("src/a.ts: TS2304: no x1; ") && diagnoses.contains("and 296 more"),
+        "{diagnoses}"
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn retries_that_get_nowhere_end_early_where_that_is_wanted() -> Result<()> {
     for stops in [true, false] {
         let settings = json!({

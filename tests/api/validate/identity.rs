@@ -52,6 +52,55 @@ async fn a_test_less_that_fails_is_another_failure() -> Result<()> {
     assert_eq!(told, [json!(false), json!(false), json!(true)]);
     let state = stage.state("").await?;
     let first = state["attempts"][0]["failures"][0].as_str().context("no failure")?;
-    assert!(first.starts_with("command node --test: adds (and 1 more): "), "{first}");
+    assert!(first.starts_with("command node --test: adds: ") && first.contains("; subs: "), "{first}");
+    Ok(())
+}
+
+/// A check that prints what a file holds and fails.
+const PRINTS: &str = "cat said.txt; false";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fewer_errors_and_other_tests_behind_the_same_first_one_are_progress() -> Result<()> {
+    let stage = Stage::new().await?;
+    let tsc = |lines: &[u32]| {
+        let each = |line: &u32| format!("src/a.ts({line},5): error TS2304: Cannot find name 'x'.\n");
+        lines.iter().map(each).collect::<String>()
+    };
+    let pytest = |tests: &[&str]| {
+        let each = |name: &&str| format!("FAILED test_t.py::test_{name} - assert 1 == 2\n");
+        tests.iter().map(each).collect::<String>()
+    };
+    // Far more than is kept of an output; what changes is in its middle.
+    let long = |gone: u32| tsc(&(1..1000).filter(|line| *line != gone).collect::<Vec<u32>>());
+    let mut told = Vec::new();
+    for said in [
+        tsc(&[3, 7, 9]),
+        tsc(&[3, 7]),
+        tsc(&[4, 8]),
+        pytest(&["a", "b"]),
+        pytest(&["a", "c"]),
+        pytest(&["c", "a"]),
+        long(0),
+        long(500),
+        long(501),
+    ] {
+        told.push(same_as_before(&stage, "said.txt", &said, PRINTS).await?.0);
+    }
+    assert_eq!(told, [false, false, true, false, false, true, false, false, true].map(|same| json!(same)));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_and_nanoseconds_make_no_difference() -> Result<()> {
+    let stage = Stage::new().await?;
+    let noisy = "echo \"failed at $(git rev-parse HEAD) ($(git rev-parse --short HEAD)) \
+                 $(date +%s%N) $(date +%N) run_$(date +%s%N)\"; false";
+    let mut told = Vec::new();
+    for text in ["one", "two"] {
+        stage.write("made.txt", text)?;
+        stage.board.sandbox.repo.commit(text)?;
+        told.push(stage.validate(json!({ "commands": [noisy] })).await?["sameAsPrev"].clone());
+    }
+    assert_eq!(told, [json!(false), json!(true)]);
     Ok(())
 }

@@ -51,6 +51,31 @@ async fn a_folder_of_no_project_needs_one_named() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_project_that_is_named_without_a_folder_is_checked_at_its_root() -> Result<()> {
+    let stage = Stage::new().await?;
+    let root = stage.repo().canonicalize()?;
+    let call = json!({
+        "moduleId": "m1", "project_id": stage.board.project, "commands": ["pwd -P"], "files": ["README.md"],
+    });
+    let report = stage.board.server.post("/validate", call).await?;
+    assert_eq!(report["results"][1]["stdout"], format!("{}\n", root.display()), "{report:#}");
+    assert_eq!(report["results"][0]["passed"], true, "{report:#}");
+    let of = format!("/validate/state?moduleId=m1&project_id={}", stage.board.project);
+    let state = stage.board.server.get(&of).await?;
+    assert_eq!(state["input"]["cwd"], json!(stage.repo()), "it is kept with what was checked");
+    let neither = json!({ "moduleId": "m1", "commands": ["true"] });
+    let request = stage.board.server.request(reqwest::Method::POST, "/validate").json(&neither);
+    let (status, refusal) = crate::forge::refused(request).await?;
+    let path = &refusal["details"]["findings"][0]["path"];
+    assert_eq!(
+        (status, path),
+        (400, &json!("project_id")),
+        "no project has the server's folder: {refusal:#}"
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn worktrees_are_checked_and_the_project_keeps_the_attempts() -> Result<()> {
     let stage = Stage::new().await?;
     let board = &stage.board;

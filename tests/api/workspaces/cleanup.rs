@@ -138,7 +138,7 @@ async fn a_state_s_own_word_goes_before_the_engine_s() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_locked_or_cannot_be_kept_does_not_go() -> Result<()> {
+async fn locked_worktree_stays_and_a_repository_inside_is_kept_when_it_goes() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Stays").await?;
     let nested = tree(&task).join("nested");
@@ -146,12 +146,6 @@ async fn what_is_locked_or_cannot_be_kept_does_not_go() -> Result<()> {
     bench.act(&task, "cancel", json!({})).await?;
     let task = bench.server.until(&task, |task| task["workspace"]["status"] == "scheduled").await?;
     let remove = format!("/tasks/{}/workspace/remove", text(&task, "id"));
-    // No backup can hold a repository's history.
-    let (status, body) = bench.refused(&remove, json!({})).await?;
-    assert_eq!((status, body["code"].as_str()), (409, Some("in_use")), "{body}");
-    assert!(text(&body, "message").contains("nested"), "{body}");
-    assert!(nested.join("only.txt").exists());
-    std::fs::rename(&nested, bench.sandbox.dir.path().join("moved-away"))?;
     // Somebody else changes it now.
     let mut other = bystander(bench.sandbox.dir.path())?;
     foreign_lock(&task, other.id())?;
@@ -163,6 +157,8 @@ async fn what_is_locked_or_cannot_be_kept_does_not_go() -> Result<()> {
     other.wait()?;
     let gone = bench.post(&task, "/workspace/remove", json!({})).await?;
     assert_eq!(gone["status"], "cleaned");
+    let kept = bench.sandbox.repo.git(&["rev-list", "--all", "--objects"])?;
+    assert!(kept.contains("nested/only.txt"), "{kept}");
     Ok(())
 }
 
@@ -194,7 +190,7 @@ async fn a_failed_removal_is_an_error_of_the_worktree_not_of_the_merge() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_git_folder_that_leads_elsewhere_is_refused_and_that_repository_left_alone() -> Result<()> {
+async fn worktree_whose_git_file_leads_elsewhere_goes_and_that_repository_is_left_alone() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Led astray").await?;
     let other = forge_testkit::Repository::create(&bench.sandbox.dir.path().join("other"), &[("a", "a")])?;
@@ -202,12 +198,9 @@ async fn a_git_folder_that_leads_elsewhere_is_refused_and_that_repository_left_a
     std::fs::write(tree(&task).join(".git"), format!("gitdir: {}\n", other.path().join(".git").display()))?;
     bench.act(&task, "cancel", json!({})).await?;
     bench.server.until(&task, |task| task["workspace"]["status"] == "scheduled").await?;
-    let (status, body) =
-        bench.refused(&format!("/tasks/{}/workspace/remove", text(&task, "id")), json!({})).await?;
-    assert_eq!((status, body["code"].as_str()), (409, Some("in_use")), "{body}");
-    assert!(tree(&task).join("README.md").exists());
+    bench.post(&task, "/workspace/remove", json!({})).await?;
     assert_eq!(other.git(&["for-each-ref"])?, refs, "not even a backup was written there");
-    Ok(())
+    nothing_is_left(&task).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -314,31 +307,6 @@ async fn a_merged_branch_that_somebody_has_checked_out_stays() -> Result<()> {
     bench.state(&task, "done").await?;
     bench.cleaned(&task).await?;
     assert!(bench.branch(&branch));
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_backup_older_than_thirty_days_is_forgotten_at_start() -> Result<()> {
-    let mut bench = Bench::new(json!({})).await?;
-    let task = bench.by_hand("Old").await?;
-    std::fs::write(tree(&task).join("young.txt"), "young")?;
-    bench.act(&task, "cancel", json!({})).await?;
-    bench.server.until(&task, |task| task["workspace"]["status"] == "scheduled").await?;
-    bench.post(&task, "/workspace/remove", json!({})).await?;
-    let young = text(&bench.backups(&task).await?[0], "ref_name");
-    let old = young.replace("/1", "/2");
-    assert_ne!(old, young);
-    let mut git = std::process::Command::new("git");
-    git.current_dir(bench.sandbox.repo.path()).envs(forge_testkit::HERMETIC_GIT);
-    git.args(["commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "old"]);
-    git.env("GIT_COMMITTER_DATE", "2020-01-01T00:00:00Z").env("GIT_AUTHOR_DATE", "2020-01-01T00:00:00Z");
-    let commit = String::from_utf8(git.output()?.stdout)?;
-    bench.sandbox.repo.git(&["update-ref", &old, commit.trim()])?;
-    assert_eq!(bench.backups(&task).await?.len(), 2);
-    bench.again().await?;
-    let path = format!("/tasks/{}/backups", text(&task, "id"));
-    let left = bench.until_items(&path, |left| left.len() == 1).await?;
-    assert_eq!(left[0]["ref_name"], young.as_str());
     Ok(())
 }
 

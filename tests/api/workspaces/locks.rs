@@ -108,6 +108,10 @@ async fn a_lock_of_somebody_outside_is_waited_for_until_it_is_given_back() -> Re
     foreign_lock(&task, holder.id())?;
     // The answer does not wait for somebody outside.
     let version = bench.get(&task).await?["version"].clone();
+    let role = json!({ "holder": bench.agent, "version": version });
+    let path = format!("/tasks/{}/roles/coder", text(&task, "id"));
+    crate::forge::good(bench.server.request(reqwest::Method::PUT, &path).json(&role).send().await?).await?;
+    let version = bench.get(&task).await?["version"].clone();
     bench.post(&task, "/claim", json!({ "agent_id": bench.agent, "version": version })).await?;
     let waiting = bench.server.until(&task, |task| task["waiting"]["reason"] == "workspace_locked").await?;
     let message = text(&waiting["waiting"], "message");

@@ -57,7 +57,7 @@ async fn without_its_branch_too_a_person_resets_it() -> Result<()> {
     assert_eq!(fresh["base_commit"], bench.sandbox.repo.git(&["rev-parse", "main"])?.trim());
     let now = bench.get(&task).await?;
     assert_eq!((&now["status"], &now["error_annotation"]["type"]), (&json!("blocked"), &json!("manual")));
-    assert_eq!(verbs(&now), ["restart", "hold", "cancel"]);
+    assert_eq!(verbs(&now), ["restart", "restart_with_changes", "hold", "cancel"]);
     assert!(!tree(&now).join("ready.txt").exists(), "set-up waits until work starts");
     bench.act(&task, "restart", json!({})).await?;
     let claim = json!({ "agent_id": "user", "version": bench.get(&task).await?["version"] });

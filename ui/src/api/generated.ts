@@ -13,6 +13,14 @@ export type AcceptLesson = {
 	paths?: string[] | null,
 };
 
+/**  A difference of the repository that a person has seen. */
+export type AcceptRepository = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  Names the difference. */
+	digest: string,
+};
+
 /**  The token that other programs send. */
 export type AccessToken = {
 	/**  The token. */
@@ -107,7 +115,7 @@ export type Agent = {
 	adapter: AdapterKind,
 	/**  The adapter's own configuration: a [`ShellConfig`] for `shell`, a [`ProgramConfig`] for the others. */
 	config: unknown,
-	/**  The model it is asked to use, when the adapter takes one. */
+	/**  The model it is asked to use; the command of a `shell` agent finds it in `FORGE_MODEL`. */
 	model: string | null,
 	/**  How many of its executions may run at once. */
 	max_concurrent: number,
@@ -205,12 +213,22 @@ export type AnnotationType =
 "environment_not_ready" | 
 /**  The repository's hooks refused the commit. */
 "commit_refused" | 
+/**  The files of the repository that say which programs git runs are not as a person accepted them. */
+"repository_changed" | 
+/**  A repository that `.gitmodules` does not list lies in the worktree. */
+"embedded_repository" | 
+/**  A submodule's commit is on no branch of its remote. */
+"submodule_not_pushed" | 
 /**  A guard refused the engine's own move. */
 "guard_rejected" | 
 /**  The target branch moved again and again. */
 "target_unstable" | 
 /**  The worktree and the branch are gone. */
 "workspace_reset_required" | 
+/**  The repository, a branch or the reviewed commit is missing, so nothing can be merged. */
+"work_missing" | 
+/**  Only work that nobody reviewed is left to merge. */
+"work_changed_since_review" | 
 /**  An operation on the worktree failed. */
 "workspace_error" | 
 /**  A blocking `before_work` hook failed (the task stays where it is, nobody is started). */
@@ -252,6 +270,14 @@ export type AnswerApproval = {
 	option: string,
 	/**  Words for the agent that go with it. */
 	note?: string | null,
+};
+
+/**  What a person says to a deletion. */
+export type AnswerQuestion = {
+	/**  Which: a question's `kind`. */
+	kind: string,
+	/**  Whether it is done. */
+	answer: RetentionAnswer,
 };
 
 /**  A question of an agent. */
@@ -399,7 +425,7 @@ export type Attempt = {
 	passed: boolean,
 	/**  Its score. */
 	score: number,
-	/**  What failed, each by its identity; sorted. */
+	/**  What failed, each by its identity (check, subject and diagnoses); sorted. */
 	failures: string[],
 } & Measures;
 
@@ -477,6 +503,43 @@ export type AutoFix = {
 	agentId?: AgentId | null,
 };
 
+/**  A copy of the database. */
+export type Backup = {
+	/**  Its name, unique within the data folder. */
+	name: string,
+	/**  Why it was made; null for a file that Forge did not name. */
+	reason: BackupReason | null,
+	/**  When it was made. */
+	created_at: string,
+	/**  Its size. */
+	bytes: number | null,
+	/**  Its path. */
+	path: string,
+};
+
+/**  A copy of the database. */
+export type BackupPath = {
+	/**  Its name. */
+	name: string,
+};
+
+/**  Why a copy of the database was made. */
+export type BackupReason = 
+/**  Made once a day while Forge runs. */
+"daily" | 
+/**  Made before the schema was changed. */
+"migration" | 
+/**  Made by a person. */
+"manual";
+
+/**  A copy that is restored when Forge is started again. */
+export type BackupRestore = {
+	/**  The copy. */
+	backup: Backup,
+	/**  Always true: a database that is in use is not replaced. */
+	restart_required: boolean,
+};
+
 /**  The board's columns with their counts. */
 export type Board = {
 	/**  The columns, in order. */
@@ -551,6 +614,11 @@ export type Changes = {
 	added: number,
 	/**  Removed lines over all text files. */
 	removed: number,
+	/**
+	 *  What the task holds besides the reviewed commit that is shown; null when the changes shown are not those of
+	 *  a review, or nothing differs.
+	 */
+	outside_review: WorkChanged | null,
 };
 
 /**  A repository that is no project yet. */
@@ -675,6 +743,11 @@ export type CommandCheck = {
 	stderr: string,
 	/**  How long it took. */
 	durationMs: number,
+	/**
+	 *  What it complained about in all of its output, as it is compared with other attempts; absent when it
+	 *  passed.
+	 */
+	diagnoses?: string | null,
 };
 
 /**  A comment on a diff. */
@@ -775,8 +848,13 @@ export type Competitive = {
 	timeoutSec?: number,
 	/**  Who races; every enabled agent when empty. */
 	strategies?: Strategy[],
-	/**  Whether the result waits for a person, who may crown another. */
+	/**  Whether the result waits for a person, who may choose another winner. */
 	humanCrown?: boolean,
+	/**
+	 *  Whether the first name wins where no check, score or cost tells the entries apart. Without it such a race
+	 *  waits for a person's choice: a name is no reason to merge.
+	 */
+	nameDecides?: boolean,
 	/**  How many days the losers' branches, diffs and logs are kept. */
 	keepLosersDays?: number,
 };
@@ -1312,6 +1390,11 @@ export type DecideGate = {
 	state: string,
 	/**  Why; a rejection needs it or a comment, both go to the agent. */
 	reason?: string | null,
+	/**
+	 *  With an approval: the reviewed commit that the person saw, in full or its first seven digits or more. Another
+	 *  one is refused with `work_changed_since_review`.
+	 */
+	commit?: string | null,
 	/**  With a rejection: comments on lines of the diff, besides the drafts that were made. */
 	comments?: NewComment[],
 	/**  The task's version that the person saw; not checked when absent. */
@@ -1326,6 +1409,11 @@ export type DecideReview = {
 	task_id: TaskId,
 	/**  Why; a rejection needs it or a comment, both go to the agent. */
 	reason?: string | null,
+	/**
+	 *  With an approval: the reviewed commit that the person saw, in full or its first seven digits or more. Another
+	 *  one is refused with `work_changed_since_review`.
+	 */
+	commit?: string | null,
 	/**  With a rejection: comments on lines of the diff, besides the drafts that were made. */
 	comments?: NewComment[],
 	/**  The task's version that the person saw; not checked when absent. */
@@ -1460,6 +1548,11 @@ export type DiffSummary = {
 	added: number,
 	/**  Removed lines over all text files. */
 	removed: number,
+	/**
+	 *  What the task's branch and worktree hold besides the reviewed commit that is shown; `None` when the changes
+	 *  shown are not those of a review, or nothing differs.
+	 */
+	outside_review?: WorkChanged | null,
 };
 
 /**  How this machine is. */
@@ -1533,6 +1626,8 @@ export type ElectionRule =
 "cost" | 
 /**  The first name by its bytes. */
 "name" | 
+/**  No rule: a person chose. Elections never say so, only races do. */
+"person" | 
 /**  No rule: nobody is left. */
 "none";
 
@@ -1624,6 +1719,23 @@ export type EntryStatus =
 "declined" | 
 /**  Stopped before its end. */
 "cancelled";
+
+/**  How much of the user's environment programs inherit. */
+export type EnvironmentMode = 
+/**  All of it. */
+"inherit_all" | 
+/**  All of it but what looks like a secret. */
+"safe" | 
+/**  The search path, the home folder, the language and the like. */
+"minimal";
+
+/**  What programs inherit of the user's environment. */
+export type EnvironmentSettings = {
+	/**  How much. */
+	mode?: EnvironmentMode,
+	/**  Names of variables that are passed whatever the mode. */
+	pass?: string[],
+};
 
 /**  Why a task needs a person. */
 export type ErrorAnnotation = {
@@ -1721,6 +1833,8 @@ export type Execution = {
 	conflict: Conflict | null,
 	/**  Why it failed. */
 	error: ExecutionError | null,
+	/**  Names of variables of the user's environment that were kept from it. */
+	withheld: string[],
 	/**  What the agent said about its work. */
 	summary: string | null,
 	/**  Its log. */
@@ -1917,6 +2031,8 @@ export type FixDraft = {
 	executionId: ExecutionId | null,
 	/**  Who drafts. */
 	agentId: AgentId,
+	/**  The entry of the task's race whose work it is drafted on; null for the task's own work. */
+	strategy: string | null,
 	/**  The file that the check complained about. */
 	file: string,
 	/**  The commit that was judged. */
@@ -1967,6 +2083,8 @@ export type FixProposal = {
 	reviewId: ReviewId,
 	/**  The commit that it was drafted on. */
 	baseCommit: string,
+	/**  The entry of the task's race whose work it was drafted on; null for the task's own work. */
+	strategy: string | null,
 	/**  The file that it changes. */
 	files: string[],
 	/**  How many lines it adds. */
@@ -2011,7 +2129,7 @@ export type FixStatus =
 "rolled_back" | 
 /**  Somebody did not want it. */
 "rejected" | 
-/**  Its file changed since. */
+/**  It no longer applies: its file changed, or the work that it was drafted on is none of the task's. */
 "superseded";
 
 /**  The failing step, run again with the patch. */
@@ -3246,6 +3364,10 @@ export type ProjectSettings = {
 	max_concurrent?: number,
 	/**  The program and arguments that run a shell line. */
 	shell?: string[],
+	/**  When the profile of a login shell is run. */
+	shell_mode?: ShellMode,
+	/**  What programs inherit of the user's environment. */
+	environment?: EnvironmentSettings,
 	/**  Checks. */
 	review_config?: ReviewConfig,
 	/**  Merging. */
@@ -3405,21 +3527,23 @@ export type Race = {
 	max_parallel: number,
 	/**  How long an entry may take, in seconds. */
 	timeout_sec: number,
-	/**  Whether a person crowns. */
+	/**  Whether a person chooses the winner. */
 	human_crown: boolean,
+	/**  Whether a name decides where nothing else tells the entries apart; else a person chooses then, too. */
+	name_decides: boolean,
 	/**  How many days the losers are kept. */
 	keep_losers_days: number,
 	/**  The entries, by name. */
 	entries: RaceEntry[],
 	/**  Whom the rules elect; null while they do not, or when nobody passed. */
 	elected: string | null,
-	/**  The rule that left one; null before there is an election. */
+	/**  The rule that left one, or `person` once a person chose; null before there is an election. */
 	decidedBy: ElectionRule | null,
 	/**  The rules that were applied, in order. */
 	trail: ElectionStep[],
-	/**  Whose work is the task's, or is to be. */
+	/**  Whose work is the task's, or is to be; null while a person has to choose without any evidence. */
 	winner: string | null,
-	/**  Who crowned, when a person did. */
+	/**  The person who chose the winner; null when the rules did. */
 	crowned_by: string | null,
 	/**  Why the winner's work is not the task's yet, when that failed. */
 	error: string | null,
@@ -3465,6 +3589,8 @@ export type RaceEntry = {
 	reason: string | null,
 	/**  How its checks ended. */
 	gate: GateResult,
+	/**  How many checks there were to run; null when that is not known. */
+	checks: number | null,
 	/**  What the reviewer gave it, 0 to 100. */
 	score: number | null,
 	/**  What its runs cost so far, in micro-dollars; null when nobody knows. */
@@ -3513,7 +3639,7 @@ export type RaceId = string;
 export type RaceStatus = 
 /**  Entries run, or wait for their turn. */
 "running" | 
-/**  It is elected, and a person has to say so. */
+/**  The rules were applied, and a person has to choose. */
 "awaiting_crown" | 
 /**  There is a winner whose work is not the task's yet. */
 "decided" | 
@@ -3643,12 +3769,63 @@ export type RepositoryConfig = {
 	inner_loop: unknown,
 };
 
+/**  How a repository differs from what was accepted of it, in what decides which programs git runs. */
+export type RepositoryDifference = {
+	/**  Names what is shown: accepting it accepts nothing else. */
+	digest: string,
+	/**  What differs, by path. */
+	files: RepositoryFileChange[],
+};
+
+/**  One file of a repository that is not as accepted. */
+export type RepositoryFileChange = {
+	/**  From the repository's git directory; absolute when it lies elsewhere. */
+	path: string,
+	/**  Lines that went and came. */
+	diff: string,
+};
+
+/**  Whether a repository still is as it was accepted. */
+export type RepositoryState = {
+	/**  How it differs; nothing when it does not, or no agent has run there. */
+	difference: RepositoryDifference | null,
+};
+
 /**  A backup to put back. */
 export type RestoreBackup = {
 	/**  The task. */
 	task_id: TaskId,
 	/**  The backup's commit. */
 	commit: string,
+};
+
+/**  How long old data is kept. */
+export type Retention = {
+	/**  Days that logs of a closed task are kept; 0 keeps them for ever. */
+	logs_days?: number,
+	/**  Days that events are kept; 0 keeps as many as the limit of their number allows. */
+	events_days?: number,
+};
+
+/**  What a person says to a deletion of more than half of something. */
+export type RetentionAnswer = 
+/**  It is done. */
+"delete" | 
+/**  It is not done. */
+"keep";
+
+/**  A deletion of more than half of something, which waits for a person. */
+export type RetentionQuestion = {
+	/**  What is to be deleted: `logs`, `events`, or `backups:PROJECT`. */
+	kind: string,
+	/**  How many of them. */
+	doomed: number,
+	/**  Of how many. */
+	total: number,
+	/**  Since when it waits. */
+	asked_at: string,
+	/**  What a person said; null while nobody has. */
+	answer: RetentionAnswer | null,
 };
 
 /**  Limits of automatic retries; what is absent keeps its default. */
@@ -3716,6 +3893,8 @@ export type ReviewBadge = {
 	status: ReviewStatus,
 	/**  What it decided. */
 	verdict: Verdict | null,
+	/**  The commit that it is about; null before any work was committed. */
+	reviewed_commit: string | null,
 };
 
 /**  Checks of a project or a task. What a task leaves out, its project decides. */
@@ -3776,6 +3955,11 @@ export type ReviewStep = {
 	changed_files: string[],
 	/**  Where its whole output is. */
 	log_id: string,
+	/**
+	 *  What it complained about in all of its output, as it is compared with other attempts; absent when it
+	 *  passed.
+	 */
+	diagnoses?: string | null,
 	/**  What was found, check by check, where this is the gate `validate`; else null. */
 	validate?: ValidateReport | null,
 };
@@ -3928,6 +4112,13 @@ export type Severity =
 /**  Something to know. */
 "info";
 
+/**  When the login shell's profile is run. */
+export type ShellMode = 
+/**  Once; commands run in the environment that it leaves, in a shell that reads no profile. */
+"login_once" | 
+/**  For each command. */
+"login_each";
+
 /**  One state. */
 export type State = {
 	/**  Unique name. */
@@ -3994,6 +4185,67 @@ export type StepStatus =
 "running" | 
 /**  Over. */
 "done";
+
+/**  Why the database takes no writes. */
+export type StorageProblem = {
+	/**  The kind of trouble. */
+	trouble: StorageTrouble,
+	/**  The reason in the database's or the system's words. */
+	detail: string,
+	/**  What a person can do. */
+	remedy: string,
+	/**  Since when. */
+	since: string,
+};
+
+/**  The state of the database and its disk. */
+export type StorageStatus = {
+	/**  Whether writes succeed, as last seen. */
+	writable: boolean,
+	/**  Why they fail; null while they succeed. */
+	problem: StorageProblem | null,
+	/**  Free bytes on the disk of the data folder; null where the system does not say. */
+	free_bytes: number | null,
+	/**  All bytes of that disk. */
+	total_bytes: number | null,
+	/**  Whether little space is left: less than 1 GiB or 2 % of the disk. */
+	low: boolean,
+	/**  The copy that the next start restores. */
+	restore_pending: string | null,
+	/**  How long old data is kept. */
+	retention: Retention,
+	/**  Deletions of more than half of something, which wait for a person. */
+	questions: RetentionQuestion[],
+};
+
+/**  Why the database cannot be used. */
+export type StorageTrouble = 
+/**  The disk, or the user's quota of it, is full. */
+"full" | 
+/**  The file or its file system is read-only. */
+"read_only" | 
+/**  The system reported an input/output error. */
+"io" | 
+/**  There was not enough memory. */
+"memory" | 
+/**  The file cannot be opened. */
+"cannot_open" | 
+/**  Another program holds the database locked. */
+"busy" | 
+/**  The content of the file is damaged. */
+"damaged";
+
+/**  What Forge's own data takes on the disk, measured when it is asked for. */
+export type StorageUsage = {
+	/**  The size of the database with its write-ahead log. */
+	database_bytes: number | null,
+	/**  The size of all copies of the database. */
+	backups_bytes: number | null,
+	/**  The size of all logs; null while the engine stops. */
+	logs_bytes: number | null,
+	/**  How many events are kept. */
+	events: number,
+};
 
 /**  One way to go about a task in a race. */
 export type Strategy = {
@@ -4100,6 +4352,11 @@ export type TakeOffer = {
 	message?: string | null,
 	/**  Which entry of the race, for those that ask. */
 	entry?: string | null,
+	/**
+	 *  With `approve`: the reviewed commit that the person saw, in full or its first seven digits or more. Another
+	 *  one is refused with `work_changed_since_review`.
+	 */
+	commit?: string | null,
 	/**  Whether the answer waits for what follows. */
 	wait?: Wait | null,
 };
@@ -4176,6 +4433,12 @@ export type Task = {
 	pull_request: PullRequestLink | null,
 	/**  How much its branch changes, as last measured. */
 	diff_stat: DiffStat | null,
+	/**  Commits of its branch that the target lacks, as last counted. */
+	unmerged_commits: number,
+	/**  Whether a person closed it without a merge. */
+	closed_unmerged: boolean,
+	/**  How its work differs from the reviewed commit, where that kept it from being approved. */
+	work_changed: WorkChanged | null,
 	/**  What its runs used and cost. */
 	usage: Usage,
 	/**  When it was made. */
@@ -4195,6 +4458,8 @@ export type TaskAndReview = {
 	 *  null when none was.
 	 */
 	review: Review | null,
+	/**  What a person should know about it: that it was closed without merging, and what stays where. */
+	notice: string | null,
 };
 
 /**  How a task is, in a word. */
@@ -4251,8 +4516,10 @@ export type TaskRace = {
 	maxParallel?: number | null,
 	/**  How long an entry may take, in seconds. */
 	timeoutSec?: number | null,
-	/**  Whether a person crowns. */
+	/**  Whether a person chooses the winner. */
 	humanCrown?: boolean | null,
+	/**  Whether the first name wins where nothing else tells the entries apart. */
+	nameDecides?: boolean | null,
 };
 
 /**  A task's own limits. */
@@ -4299,7 +4566,10 @@ export type Transition = {
 	from: string,
 	/**  The state it entered. */
 	to: string,
-	/**  What caused it: a trigger's name, `move`, `claim`, `block`, `cancel`, ... */
+	/**
+	 *  What caused it: a trigger's name, `move`, `claim`, `block`, `cancel`, ...; `override` for a person's move
+	 *  that the workflow does not declare.
+	 */
 	trigger: string,
 	/**  Who. */
 	actor: string,
@@ -4412,6 +4682,12 @@ export type UpdateProject = {
 	work_mode?: WorkMode | null,
 };
 
+/**  What is to change about storage. */
+export type UpdateStorage = {
+	/**  How long old data is kept; what is left out takes its default. */
+	retention?: Retention | null,
+};
+
 /**  What is to change of a task. */
 export type UpdateTask = {
 	/**  The task. */
@@ -4499,7 +4775,10 @@ export type ValidateInput = {
 	moduleId: string,
 	/**  Keeps the attempts of one run of a plan apart from those of others. */
 	runId?: string | null,
-	/**  The absolute path of the folder to check; `FORGE_CWD`, else the program's own folder when absent. */
+	/**
+	 *  The absolute path of the folder to check. When absent: the root of the project that is named, else
+	 *  `FORGE_CWD`, else the program's own folder.
+	 */
 	cwd?: string | null,
 	/**  Shell commands that must pass. */
 	commands: string[],
@@ -4552,8 +4831,10 @@ export type Verb =
 "send_back" | 
 /**  Passes the gate as a person. */
 "approve" | 
-/**  To the initial state with everything cleared but the worktree. */
+/**  To the initial state with everything cleared, to begin with a fresh worktree; the old content is backed up. */
 "restart" | 
+/**  The same with the worktree kept as it is. */
+"restart_with_changes" | 
 /**  A new boundary for the budgets, then `retry`. */
 "reset_budget" | 
 /**  Runs again the hook that held the task up. */
@@ -4562,6 +4843,14 @@ export type Verb =
 "skip_hook_once" | 
 /**  A new worktree from the default branch; the old content is backed up. */
 "reset_workspace" | 
+/**  Accepts the repository's configuration as it is now. */
+"accept_repository" | 
+/**  Puts the accepted configuration of the repository back. */
+"undo_repository" | 
+/**  Makes the files of embedded repositories files of the worktree. */
+"add_embedded" | 
+/**  Has git overlook embedded repositories. */
+"ignore_embedded" | 
 /**  Gives the task up. */
 "cancel" | 
 /**  The engine starts nothing for the task. */
@@ -4573,7 +4862,13 @@ export type Verb =
 /**  Races once more. */
 "race_again" | 
 /**  Goes on with one agent, without a race. */
-"single_agent";
+"single_agent" | 
+/**  Reviews the work as it is now, as a new attempt. */
+"review_again" | 
+/**  Merges the reviewed commit alone; later work stays on the task's branch. */
+"merge_reviewed" | 
+/**  Restores the task's branch at the reviewed commit, then retries. */
+"restore_branch";
 
 /**  What a review decided. */
 export type Verdict = 
@@ -4638,6 +4933,18 @@ export type Waiting = {
 	message: string,
 };
 
+/**  How a task's branch and worktree differ from the reviewed commit. */
+export type WorkChanged = {
+	/**  The commit that the review is about. */
+	reviewed_commit: string,
+	/**  The newest commit of the task. */
+	tip_commit: string,
+	/**  How many commits came after the reviewed one. */
+	commits: number,
+	/**  Paths in the worktree that are not committed. */
+	uncommitted: string[],
+};
+
 /**  How finished work reaches the target branch. */
 export type WorkMode = 
 /**  Forge merges the task branch itself. */
@@ -4694,6 +5001,8 @@ export type WorkflowView = {
 	dispatching: string[],
 	/**  The role whose holder does the work. */
 	work_role: string | null,
+	/**  The role that a claim fills: that of the first step of work. */
+	claim_role: string | null,
 	/**  Where it is defined. */
 	source: WorkflowSource,
 	/**  Where in the repository it was read. */
@@ -4830,6 +5139,12 @@ export interface Operations {
   project_pause: { input: ProjectPath; output: Project };
   /** Starts things again. */
   project_resume: { input: ProjectPath; output: Project };
+  /** How the repository's configuration differs from what was accepted. */
+  project_repository: { input: ProjectPath; output: RepositoryState };
+  /** Accepts the repository's configuration as it was shown. */
+  project_repository_accept: { input: AcceptRepository; output: RepositoryState };
+  /** Puts the accepted configuration of the repository back. */
+  project_repository_undo: { input: ProjectPath; output: RepositoryState };
   /** Settings with what of them is the project's own. */
   project_settings_get: { input: ProjectPath; output: SettingsView };
   /** Configuration of the inner loop, and where each value comes from. */
@@ -5082,6 +5397,20 @@ export interface Operations {
   validate_reset: { input: IterationsOf; output: IterationState };
   /** The latest calls and verdicts, oldest first. */
   validate_log: { input: LogOf; output: LogEvents };
+  /** The state of the database and its disk. */
+  storage_get: { input: Empty; output: StorageStatus };
+  /** What Forge's own data takes on the disk. */
+  storage_usage: { input: Empty; output: StorageUsage };
+  /** Sets how long old data is kept. */
+  storage_update: { input: UpdateStorage; output: StorageStatus };
+  /** Says whether more than half of something is deleted. */
+  storage_answer: { input: AnswerQuestion; output: StorageStatus };
+  /** The copies of the database, newest first. */
+  database_backups: { input: Empty; output: Page<Backup> };
+  /** Copies the database while work goes on. */
+  database_backup_create: { input: Empty; output: Backup };
+  /** Restores a copy of the database when Forge is started again. */
+  database_backup_restore: { input: BackupPath; output: BackupRestore };
   /** What the person was told, newest first. */
   notification_list: { input: Limited; output: Page<Notification> };
   /** Marks notifications as seen. */
@@ -5157,5 +5486,8 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   task_diff_preview: (input) => [`diff:${input.task_id}`],
   validate_state: () => ["validate"],
   validate_log: () => ["validate"],
+  storage_get: () => ["storage"],
+  storage_usage: () => ["storage"],
+  database_backups: () => ["storage"],
   notification_list: () => ["notifications"],
 };

@@ -14,6 +14,7 @@ import { ScreenBoundary } from "./ScreenBoundary.tsx";
 import { screens } from "./screens.tsx";
 import { ShortcutsDialog } from "./ShortcutsDialog.tsx";
 import { Sidebar, type ProjectEntry } from "./Sidebar.tsx";
+import { StorageBanner } from "./StorageBanner.tsx";
 import { useFileDrops } from "./fileDrops.ts";
 import { usePaletteFinds } from "./usePaletteFinds.tsx";
 import { useCurrentProject, useProjects } from "./useProjects.ts";
@@ -108,7 +109,10 @@ export function AppShell() {
         current={project}
         onAddProject={() => showOverlay("addProject")}
       />
-      <CurrentScreen />
+      <div className={styles.place}>
+        <StorageBanner />
+        <CurrentScreen />
+      </div>
       <Palette projects={projects} project={project} />
       <Dialogs project={project} />
       <ShortcutsDialog

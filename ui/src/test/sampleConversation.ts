@@ -82,6 +82,7 @@ const execution = (change: Partial<Execution>): Execution => ({
     }),
   ],
   conflict: null,
+  withheld: [],
   error: null,
   summary: null,
   log_id: "e1",

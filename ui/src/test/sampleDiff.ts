@@ -234,6 +234,7 @@ const summary = (scope: Scope | null | undefined): DiffSummary => {
     files: shown,
     added: shown.reduce((sum, { added }) => sum + added, 0),
     removed: shown.reduce((sum, { removed }) => sum + removed, 0),
+    outside_review: null,
   };
 };
 
@@ -401,7 +402,7 @@ export function sampleDiffTasks(project: string): Task[] {
       status: "review",
       roles: { coder: { type: "agent", id: "a1" } },
       workspace: sampleWorkspace(),
-      review: { attempt_number: 1, status: "awaiting_human", verdict: null },
+      review: { attempt_number: 1, status: "awaiting_human", verdict: null, reviewed_commit: null },
       diff_stat: { files: files.length, added: 10_734, removed: 10_452 },
       status_since: at(20),
     }),
@@ -450,6 +451,7 @@ const execution = (task_id: string): Execution => ({
   session_mode: "new",
   from_session: null,
   conflict: null,
+  withheld: [],
   error: null,
   summary: null,
   log_id: `e-${task_id}`,
@@ -495,7 +497,12 @@ export function createSampleDiff({ refuse, change, changed }: Hooks) {
     },
     review_reject: ({ task_id }: { task_id: string }) => {
       send(task_id);
-      const review = { attempt_number: 1, status: "failed", verdict: "fail" } as const;
+      const review = {
+        attempt_number: 1,
+        status: "failed",
+        verdict: "fail",
+        reviewed_commit: null,
+      } as const;
       return { task: change(task_id, { status: "in_progress", review }), review: null };
     },
     task_comments: ({ task_id }: { task_id: string }) =>

@@ -75,6 +75,7 @@ export function sampleFix(change: Partial<FixProposal> = {}): FixProposal {
     executionId: "e-draft",
     reviewId: "r1",
     baseCommit: commit,
+    strategy: null,
     files: ["src/limit.rs"],
     addedLines: 1,
     removedLines: 1,
@@ -107,6 +108,7 @@ export function sampleDraft(change: Partial<FixDraft> = {}): FixDraft {
     agentId: "a2",
     file: "src/limit.rs",
     baseCommit: commit,
+    strategy: null,
     gate: sampleFix().gate,
     status: "dropped",
     reason: "the answer holds no unified diff",
@@ -206,7 +208,10 @@ const kinds: readonly Kind[] = [
   {
     title: "A fix helped",
     proposals: [sampleFix({ ...applied(true), status: "verified", patch: larger, files: [test] })],
-    task: { status: "review", review: { attempt_number: 2, status: "passed", verdict: "pass" } },
+    task: {
+      status: "review",
+      review: { attempt_number: 2, status: "passed", verdict: "pass", reviewed_commit: null },
+    },
   },
   {
     title: "A fix did not help",
@@ -240,7 +245,7 @@ export function sampleFixTasks(project: string): Task[] {
       position: index,
       status: "in_progress",
       roles: { coder: { type: "agent", id: "a2" } },
-      review: { attempt_number: 1, status: "failed", verdict: "fail" },
+      review: { attempt_number: 1, status: "failed", verdict: "fail", reviewed_commit: null },
       workspace: sampleWorkspace(),
       diff_stat: { files: 2, added: 34, removed: 8 },
       usage: { ...sampleUsage, cost_micro_usd: 412_000 },

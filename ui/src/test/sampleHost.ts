@@ -7,7 +7,8 @@
  * `costs` (ten thousand runs with what they cost; `costs-few` a hundred),
  * `review` (one task of each kind of review, merge, pull request and delivery),
  * `races` (a race of each kind, the inner loop of a project),
- * `shut` (other programs cannot reach it), `unguarded` (started with --no-mcp and --no-auth);
+ * `shut` (other programs cannot reach it), `unguarded` (started with --no-mcp and --no-auth),
+ * `full` (the disk is full), `low` (little space is left, and a deletion waits for an answer);
  * anything else is the full one.
  */
 import type {
@@ -30,6 +31,7 @@ import { createSampleAgents, sampleAgentTasks } from "./sampleAgents.ts";
 import { createSampleCosts } from "./sampleCosts.ts";
 import { createSampleDiff, sampleDiffTasks } from "./sampleDiff.ts";
 import { createSampleDoors } from "./sampleDoors.ts";
+import { createSampleStorage } from "./sampleStorage.ts";
 import { createSampleFixes, sampleFixTasks } from "./sampleFixes.ts";
 import { createSampleValidate, sampleUnvalidated, sampleValidateTasks } from "./sampleValidate.ts";
 import { createSampleKnowledge } from "./sampleKnowledge.ts";
@@ -256,6 +258,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       return { done: true };
     },
     ...createSampleDoors({ sample, changed }),
+    ...createSampleStorage({ sample, refuse, changed }),
     ...profiles.answers,
     task_list: ({ project_id, status, q, limit, cursor }: ListTasks) => {
       const text = q?.toLocaleLowerCase() ?? "";
@@ -361,7 +364,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       task: edit(task_id, {
         status: "done",
         offers: [],
-        review: { attempt_number: 1, status: "passed", verdict: "pass" },
+        review: { attempt_number: 1, status: "passed", verdict: "pass", reviewed_commit: null },
       }),
       review: null,
     }),

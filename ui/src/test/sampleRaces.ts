@@ -34,6 +34,7 @@ export function sampleEntry(
     status: "finished",
     reason: null,
     gate: "passed",
+    checks: 1,
     score: null,
     cost_micro_usd: 20_000,
     duration_ms: 184_000,
@@ -57,6 +58,7 @@ export function sampleRace(change: Partial<Race> = {}): Race {
     max_parallel: 2,
     timeout_sec: 1_800,
     human_crown: false,
+    name_decides: false,
     keep_losers_days: 7,
     entries: [
       sampleEntry("broken", {
@@ -291,7 +293,7 @@ export function sampleRaceTasks(project: string): Task[] {
     }),
     raced(2, "Read the configuration once", {
       waiting: waits("race_crown", "broad is elected; a person gives the crown"),
-      offers: [offer("crown", "Crown", ["entry"]), ...away],
+      offers: [offer("crown", "Pick as winner", ["entry"]), ...away],
     }),
     raced(3, "Drop the last callers of the old client", {
       status: "blocked",
@@ -307,13 +309,13 @@ export function sampleRaceTasks(project: string): Task[] {
       offers: [
         offer("race_again", "Race again"),
         offer("single_agent", "Go on with one agent"),
-        offer("crown", "Crown", ["entry"]),
+        offer("crown", "Pick as winner", ["entry"]),
         ...away,
       ],
     }),
     raced(4, "Cache the parsed configuration", {
       status: "review",
-      review: { attempt_number: 1, status: "passed", verdict: "pass" },
+      review: { attempt_number: 1, status: "passed", verdict: "pass", reviewed_commit: null },
       diff_stat: { files: 2, added: 34, removed: 8 },
       workspace: sampleWorkspace(),
     }),
@@ -475,6 +477,7 @@ export const defaultLoop = {
     timeoutSec: 1_800,
     strategies: [],
     humanCrown: false,
+    nameDecides: false,
     keepLosersDays: 7,
   },
   autoFix: { enabled: true, applyWithoutReview: false, maxChangedLines: 200, agentId: null },

@@ -38,7 +38,7 @@ const waits = (reason: Waiting["reason"], message: string, more: Partial<Waiting
   waiting: { reason, message, until: null, files: [], ...more },
 });
 const badge = (status: "running" | "awaiting_human" | "passed" | "failed") => ({
-  review: { attempt_number: 1, status, verdict: null },
+  review: { attempt_number: 1, status, verdict: null, reviewed_commit: null },
 });
 const passed = { ...badge("passed"), review_passed_at: at(8) };
 const closed = {

@@ -42,6 +42,8 @@ export function createSampleSettings({ refuse, changed, checkHooks }: Settings) 
       auto_approve: false,
       max_concurrent: 4,
       shell: ["bash", "-lc"],
+      shell_mode: "login_once",
+      environment: { mode: "safe", pass: [] },
       review_config: { ci_steps: null, ci_timeout_seconds: null, allow_changes: null },
       merge_config: { target_branch: null, strategy: null, message_template: null },
       setup: [],

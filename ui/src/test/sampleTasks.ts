@@ -148,14 +148,14 @@ export function tasksOf(project: string, size: number): Task[] {
   add({
     status: "review",
     title: "Approve me",
-    review: { attempt_number: 1, status: "awaiting_human", verdict: null },
+    review: { attempt_number: 1, status: "awaiting_human", verdict: null, reviewed_commit: null },
     diff_stat: { files: 4, added: 312, removed: 48 },
     status_since: at(140),
     offers: [offer("approve", "Approve", ["reason"])],
   });
   add({
     status: "review",
-    review: { attempt_number: 2, status: "running", verdict: null },
+    review: { attempt_number: 2, status: "running", verdict: null, reviewed_commit: null },
     diff_stat: { files: 1, added: 9, removed: 2 },
   });
   statuses.forEach((status, index) => {
@@ -186,9 +186,23 @@ export function tasksOf(project: string, size: number): Task[] {
             }
           : {}),
         ...(status === "done" || status === "merging"
-          ? { review: { attempt_number: 1, status: "passed" as const, verdict: "pass" as const } }
+          ? {
+              review: {
+                attempt_number: 1,
+                status: "passed" as const,
+                verdict: "pass" as const,
+                reviewed_commit: null,
+              },
+            }
           : status === "in_progress" && each % 4 === 1
-            ? { review: { attempt_number: 1, status: "failed" as const, verdict: "fail" as const } }
+            ? {
+                review: {
+                  attempt_number: 1,
+                  status: "failed" as const,
+                  verdict: "fail" as const,
+                  reviewed_commit: null,
+                },
+              }
             : {}),
       });
     }

@@ -11,6 +11,7 @@ use forge_exec::{Exit, Marker, ProcessIdentity};
 use forge_model::{
     agent::{AdapterKind, AgentModel, PermissionMode},
     approval::{ApprovalKind, ApprovalOption},
+    environment::Variables,
     execution::ExecutionRole,
     usage::UsageSample,
 };
@@ -143,10 +144,10 @@ pub struct Launch {
     pub worktree: PathBuf,
     /// A folder outside of it with files that it was given to read, once there are any.
     pub given: Option<PathBuf>,
-    /// Variables on top of the engine's own, `PATH` and the `FORGE_` ones among them.
+    /// What its environment starts from: what it inherits of the user's, and nothing else.
+    pub base: Arc<Variables>,
+    /// Variables on top of that, the `FORGE_` ones among them.
     pub env: Vec<(String, String)>,
-    /// Variables of the engine's own that it must not see.
-    pub env_remove: &'static [&'static str],
     /// The project's shell with its arguments, for adapters that run a line of shell.
     pub shell: Vec<String>,
     /// Its limits.
@@ -381,11 +382,19 @@ pub trait Adapter: Send + Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// Looks for the program that `config` names on `path`, a `PATH` value.
-    async fn detect(&self, config: &Value, path: &str) -> Result<Detected, AgentError>;
+    /// Names of variables that the program of `config` needs to sign in, by what `environment` says of the service it
+    /// uses. They are passed to this program although they look like secrets.
+    fn sign_in_variables(&self, config: &Value, environment: &Variables) -> Vec<&'static str>;
 
-    /// The models that the program of `config` offers; none for adapters that cannot tell.
-    async fn models(&self, config: &Value, path: &str) -> Result<Vec<AgentModel>, AgentError>;
+    /// Looks for the program that `config` names, in an environment with its `PATH`.
+    async fn detect(&self, config: &Value, environment: &Arc<Variables>) -> Result<Detected, AgentError>;
+
+    /// The models that the program of `config` offers in an environment; none for adapters that cannot tell.
+    async fn models(
+        &self,
+        config: &Value,
+        environment: &Arc<Variables>,
+    ) -> Result<Vec<AgentModel>, AgentError>;
 
     /// Runs one prompt to its end. Dropping the future kills what runs.
     async fn run(&self, launch: Launch, control: &Control) -> RunOutcome;

@@ -121,6 +121,7 @@ impl Ears {
 impl OutputSink for Ears {
     async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
         self.last.touch();
+        self.errors.until_room().await;
         match stream {
             Stream::Stdout => self.stdout(bytes).await,
             Stream::Stderr => self.errors.take(Stream::Stderr, bytes),

@@ -28,6 +28,7 @@ mod program;
 mod question;
 pub mod rehearsal;
 pub mod shell;
+mod sign_in;
 mod summary;
 mod verdict;
 

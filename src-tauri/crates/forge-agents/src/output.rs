@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use forge_exec::{OutputSink, Stream};
 use forge_model::{
     log::{EntryKind, EntryStatus},
-    usage::UsageSample,
+    usage::{MAX_FIGURE, UsageSample},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -132,6 +132,13 @@ impl Output {
         }
     }
 
+    /// Waits while the disk refuses the log, and with it the program; that is no silence of the program's.
+    pub(crate) async fn until_room(&self) {
+        if let Sheet::Log(log) = &self.log {
+            log.until_room(|| self.last.touch()).await;
+        }
+    }
+
     /// Takes bytes as they were read.
     pub(crate) fn take(&mut self, stream: Stream, bytes: &[u8]) {
         let raw_offset = self.log.raw(bytes);
@@ -243,7 +250,7 @@ impl Output {
     }
 
     fn count(&mut self, body: &Value) {
-        match ReportedUsage::deserialize(body) {
+        match ReportedUsage::read(body) {
             Ok(usage) => {
                 let sample = UsageSample::from(usage);
                 // Nobody listening is fine.
@@ -270,6 +277,7 @@ impl Output {
 impl OutputSink for Output {
     async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
         self.last.touch();
+        self.until_room().await;
         self.take(stream, bytes);
         Ok(())
     }
@@ -330,7 +338,7 @@ impl Reported {
     }
 }
 
-/// Usage as a script gives it: what it leaves out is zero.
+/// Usage as a script gives it: what it leaves out is zero, a cost that it leaves out is unknown.
 #[derive(Deserialize)]
 struct ReportedUsage {
     #[serde(default)]
@@ -346,6 +354,25 @@ struct ReportedUsage {
     #[serde(default)]
     reasoning: u64,
     cost_micro_usd: Option<u64>,
+}
+
+impl ReportedUsage {
+    /// Reads a report. A figure that not every reader of JSON holds exactly is refused.
+    fn read(body: &Value) -> Result<Self, String> {
+        let usage = Self::deserialize(body).map_err(|error| error.to_string())?;
+        let figures = [
+            ("input_uncached", usage.input_uncached),
+            ("cache_read", usage.cache_read),
+            ("cache_write", usage.cache_write),
+            ("output", usage.output),
+            ("reasoning", usage.reasoning),
+            ("cost_micro_usd", usage.cost_micro_usd.unwrap_or_default()),
+        ];
+        match figures.into_iter().find(|(_, figure)| *figure > MAX_FIGURE) {
+            Some((name, figure)) => Err(format!("{name} is {figure}, and must be below 2^53")),
+            None => Ok(usage),
+        }
+    }
 }
 
 impl From<ReportedUsage> for UsageSample {

@@ -3,11 +3,11 @@
 //! The model is never called. Each look has a time limit, what it says is kept up to a limit, and nothing of the
 //! program runs when the look is over.
 
-use std::{io, path::Path, time::Duration};
+use std::{io, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use forge_exec::{Command, Exit, Marker, OutputSink, Stdin, Stream, run};
-use forge_model::agent::ProgramConfig;
+use forge_model::{agent::ProgramConfig, environment::Variables};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -28,10 +28,15 @@ const LAST_LINE_CHARS: usize = 300;
 const MESSAGES_AHEAD: usize = 8;
 
 /// The program with the profile's environment, in the folder for temporary files.
-pub(crate) fn command(config: &ProgramConfig, program: &Path, path: &str, patience: Duration) -> Command {
+pub(crate) fn command(
+    config: &ProgramConfig,
+    program: &Path,
+    environment: &Arc<Variables>,
+    patience: Duration,
+) -> Command {
     let marker = Marker(format!("probe-{}", Uuid::new_v4()));
     Command::new(program, std::env::temp_dir(), marker)
-        .env("PATH", path)
+        .base(Arc::clone(environment))
         .envs(config.env.iter().flatten())
         .timeout(patience)
         .grace(GRACE)
@@ -176,8 +181,8 @@ mod tests {
     use super::*;
 
     fn script(script: &str) -> Command {
-        let path = std::env::var("PATH").unwrap_or_default();
-        command(&ProgramConfig::default(), Path::new("/bin/sh"), &path, Duration::from_secs(60))
+        let own = forge_exec::own_variables();
+        command(&ProgramConfig::default(), Path::new("/bin/sh"), &own, Duration::from_secs(60))
             .args(["-c", script])
     }
 

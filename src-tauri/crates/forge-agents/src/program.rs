@@ -1,9 +1,9 @@
 //! From the profile of an agent with a protocol to a command line.
 
-use std::path::PathBuf;
+use std::{ffi::OsStr, path::PathBuf, sync::Arc};
 
 use forge_exec::{Command, find_program};
-use forge_model::agent::ProgramConfig;
+use forge_model::{agent::ProgramConfig, environment::Variables};
 use serde_json::Value;
 
 use crate::{AgentError, Launch, marker_of};
@@ -52,14 +52,13 @@ pub(crate) fn named(
     Ok((config, program))
 }
 
-/// The command of a launch: `program` with the adapter's arguments, then the profile's; its environment is the
-/// engine's less `env_remove`, plus the launch's, plus the profile's.
+/// The command of a launch: `program` with the adapter's arguments, then the profile's; its environment is what it
+/// inherits, plus the launch's, plus the profile's.
 pub(crate) fn command(launch: &Launch, config: &ProgramConfig, program: PathBuf, args: &[String]) -> Command {
-    let command = Command::new(program, &launch.worktree, marker_of(&launch.execution_id))
+    Command::new(program, &launch.worktree, marker_of(&launch.execution_id))
         .args(args)
-        .args(config.args.iter().flatten());
-    let command = launch.env_remove.iter().fold(command, |command, name| command.env_remove(name));
-    command
+        .args(config.args.iter().flatten())
+        .base(Arc::clone(&launch.base))
         .envs(launch.env.iter().map(|(name, value)| (name, value)))
         .envs(config.env.iter().flatten())
         .grace(launch.grace)
@@ -68,5 +67,10 @@ pub(crate) fn command(launch: &Launch, config: &ProgramConfig, program: PathBuf,
 /// The `PATH` that the program of a launch gets.
 pub(crate) fn path_of(launch: &Launch) -> String {
     let given = launch.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
-    given.or_else(|| std::env::var("PATH").ok()).unwrap_or_default()
+    given.unwrap_or_else(|| path_in(&launch.base))
+}
+
+/// The `PATH` of an environment.
+pub(crate) fn path_in(environment: &Variables) -> String {
+    environment.get(OsStr::new("PATH")).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
 }

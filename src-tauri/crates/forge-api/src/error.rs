@@ -1,6 +1,7 @@
 //! The one boundary error: code, message, hints, details. Codes exist where somebody branches on them.
 
 use forge_engine::{ConflictCode, EngineError};
+use forge_model::storage::StorageTrouble;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -124,8 +125,13 @@ impl From<EngineError> for ApiError {
             }
             EngineError::Escape { field, source } => Self::new(400, "path_escape", message)
                 .details(json!({ "findings": [{ "path": field, "message": source.to_string() }] })),
+            ref error if let Some(trouble) = error.storage_trouble().filter(|_| is_of_database(error)) => {
+                Self::from_storage(trouble, &message)
+            }
             EngineError::Git(git) => Self::from_git(&git, message),
+            EngineError::Login(_) => Self::new(409, "login_environment", message),
             EngineError::Store(_)
+            | EngineError::Storage(_)
             | EngineError::Log(_)
             | EngineError::Io { .. }
             | EngineError::Stored { .. } => {
@@ -141,12 +147,52 @@ impl From<TokenError> for ApiError {
     }
 }
 
+/// Whether an error is the database's or a file's of the data folder, and not a repository's.
+const fn is_of_database(error: &EngineError) -> bool {
+    matches!(
+        error,
+        EngineError::Store(_) | EngineError::Storage(_) | EngineError::Log(_) | EngineError::Io { .. }
+    )
+}
+
 impl ApiError {
+    /// Whether the disk or the database refused it.
+    pub(crate) fn is_storage(&self) -> bool {
+        self.details.get("storage").is_some()
+    }
+
+    /// The disk or the database refuses, for now or until a copy is restored. Nothing was done.
+    fn from_storage(trouble: StorageTrouble, cause: &str) -> Self {
+        let (status, code, reason) = match trouble {
+            StorageTrouble::Full => (507, "storage_full", "the disk is full"),
+            StorageTrouble::ReadOnly => (503, "storage_unavailable", "the data folder is read-only"),
+            StorageTrouble::Io => (503, "storage_unavailable", "the disk reports an error"),
+            StorageTrouble::Memory => (503, "storage_unavailable", "there is not enough memory"),
+            StorageTrouble::CannotOpen => (503, "storage_unavailable", "the database cannot be opened"),
+            StorageTrouble::Busy => (503, "storage_unavailable", "another program has the database locked"),
+            StorageTrouble::Damaged => (503, "database_damaged", "the database is damaged"),
+        };
+        Self::new(status, code, format!("Could not use the database: {reason}. Nothing was changed."))
+            .hint(trouble.remedy())
+            .details(json!({ "storage": trouble, "cause": cause }))
+    }
+
     fn from_git(error: &forge_engine::GitError, message: String) -> Self {
         use forge_engine::GitError as G;
         match error {
             G::IndexLocked { .. } => Self::new(409, "git_locked", message)
                 .hint("Wait until the other program is done, or remove a lock that was left behind."),
+            G::RepositoryChanged { change, .. } => {
+                let files: Vec<Value> =
+                    change.files.iter().map(|file| json!({ "path": file.path, "diff": file.diff })).collect();
+                let details = json!({ "digest": change.digest, "files": files });
+                Self::new(409, "repository_changed", message)
+                    .hint(error.remedy().unwrap_or_default())
+                    .details(details)
+            }
+            G::SigningFailed { .. } | G::SigningTimedOut { .. } => {
+                Self::new(409, "signing_failed", message).hint(error.remedy().unwrap_or_default())
+            }
             G::BranchCheckedOut { .. }
             | G::NotOurWorktree { .. }
             | G::PathOccupied { .. }

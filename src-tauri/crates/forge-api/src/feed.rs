@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forge_engine::{Engine, Growths, LogGrowth};
+use forge_engine::{Engine, Growths, LogGrowth, StorageHealth};
 use serde::Serialize;
 use tokio::{
     sync::watch,
@@ -55,7 +55,10 @@ pub struct Feed {
     engine: Engine,
     events: watch::Receiver<i64>,
     logs: Growths,
+    storage: watch::Receiver<StorageHealth>,
     seen: i64,
+    /// Whether the state of the disk changed since the last batch.
+    storage_changed: bool,
     /// When the last batch was given out.
     given: Option<Instant>,
 }
@@ -65,7 +68,8 @@ impl Feed {
         let events = engine.store().events();
         let seen = *events.borrow();
         let logs = engine.log_growth();
-        Self { engine, events, logs, seen, given: None }
+        let storage = engine.follow_storage();
+        Self { engine, events, logs, storage, seen, storage_changed: false, given: None }
     }
 
     /// The number of the last change that was given out.
@@ -80,11 +84,19 @@ impl Feed {
             tokio::select! {
                 changed = self.events.changed() => changed.ok()?,
                 grown = self.logs.wait() => grown?,
+                changed = self.storage.changed() => {
+                    changed.ok()?;
+                    self.storage_changed = true;
+                }
             }
             let moment = Instant::now() + MOMENT;
             sleep_until(self.given.map_or(moment, |given| moment.max(given + COALESCE))).await;
             let grown = self.logs.take();
             let mut batch = self.batch(grown.logs).await;
+            // News of a disk that refuses cannot be an event: those are rows.
+            if std::mem::take(&mut self.storage_changed) {
+                batch.changes.push(storage_changed(batch.seq));
+            }
             if grown.missed {
                 batch.changes.push(resync(batch.seq));
             }
@@ -140,6 +152,17 @@ impl Feed {
             }
         }));
         ChangeBatch { after, seq: self.seen, changes }
+    }
+}
+
+fn storage_changed(seq: i64) -> Change {
+    Change {
+        seq,
+        kind: "storage.changed".to_owned(),
+        project_id: None,
+        task_id: None,
+        entity_id: String::new(),
+        tags: vec!["storage".to_owned()],
     }
 }
 

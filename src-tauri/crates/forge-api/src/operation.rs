@@ -63,6 +63,8 @@ pub struct Operation {
     pub cut: bool,
     /// Whether what it does ends when its caller goes away; reading always does.
     pub ends_with_caller: bool,
+    /// Whether it is refused while the database takes no writes.
+    pub needs_database: bool,
     run: Arc<dyn Fn(Api, Actor, Value) -> Running + Send + Sync>,
     pub(crate) schemas: fn(&mut SchemaGenerator) -> (Schema, Schema),
     /// The schema of its input with what it refers to: every call is looked over by it, so it is made once.
@@ -94,6 +96,7 @@ impl Operation {
             max_body: MAX_BODY,
             cut: false,
             ends_with_caller: matches!(method, Method::Get),
+            needs_database: !matches!(method, Method::Get),
             run: Arc::new(move |api, actor, value| {
                 let handler = handler.clone();
                 Box::pin(async move {
@@ -130,6 +133,12 @@ impl Operation {
         self
     }
 
+    /// It can be done while the database takes no writes.
+    pub(crate) const fn without_database(mut self) -> Self {
+        self.needs_database = false;
+        self
+    }
+
     pub(crate) const fn created(mut self) -> Self {
         self.status = 201;
         self
@@ -143,7 +152,15 @@ impl Operation {
         let cut = if self.cut { Some(Cut::asked(&mut input)?) } else { None };
         let (schema, definitions) = self.input_schema();
         refuse_lists(schema.as_value(), definitions, &input, "")?;
-        let answer = (self.run)(api, actor.into(), input).await?;
+        if self.needs_database {
+            api.engine().ensure_writable().await?;
+        }
+        let engine = api.engine().clone();
+        let answer = (self.run)(api, actor.into(), input).await.inspect_err(|refused| {
+            if refused.is_storage() {
+                engine.suspect_storage();
+            }
+        })?;
         Ok(match cut {
             Some(cut) => cut.answer(answer),
             None => answer,

@@ -7,7 +7,8 @@ use crate::{
     Operation,
     ops::{
         agents, attachments, changes, comments, costs, doors, executions, fixes, hooks, knowledge, merges,
-        notifications, projects, races, reviews, system, tasks, teaching, validate, workflows, workspaces,
+        notifications, projects, races, reviews, storage, system, tasks, teaching, validate, workflows,
+        workspaces,
     },
 };
 
@@ -37,6 +38,9 @@ fn table() -> Vec<Operation> {
         Operation::new("project_delete", Delete, "/projects/{project_id}", "Removes a project and its worktrees, never the repository.", projects::delete),
         Operation::new("project_pause", Post, "/projects/{project_id}/pause", "Starts nothing new in a project.", projects::pause),
         Operation::new("project_resume", Post, "/projects/{project_id}/resume", "Starts things again.", projects::resume),
+        Operation::new("project_repository", Get, "/projects/{project_id}/repository", "How the repository's configuration differs from what was accepted.", projects::repository),
+        Operation::new("project_repository_accept", Post, "/projects/{project_id}/repository/accept", "Accepts the repository's configuration as it was shown.", projects::accept_repository),
+        Operation::new("project_repository_undo", Post, "/projects/{project_id}/repository/undo", "Puts the accepted configuration of the repository back.", projects::undo_repository),
         Operation::new("project_settings_get", Get, "/projects/{project_id}/settings", "Settings with what of them is the project's own.", projects::settings).provides(&["projects"]),
         Operation::new("project_inner_loop", Get, "/projects/{project_id}/inner-loop", "Configuration of the inner loop, and where each value comes from.", projects::inner_loop).provides(&["projects"]),
         Operation::new("inner_loop_status", Get, "/projects/{project_id}/inner-loop/status", "What each part of the inner loop did last, and what of it is open.", projects::inner_loop_status).provides(&["projects", "board:{project_id}", "knowledge:{project_id}", "costs"]).cut(),
@@ -174,6 +178,14 @@ fn table() -> Vec<Operation> {
         Operation::new("validate_state", Get, "/validate/state", "A module's attempts, what was checked last and what came of it.", validate::state).provides(&["validate"]),
         Operation::new("validate_reset", Delete, "/validate/state", "Forgets a module's attempts.", validate::reset),
         Operation::new("validate_log", Get, "/validate/log", "The latest calls and verdicts, oldest first.", validate::log).provides(&["validate"]),
+
+        Operation::new("storage_get", Get, "/storage", "The state of the database and its disk.", storage::get).provides(&["storage"]),
+        Operation::new("storage_usage", Get, "/storage/usage", "What Forge's own data takes on the disk.", storage::usage).provides(&["storage"]),
+        Operation::new("storage_update", Patch, "/storage", "Sets how long old data is kept.", storage::update),
+        Operation::new("storage_answer", Post, "/storage/questions/{kind}", "Says whether more than half of something is deleted.", storage::answer),
+        Operation::new("database_backups", Get, "/backups", "The copies of the database, newest first.", storage::backups).provides(&["storage"]).cut(),
+        Operation::new("database_backup_create", Post, "/backups", "Copies the database while work goes on.", storage::back_up).created().without_database(),
+        Operation::new("database_backup_restore", Post, "/backups/{name}/restore", "Restores a copy of the database when Forge is started again.", storage::restore).without_database(),
 
         Operation::new("notification_list", Get, "/notifications", "What the person was told, newest first.", notifications::list).provides(&["notifications"]),
         Operation::new("notification_read", Post, "/notifications/read", "Marks notifications as seen.", notifications::read),

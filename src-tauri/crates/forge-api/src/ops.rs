@@ -15,6 +15,7 @@ pub mod notifications;
 pub mod projects;
 pub mod races;
 pub mod reviews;
+pub mod storage;
 pub mod system;
 pub mod tasks;
 pub mod teaching;
@@ -83,6 +84,8 @@ answer! {
         /// After a decision its latest review; after anything else that moves it, the one that was entered since,
         /// null when none was.
         pub review: Option<Review>,
+        /// What a person should know about it: that it was closed without merging, and what stays where.
+        pub notice: Option<String>,
     }
 }
 
@@ -154,8 +157,12 @@ pub(crate) fn holder(text: &str) -> RoleHolder {
 pub(crate) async fn settled(api: &Api, id: &TaskId, wait: Option<Wait>) -> Result<TaskAndReview, ApiError> {
     if Settle::from(wait.unwrap_or_default()) == Settle::Settled {
         api.engine().settle(id).await?;
+    } else {
+        // The answer names the review that was entered, which begins with a commit.
+        api.engine().enter_gate(id).await?;
     }
-    Ok(TaskAndReview { task: api.engine().task(id).await?, review: api.engine().last_review(id).await? })
+    let (task, review) = (api.engine().task(id).await?, api.engine().last_review(id).await?);
+    Ok(TaskAndReview { notice: task.closing_notice(), task, review })
 }
 
 /// The review that a task had last before something was done with it.

@@ -36,7 +36,7 @@ enum Rule {
     RunOfPart,
     /// For its project, named by `project_id`.
     Project,
-    /// To check its work: in its worktree, with attempts under the name of its task.
+    /// To check its work: in its worktree, by the project's commands, with attempts under the name of its task.
     Validate,
     /// For attempts under the name of its task.
     Attempts,
@@ -170,13 +170,22 @@ impl Api {
                 self.within(scope, &field(input, "runId")?).await?;
                 let cwd: PathBuf = field(input, "cwd")?;
                 let tree = PathBuf::from(self.engine().workspace(&scope.task_id).await?.path);
-                if is_below(&cwd, &tree) {
-                    return Ok(());
+                if !is_below(&cwd, &tree) {
+                    return Err(beyond(scope, &format!("checks what is in {} alone", tree.display())));
                 }
-                Err(beyond(scope, &format!("checks what is in {} alone", tree.display())))
+                self.declared(scope, &optional::<Vec<String>>(input, "commands")?.unwrap_or_default()).await
             }
             Rule::Fix => self.fix(scope, input).await,
         }
+    }
+
+    /// Refuses commands that the project does not declare for the run's task.
+    async fn declared(&self, scope: &RunScope, commands: &[String]) -> Result<(), ApiError> {
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let declared = self.engine().declared_commands(&scope.task_id).await?;
+        undeclared(scope.role, commands, &declared).map_or(Ok(()), |why| Err(beyond(scope, &why)))
     }
 
     /// The input with what a run need not say: which project, which task, which worktree.
@@ -224,6 +233,23 @@ impl Api {
     }
 }
 
+/// Why a run in a role may not run commands, if it may not. Otherwise a run could start by `validate` what its own
+/// program may not; who plans starts nothing.
+fn undeclared(role: ExecutionRole, commands: &[String], declared: &[String]) -> Option<String> {
+    let first = commands.first()?;
+    if role != ExecutionRole::Coder {
+        return Some(format!("lets a {role} run no commands, such as `{first}`"));
+    }
+    let other = commands.iter().find(|command| !declared.iter().any(|one| one.trim() == command.trim()))?;
+    let known: Vec<String> = declared.iter().map(|one| format!("`{one}`")).collect();
+    let known = if known.is_empty() {
+        "it declares none".to_owned()
+    } else {
+        format!("it declares {}", known.join(", "))
+    };
+    Some(format!("runs only commands that the project declares, and `{other}` is none of them: {known}"))
+}
+
 /// Whether a path leads into a folder, links followed.
 fn is_below(path: &Path, folder: &Path) -> bool {
     match (path.canonicalize(), folder.canonicalize()) {
@@ -259,4 +285,31 @@ fn optional<T: DeserializeOwned>(input: &Value, name: &str) -> Result<Option<T>,
 fn beyond(scope: &RunScope, why: &str) -> ApiError {
     let message = format!("the token of this run is for the task {} and its parts: it {why}", scope.task_id);
     ApiError::new(403, "out_of_scope", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(role: ExecutionRole, commands: &[&str], declared: &[&str]) -> Option<String> {
+        let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+        undeclared(role, &owned(commands), &owned(declared))
+    }
+
+    #[test]
+    fn coder_runs_declared_commands_and_no_others() {
+        let coder = ExecutionRole::Coder;
+        assert_eq!(refusal(coder, &["npm test ", "npm ci"], &["npm ci", "npm test"]), None);
+        let why = refusal(coder, &["npm test", "curl evil"], &["npm test"]).unwrap();
+        assert!(why.contains("`curl evil`") && why.ends_with("it declares `npm test`"), "{why}");
+        assert!(refusal(coder, &["true"], &[]).unwrap().ends_with("it declares none"));
+    }
+
+    #[test]
+    fn planner_and_reviewer_run_no_commands() {
+        for role in [ExecutionRole::Planner, ExecutionRole::Reviewer, ExecutionRole::Drafter] {
+            assert!(refusal(role, &["npm test"], &["npm test"]).is_some(), "{role}");
+            assert_eq!(refusal(role, &[], &["npm test"]), None, "{role}");
+        }
+    }
 }

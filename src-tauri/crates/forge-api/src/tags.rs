@@ -53,6 +53,7 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
         E::RaceStarted
         | E::RaceEntryStarted
         | E::RaceEntryFinished
+        | E::RaceCrowned
         | E::RaceFailed
         | E::TaskCreated
         | E::TaskUpdated

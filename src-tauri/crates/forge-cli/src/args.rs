@@ -52,6 +52,9 @@ pub(crate) enum Command {
     /// Make a decision again from its facts: JSON in, JSON out, nothing else asked or written
     #[command(subcommand)]
     Replay(Replay),
+    /// Copies of the database
+    #[command(subcommand)]
+    Backup(Backup),
     /// Look whether everything is in order on this machine
     Doctor,
     /// Ask for any operation of the contract; without one, list them
@@ -78,6 +81,19 @@ pub(crate) struct ApiCall {
     /// The task that it is about, by its id or number: gives `task_id` and `version`
     #[arg(long, value_name = "ID|NUMBER")]
     pub(crate) task: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Backup {
+    /// Copy the database now, while work goes on
+    Create,
+    /// List the copies, newest first
+    List,
+    /// Restore a copy; with a Forge that runs, when it is started again
+    Restore {
+        /// Name of the copy
+        name: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -142,6 +158,7 @@ impl Command {
             | Self::Agent(_)
             | Self::Validate(_)
             | Self::Replay(_)
+            | Self::Backup(_)
             | Self::Doctor
             | Self::Api(_)
             | Self::Completions { .. }
@@ -222,6 +239,17 @@ pub(crate) enum Project {
     },
     /// List the projects
     List,
+    /// Show how a repository's configuration was changed, and accept or undo it
+    Repository {
+        /// The project, by its id or name
+        project: String,
+        /// Accept the difference of this digest, as shown
+        #[arg(long, value_name = "DIGEST", conflicts_with = "undo")]
+        accept: Option<String>,
+        /// Put the accepted configuration back
+        #[arg(long)]
+        undo: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -274,6 +302,9 @@ pub(crate) enum Task {
     Approve {
         #[command(flatten)]
         task: TaskRef,
+        /// The reviewed commit that you looked at; the one that `forge task show` names when absent
+        #[arg(long)]
+        commit: Option<String>,
         /// Why
         #[arg(long)]
         reason: Option<String>,
@@ -286,7 +317,7 @@ pub(crate) enum Task {
         task: TaskRef,
         /// Why; the agent reads it
         #[arg(long)]
-        reason: String,
+        reason: Option<String>,
         #[command(flatten)]
         wait: Wait,
     },

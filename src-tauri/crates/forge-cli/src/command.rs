@@ -2,6 +2,7 @@
 
 mod agent;
 mod api;
+mod backup;
 mod manual;
 mod mcp;
 mod project;
@@ -59,7 +60,14 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
             validated.await.map_err(CliError::of_checks)
         }
         Command::Replay(what) => replay::run(what).map(Some),
-        Command::Doctor => through(common, observer, work, async |at| doctor(at).await).await,
+        Command::Backup(what) => Box::pin(backup::run(common, what, observer)).await,
+        Command::Doctor => {
+            let folder = data_dir(common.data_dir.clone())?;
+            match through(common, observer, work, async |at| doctor(at).await).await {
+                Err(error) => backup::diagnose(&folder, &error).await.map(Some).ok_or(error),
+                report => report,
+            }
+        }
         Command::Api(ApiCall { operation: None, .. }) => Ok(Some(api::list())),
         Command::Api(ApiCall { operation: Some(operation), input, task }) => {
             let checks = operation == "validate";
@@ -87,7 +95,8 @@ async fn through(
     work: Work,
     command: impl AsyncFnOnce(&At) -> Result<Answer, CliError>,
 ) -> Result<Option<Answer>, CliError> {
-    let door = Door::open(place::data_dir(common.data_dir)?, observer, work).await?;
+    // Starting an engine is a large future.
+    let door = Box::pin(Door::open(place::data_dir(common.data_dir)?, observer, work)).await?;
     let at = At { door, project: common.project };
     let answer = interruptible(command(&at)).await;
     at.door.close().await;

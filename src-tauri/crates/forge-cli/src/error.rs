@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use forge_api::{ApiError, TokenError};
-use forge_engine::{EngineAddress, InstanceError, StartError};
+use forge_engine::{EngineAddress, InstanceError, StartError, needs_restore};
 use forge_mcp::StdioError;
 use forge_server::ServeError;
 
@@ -88,6 +88,7 @@ impl CliError {
             Self::Start { source: StartError::Instance(InstanceError::Taken(_)), .. } | Self::Busy { .. } => {
                 "engine_running"
             }
+            Self::Start { source, .. } if needs_restore(source) => "database_damaged",
             Self::Start { .. } => "start_failed",
             Self::Unreachable { .. } => "unreachable",
             Self::Strange { .. } => "strange_answer",
@@ -112,6 +113,9 @@ impl CliError {
                 one("See to it that the folder can be written, or use another one with --data-dir.")
             }
             Self::Start { source: StartError::Git(_), .. } => one("Install git 2.39 or later."),
+            Self::Start { source, .. } if needs_restore(source) => one(
+                "List the copies with `forge backup list`, then restore one with `forge backup restore NAME`.",
+            ),
             Self::Start { .. } => one("The folder `backups` in the data folder holds earlier states."),
             Self::Unreachable { .. } => one("If it is just starting or stopping, try again in a moment."),
             Self::Strange { .. } => one("Is it another version of Forge?"),

@@ -1,6 +1,7 @@
-//! Backups are kept for a while: older ones are forgotten at start and once a day, with a line in the log.
+//! Backups, and the reviewed commits of closed tasks, are kept for a while: older ones are forgotten with everything else
+//! that is old, with a line in the log.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::time::Timestamp;
@@ -11,39 +12,35 @@ use crate::{Engine, EngineError, error::Result};
 
 /// Where all backups are kept.
 pub(crate) const BACKUPS: &str = "refs/forge/backup";
-/// How long.
-const KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1000;
-const ONE_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long both are kept: backups since they were made, reviewed commits since their task was closed.
+const KEPT_DAYS: u32 = 30;
 
 impl Engine {
-    /// Forgets old backups now, and from then on once a day while the engine runs.
-    pub(crate) fn keep_backups_tidy(&self) {
-        let engine = self.clone();
-        self.inner.tracker.spawn(async move {
-            loop {
-                if let Err(error) = engine.prune_backups().await {
-                    tracing::warn!(%error, "failed to look for old backups; tomorrow again");
-                }
-                tokio::select! {
-                    () = engine.inner.shutdown.cancelled() => return,
-                    () = tokio::time::sleep(ONE_DAY) => {}
-                }
-            }
-        });
-    }
-
-    async fn prune_backups(&self) -> Result<()> {
+    /// Forgets backups that are older than their days.
+    pub(crate) async fn prune_backups(&self) -> Result<()> {
         let projects = projects::list(&mut *self.store().read().await?).await?;
         // Several projects may share a repository.
         let by_repository: BTreeMap<_, _> =
             projects.into_iter().map(|row| (row.project.repo_path.clone(), row.project.id)).collect();
-        let before = self.now().0.saturating_sub(KEPT_MS);
+        let Some(until) = self.older_than(KEPT_DAYS).await? else { return Ok(()) };
         for id in by_repository.values() {
             let context = {
                 let mut conn = self.store().read().await?;
                 self.context(&mut conn, id).await
             };
-            let pruned = async { Ok(self.repo(&*context?).await?.prune_backups(BACKUPS, before).await?) };
+            let pruned = async {
+                let repo = self.repo(&*context?).await?;
+                let (old, total) = repo.count_backups(BACKUPS, until.0).await?;
+                let (reviewed, all_reviewed) = self.old_reviewed(&repo, until).await?;
+                let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+                let doomed = old.saturating_add(count(reviewed.len()));
+                let total = total.saturating_add(count(all_reviewed));
+                if !self.may_delete(&format!("backups:{id}"), doomed, total).await? {
+                    return Ok(Vec::new());
+                }
+                self.forget_reviewed(&repo, reviewed).await?;
+                Ok(repo.prune_backups(BACKUPS, until.0).await?)
+            };
             match pruned.await {
                 Ok(gone) => {
                     for backup in gone {

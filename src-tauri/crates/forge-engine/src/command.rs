@@ -15,6 +15,7 @@ pub(crate) mod places;
 pub(crate) mod programs;
 pub(crate) mod projects;
 pub(crate) mod recover;
+pub(crate) mod repositories;
 pub(crate) mod reset;
 pub(crate) mod tasks;
 pub(crate) mod workflows;

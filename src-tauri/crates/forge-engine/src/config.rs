@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
+use forge_exec::Variables;
 use forge_hosts::{Keychain, TOKEN_VARIABLES};
 use forge_model::time::Timestamp;
 
+/// How long the profile of a login shell may take unless told otherwise.
+const LOGIN_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a command of `validate` may take unless told otherwise.
 const VALIDATE_COMMAND_LIMIT: Duration = Duration::from_secs(120);
 /// How long `validate` may take over one text unless told otherwise.
@@ -47,6 +50,20 @@ impl IdSource for RandomIds {
 pub trait Observer: Send + Sync {
     /// The machine is at `point`; everything before it is committed.
     fn at(&self, point: &str);
+
+    /// Whether the disk takes the next statement that writes to the database.
+    fn takes_statement(&self) -> bool {
+        true
+    }
+}
+
+/// Passes what the database asks on to an observer.
+pub(crate) struct Statements(pub(crate) Arc<dyn Observer>);
+
+impl forge_store::WriteObserver for Statements {
+    fn takes_statement(&self) -> bool {
+        self.0.takes_statement()
+    }
 }
 
 /// Which pending work an engine does.
@@ -79,6 +96,10 @@ pub struct EngineConfig {
     pub git_env: Vec<(String, String)>,
     /// The user's shell, asked once for the path that programs are found on.
     pub login_shell: Option<OsString>,
+    /// The user's environment: what programs inherit of it, the environment policy of their project decides.
+    pub environment: Arc<Variables>,
+    /// How long the profile of a login shell may take.
+    pub login_patience: Duration,
     /// Variables of the environment that may hold a code host's token, see [`EngineConfig::with_tokens_of`].
     pub token_variables: BTreeMap<String, String>,
     /// Where tokens of code hosts are kept.
@@ -113,6 +134,8 @@ impl EngineConfig {
             git: None,
             git_env: Vec::new(),
             login_shell: None,
+            environment: forge_exec::own_variables(),
+            login_patience: LOGIN_PATIENCE,
             token_variables: BTreeMap::new(),
             keychain: Keychain::System,
             host_pace: 1,

@@ -11,8 +11,8 @@ use forge_model::ids::ProjectId;
 use forge_model::inner_loop;
 use forge_model::project::Project;
 use forge_model::review::ReviewConfig;
-use forge_model::settings::{MergeConfig, ProjectSettings, parse_settings};
-use forge_model::workflow::{Action, Audience, Finding, Hook, State, StateKind, Workflow, parse};
+use forge_model::settings::{MergeConfig, ProjectSettings, parse_stored_settings};
+use forge_model::workflow::{Action, Audience, Finding, Hook, State, StateKind, Workflow, parse_stored};
 use forge_store::table::{projects, projects::ProjectRow, tasks::TaskRow};
 use sqlx::SqliteConnection;
 
@@ -40,12 +40,12 @@ impl ProjectContext {
             inner_loop::drop_unusable(&mut all);
             complete.insert(inner_loop::KEY.to_owned(), all);
         }
-        let (settings, broken_checks) = match parse_settings(&complete) {
+        let (settings, broken_checks) = match parse_stored_settings(&complete) {
             Ok(settings) => (settings, Vec::new()),
             Err(findings) if findings.iter().all(|finding| finding.path.starts_with("review_config")) => {
                 let mut rest = complete;
                 rest.as_object_mut().map(|settings| settings.remove("review_config"));
-                (parse_settings(&rest).map_err(stored("settings"))?, findings)
+                (parse_stored_settings(&rest).map_err(stored("settings"))?, findings)
             }
             Err(findings) => return Err(stored("settings")(findings)),
         };
@@ -54,7 +54,7 @@ impl ProjectContext {
             settings,
             broken_checks,
             entries: OnceLock::new(),
-            workflow: parse(&row.workflow).map_err(stored("workflow"))?.workflow,
+            workflow: parse_stored(&row.workflow).map_err(stored("workflow"))?.workflow,
         })
     }
 
@@ -191,6 +191,7 @@ impl Engine {
             return Ok(repo.clone());
         }
         let repo = Repo::open(self.git(), &path).await?;
+        self.recall_accepted(&context.project.repo_path, &repo).await?;
         self.repos().insert(path, repo.clone());
         Ok(repo)
     }

@@ -7,7 +7,6 @@ use std::{path::Path, time::Duration};
 use forge_agents::{
     AgentError, Control, CostLimit, Launch, Limits, LogWriter, RunOutcome, SessionRequest, adapter, marker_of,
 };
-use forge_git::REPOSITORY_VARIABLES;
 use forge_model::agent::{Agent, PermissionMode};
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
@@ -25,7 +24,7 @@ use crate::{
     Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    executions::{close_log, limits_of, write_end},
+    executions::{limits_of, write_end},
     fixes::Undrafted,
     meter::Metered,
     prices::{Cost, Ledger},
@@ -73,12 +72,14 @@ impl Engine {
         }
         match ran {
             Ok((outcome, cost)) => {
-                self.end_drafter(task, &mut execution, outcome, cost, cancel).await?;
+                let end = || self.end_drafter(task, &execution, &outcome, cost.clone(), cancel);
+                execution = self.with_patience(end).await?;
                 Ok(execution)
             }
             Err(error) => {
                 let failed = RunOutcome::failed(AgentError::Cancelled);
-                self.end_drafter(task, &mut execution, failed, Ledger::default().cost(), cancel).await?;
+                let end = || self.end_drafter(task, &execution, &failed, Ledger::default().cost(), cancel);
+                self.with_patience(end).await?;
                 Err(error.into())
             }
         }
@@ -160,7 +161,10 @@ impl Engine {
         env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
         env.push(("FORGE_ROLE".to_owned(), execution.role.to_string()));
         env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
-        env.extend(self.login_path_env().await);
+        let environment = self.agent_environment(Some(context), agent).await?;
+        let mut tx = self.store().write().await?;
+        executions::set_withheld(&mut tx, &execution.id, &environment.withheld_names()).await?;
+        tx.commit().await?;
         let limits = limits_of(agent);
         let wall_clock = Some(limits.wall_clock.map_or(MOST_TIME, |own| own.min(MOST_TIME)));
         let launch = Launch {
@@ -172,9 +176,9 @@ impl Engine {
             prompt_file,
             worktree: tree,
             given: None,
+            base: environment.base(),
             env,
-            env_remove: &REPOSITORY_VARIABLES,
-            shell: context.settings.shell.clone(),
+            shell: environment.shell().to_vec(),
             limits: Limits { wall_clock, cost, ..limits },
             grace: GRACE,
             session: SessionRequest::New,
@@ -193,32 +197,33 @@ impl Engine {
         self.forget_draft(&execution.id);
         let cost = listening.over().await?.cost();
         drop(growth);
-        close_log(log).await?;
+        self.close_log(log).await?;
         Ok((outcome, cost))
     }
 
     async fn end_drafter(
         &self,
         task: &TaskRow,
-        execution: &mut Execution,
-        outcome: RunOutcome,
+        execution: &Execution,
+        outcome: &RunOutcome,
         cost: Cost,
         cancel: &CancellationToken,
-    ) -> Result<()> {
+    ) -> Result<Execution> {
+        let mut execution = execution.clone();
         let mut tx = self.store().write().await?;
         processes::delete(&mut tx, &marker_of(execution.id.as_str()).0).await?;
         if self.inner.shutdown.is_cancelled() && outcome.result.is_err() {
             // The next start sees that it was cut short.
             tx.commit().await?;
             execution.status = ExecutionStatus::Lost;
-            return Ok(());
+            return Ok(execution);
         }
         if let Some(row) = executions::get(&mut tx, &execution.id).await? {
-            *execution = row.execution;
+            execution = row.execution;
         }
         let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
-        write_end(execution, &outcome, cost, stopped, self.now());
-        executions::update(&mut tx, execution).await?;
+        write_end(&mut execution, outcome, cost, stopped, self.now());
+        executions::update(&mut tx, &execution).await?;
         approvals::expire(&mut tx, &execution.id, None, self.now()).await?;
         if let Err(AgentError::RateLimited { until_ms }) = &outcome.result {
             limits::put(&mut tx, &execution.agent_id, Timestamp(*until_ms)).await?;
@@ -226,6 +231,6 @@ impl Engine {
         let facts = json!({ "status": execution.status, "role": execution.role });
         self.emit(&mut tx, EventType::ExecutionFinished, task, execution.id.as_str(), &facts).await?;
         tx.commit().await?;
-        Ok(())
+        Ok(execution)
     }
 }

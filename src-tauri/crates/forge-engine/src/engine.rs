@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use forge_exec::LoginPath;
+use forge_exec::{LoginEnvironments, LoginShell};
 use forge_git::{Git, Repo};
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
@@ -19,6 +19,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     EngineConfig, InstanceError, Work,
+    config::Statements,
     context::ProjectContext,
     error::Result,
     executions::Running,
@@ -29,13 +30,11 @@ use crate::{
     lock::Locks,
     scheduler::Scheduler,
     steps::merge_queue::MergeQueues,
+    storage::Storage,
     validate::Validations,
     watch::Watches,
     workers::Workers,
 };
-
-/// How long the user's shell may take over its profile.
-const LOGIN_SHELL_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// Why an engine cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -82,11 +81,19 @@ pub(crate) struct Inner {
     pub(crate) locks: Locks,
     pub(crate) merge_queues: MergeQueues,
     pub(crate) validations: Validations,
+    pub(crate) storage: Storage,
+    /// Told when what is old is to be looked for before its time.
+    pub(crate) sweep: tokio::sync::Notify,
+    /// Whose turn it is to look for it.
+    pub(crate) sweeping: tokio::sync::Mutex<()>,
     /// Whose turn it is to measure.
     pub(crate) meter: tokio::sync::Mutex<()>,
     /// Told when an anomaly of cost is about to be committed.
     pub(crate) unexported: tokio::sync::Notify,
-    pub(crate) login_path: LoginPath,
+    /// The environments of login shells.
+    pub(crate) logins: LoginEnvironments,
+    /// The user's own shell.
+    pub(crate) login_shell: LoginShell,
     /// Log growth: the execution and its newest entry; not worth a row each.
     pub(crate) log_growth: tokio::sync::broadcast::Sender<LogGrowth>,
     /// Bumped when a step ends or a task starts to wait, for those who wait until a task is settled.
@@ -106,6 +113,11 @@ impl Engine {
     /// # Errors
     /// When another engine has the folder, the database cannot be opened, or git is missing or too old.
     pub async fn start(config: EngineConfig) -> Result<Self, StartError> {
+        // Boxed, since whoever starts an engine would otherwise carry all of this on its own stack.
+        Box::pin(Self::open(config)).await
+    }
+
+    async fn open(config: EngineConfig) -> Result<Self, StartError> {
         let io = |path: &Path| {
             let path = path.to_owned();
             move |source| InstanceError::Io { path, source }
@@ -117,7 +129,11 @@ impl Engine {
         for (name, value) in &config.git_env {
             git = git.with_env(name, value);
         }
-        let store = Store::open(&config.data_dir).await?;
+        let statements = config.observer.clone().map(|observer| Arc::new(Statements(observer)) as Arc<_>);
+        let store = Store::open_observed(&config.data_dir, statements).await?;
+        if let Err(error) = forge_exec::survive_file_limit() {
+            tracing::warn!(%error, "a limit on the size of files would end this process instead of a write");
+        }
         if let Err(error) = forge_exec::become_subreaper() {
             tracing::warn!(%error, "processes that leave their group will be found by their marker alone");
         }
@@ -140,9 +156,13 @@ impl Engine {
                 locks: Locks::default(),
                 merge_queues: MergeQueues::default(),
                 validations: Validations::default(),
+                storage: Storage::default(),
+                sweep: tokio::sync::Notify::new(),
+                sweeping: tokio::sync::Mutex::default(),
                 meter: tokio::sync::Mutex::default(),
                 unexported: tokio::sync::Notify::new(),
-                login_path: LoginPath::new(shell, LOGIN_SHELL_PATIENCE),
+                logins: LoginEnvironments::new(Arc::clone(&config.environment), config.login_patience),
+                login_shell: LoginShell::of_user(&shell),
                 log_growth: tokio::sync::broadcast::Sender::new(GROWTHS_AHEAD),
                 progress: watch::Sender::new(0),
                 shutdown: CancellationToken::new(),
@@ -150,19 +170,25 @@ impl Engine {
                 config,
             }),
         };
+        if let Some(detail) = engine.check_content().await {
+            let (path, folder) = (engine.store().path().to_owned(), engine.data_dir().to_owned());
+            engine.stop().await;
+            return Err(forge_store::OpenError::damaged(path, &folder, detail).into());
+        }
         engine.recover().await?;
+        engine.watch_space();
         engine.ask_login_shell();
         Ok(engine)
     }
 
-    /// Asks the user's shell for the path once, ahead of the first agent. Nobody waits for it when the engine
+    /// Runs the profile of the user's shell once, ahead of the first agent. Nobody waits for it when the engine
     /// stops: a shell that is killed in the middle of its profile can leave a mess behind.
     fn ask_login_shell(&self) {
         if self.inner.config.work != Work::Nothing {
             let engine = self.clone();
             tokio::spawn(async move {
-                if let Err(error) = engine.inner.login_path.get().await {
-                    tracing::warn!(%error, "failed to ask the login shell for its path");
+                if let Err(error) = engine.inner.logins.get(&engine.inner.login_shell).await {
+                    tracing::warn!(%error, "programs are looked for on this process's own path");
                 }
             });
         }

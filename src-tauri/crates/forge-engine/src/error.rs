@@ -1,10 +1,13 @@
 //! Why a command is refused or fails.
 
+use forge_exec::LoginError;
 use forge_git::GitError;
 use forge_model::offer::Offer;
 use forge_model::workflow::{Action, Finding, IllegalTransition};
 use forge_store::StoreError;
 use serde_json::Value;
+
+use crate::storage::StorageFailure;
 
 /// A state of affairs that a command does not fit; each has a code that callers branch on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +27,7 @@ pub enum ConflictCode {
     NothingToContinue,
     WorkspaceMissing,
     BackupInTheWay,
+    BackupUnusable,
     StatesInUse,
     WorkflowInRepository,
     WorkspaceLocked,
@@ -46,6 +50,8 @@ pub enum ConflictCode {
     TargetUnstable,
     Cancelled,
     Stopping,
+    WorkChangedSinceReview,
+    CommitRefused,
 }
 
 impl ConflictCode {
@@ -67,6 +73,7 @@ impl ConflictCode {
             Self::NothingToContinue => "nothing_to_continue",
             Self::WorkspaceMissing => "workspace_missing",
             Self::BackupInTheWay => "backup_in_the_way",
+            Self::BackupUnusable => "backup_unusable",
             Self::StatesInUse => "states_in_use",
             Self::WorkflowInRepository => "workflow_in_repository",
             Self::WorkspaceLocked => "workspace_locked",
@@ -89,6 +96,8 @@ impl ConflictCode {
             Self::TargetUnstable => "target_unstable",
             Self::Cancelled => "cancelled",
             Self::Stopping => "stopping",
+            Self::WorkChangedSinceReview => "work_changed_since_review",
+            Self::CommitRefused => "commit_refused",
         }
     }
 }
@@ -157,9 +166,15 @@ pub enum EngineError {
         /// What is wrong with it.
         source: forge_git::guard::GuardError,
     },
+    /// The profile of a login shell does not run to its end.
+    #[error("{0}\n{LOGIN_REMEDY}")]
+    Login(#[from] LoginError),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The database takes no writes now.
+    #[error("failed to use the database: {}", .0.detail)]
+    Storage(StorageFailure),
     /// git failed.
     #[error("failed to {0}")]
     Git(#[from] GitError),
@@ -183,6 +198,9 @@ pub enum EngineError {
         findings: Vec<Finding>,
     },
 }
+
+/// What to do when a profile fails.
+const LOGIN_REMEDY: &str = "Run the shell by hand and mend its profile, or set `shell_mode` to `login_each`.";
 
 fn list(findings: &[Finding]) -> String {
     let each: Vec<String> = findings

@@ -38,20 +38,28 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     Engine, EngineError,
+    accepted::trouble_of,
     context::{ProjectContext, task_branch},
     engine::locked,
+    environment::ProgramEnvironment,
     error::Result,
     growth::LogGrowth,
+    lock::WorkspaceHold,
     meter::Metered,
     plan::{needs_merge_begun, plan_file},
     prices::{Cost, Ledger},
     run_events::Listening,
     steps::audit::audits,
-    transition::Trouble,
 };
 
 /// From the gentle signal to the kill of an agent.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How long a disk that refuses the end of a log is left alone, how often it is tried again though it takes everything
+/// else, and with how much free space it is full.
+const LOG_PAUSE: Duration = Duration::from_millis(500);
+const LOG_TRIES: u32 = 10;
+const LOG_NEEDS: u64 = 16 * 1024 * 1024;
 
 /// The runs of this process.
 #[derive(Debug, Default)]
@@ -79,6 +87,18 @@ struct Prepared {
     strategy: Option<Strategy>,
 }
 
+/// What a run needs besides what is stored.
+struct Ready {
+    lock: WorkspaceHold,
+    prompt: String,
+    prompt_file: PathBuf,
+    identity: Vec<(String, String)>,
+    environment: ProgramEnvironment,
+    log: LogWriter,
+    mcp: Option<ForgeMcp>,
+    cost: Option<CostLimit>,
+}
+
 impl Engine {
     /// What the agent of a task is doing now.
     pub(crate) fn activity_of(&self, task: &TaskId) -> Option<(ExecutionId, String)> {
@@ -103,7 +123,10 @@ impl Engine {
             let listening = engine.listen_to_run(task.clone(), id.clone(), handle, told);
             if let Err(error) = engine.run_execution(&id, control, listening).await {
                 tracing::error!(execution = %id, %error, "failed to run an execution");
-                if let Err(error) = engine.fail_to_start(&id, &error).await {
+                // A run that the disk kept from its end, up to Forge's own, is settled by the next start.
+                if !engine.passes_with_storage(&error).await
+                    && let Err(error) = engine.with_patience(|| engine.fail_to_start(&id, &error)).await
+                {
                     tracing::error!(execution = %id, %error, "failed to record it; the next start settles it");
                 }
             }
@@ -126,7 +149,7 @@ impl Engine {
     }
 
     async fn run_execution(&self, id: &ExecutionId, control: Control, listening: Listening) -> Result<()> {
-        let prepared = self.prepare_run(id).await?;
+        let prepared = self.with_patience(|| self.prepare_run(id)).await?;
         self.run_prepared(&prepared, control, listening).await
     }
 
@@ -170,12 +193,75 @@ impl Engine {
 
     async fn run_prepared(&self, p: &Prepared, control: Control, listening: Listening) -> Result<()> {
         let id = &p.row.execution.id;
-        let repo = self.repo(&p.context).await?;
-        let Some(lock) = self.lock_workspace(&p.task.id, &p.workspace, id.as_str(), &control.cancel).await?
-        else {
-            let never_began = (RunOutcome::failed(AgentError::Cancelled), Ledger::default().cost());
-            return self.end_run(&p.row.execution, &p.task.id, never_began, &control.cancel).await;
+        let ready =
+            self.with_patience_until(&control.cancel, || self.make_run_ready(p, &control.cancel)).await;
+        let ready = match ready {
+            Err(error) if !(control.cancel.is_cancelled() && self.passes_with_storage(&error).await) => {
+                return Err(error);
+            }
+            ready => ready.ok().flatten(),
         };
+        let Some(Ready { lock, prompt, prompt_file, identity, environment, log, mcp, cost }) = ready else {
+            let never_began = RunOutcome::failed(AgentError::Cancelled);
+            let no_cost = Ledger::default().cost();
+            let end = || {
+                self.end_run(&p.row.execution, &p.task.id, (&never_began, no_cost.clone()), &control.cancel)
+            };
+            return self.with_patience(end).await;
+        };
+        self.point("execution.starting");
+        let adapter = adapter(p.agent.adapter);
+        let growth = self.follow_log(&p.task.project_id, Some(&p.task.id), id.as_str(), &log);
+        let (engine, task_id) = (self.clone(), p.task.id.clone());
+        let launch = Launch {
+            execution_id: id.0.clone(),
+            log: log.clone(),
+            config: p.agent.config.clone(),
+            model: p.agent.model.clone(),
+            prompt,
+            prompt_file: prompt_file.clone(),
+            worktree: PathBuf::from(&p.workspace.path),
+            given: Some(self.attachment_dir(&p.task.project_id, &p.task.id)),
+            base: environment.base(),
+            env: self.run_env(p, &prompt_file, identity, mcp.as_ref()),
+            shell: environment.shell().to_vec(),
+            limits: Limits { cost, ..limits_of(&p.agent) },
+            grace: GRACE,
+            session: session_of(&p.row.execution, adapter),
+            carry: p.row.carry.clone(),
+            role: p.row.execution.role,
+            permissions: permissions_of(&p.agent, p.row.execution.role),
+            mcp,
+            started: Box::new(move |identity: ProcessIdentity| {
+                engine.point("execution.started");
+                engine.name_holder(&task_id, &identity);
+            }),
+        };
+        let outcome = adapter.run(launch, &control).await;
+        let cancel = control.cancel.clone();
+        drop(control);
+        // Nothing that the run told may be written after its end.
+        let cost = listening.over().await?.cost();
+        if audits(p.row.execution.role) {
+            self.with_patience(|| self.remove_traces(&p.context, &p.task, &p.workspace)).await?;
+        }
+        drop(growth);
+        self.close_log(log).await?;
+        drop(lock);
+        self.measure_later(&p.task.id);
+        let end = || self.end_run(&p.row.execution, &p.task.id, (&outcome, cost.clone()), &cancel);
+        self.with_patience(end).await
+    }
+
+    /// Makes everything that a run needs before there is a process; none when it is cancelled first. Done again, it
+    /// finds what is there.
+    async fn make_run_ready(&self, p: &Prepared, cancel: &CancellationToken) -> Result<Option<Ready>> {
+        let id = &p.row.execution.id;
+        let repo = self.repo(&p.context).await?;
+        let lock = self.lock_workspace(&p.task.id, &p.workspace, id.as_str(), cancel).await?;
+        let Some(lock) = lock else { return Ok(None) };
+        self.require_accepted(&p.context, &repo).await?;
+        self.mend_dot_git(&repo, &p.task, &p.workspace).await?;
         // An auditor that an earlier engine left may have changed something.
         self.remove_traces(&p.context, &p.task, &p.workspace).await?;
         self.begin_merge_for(p, &repo).await?;
@@ -198,49 +284,11 @@ impl Engine {
         let log_dir = self.log_dir(&p.task.project_id, &p.task.id);
         let log = LogWriter::open(&log_dir, id.as_str(), id.as_str(), forge_agents::log::DEFAULT_CAP_BYTES)?;
         let marker = marker_of(id.as_str());
-        self.record_running(p, &before, untracked, &marker).await?;
+        let environment = self.agent_environment(Some(&p.context), &p.agent).await?;
+        self.record_running(p, &before, untracked, &marker, &environment.withheld_names()).await?;
         let mcp = self.mcp_of(p).await?;
-        self.point("execution.starting");
-        let adapter = adapter(p.agent.adapter);
-        let growth = self.follow_log(&p.task.project_id, Some(&p.task.id), id.as_str(), &log);
-        let (engine, task_id) = (self.clone(), p.task.id.clone());
-        let launch = Launch {
-            execution_id: id.0.clone(),
-            log: log.clone(),
-            config: p.agent.config.clone(),
-            model: p.agent.model.clone(),
-            prompt,
-            prompt_file: prompt_file.clone(),
-            worktree: PathBuf::from(&p.workspace.path),
-            given: Some(self.attachment_dir(&p.task.project_id, &p.task.id)),
-            env: self.run_env(p, &prompt_file, identity, mcp.as_ref()).await,
-            env_remove: &REPOSITORY_VARIABLES,
-            shell: p.context.settings.shell.clone(),
-            limits: Limits { cost: self.left_to_spend(p).await?, ..limits_of(&p.agent) },
-            grace: GRACE,
-            session: session_of(&p.row.execution, adapter),
-            carry: p.row.carry.clone(),
-            role: p.row.execution.role,
-            permissions: permissions_of(&p.agent, p.row.execution.role),
-            mcp,
-            started: Box::new(move |identity: ProcessIdentity| {
-                engine.point("execution.started");
-                engine.name_holder(&task_id, &identity);
-            }),
-        };
-        let outcome = adapter.run(launch, &control).await;
-        let cancel = control.cancel.clone();
-        drop(control);
-        // Nothing that the run told may be written after its end.
-        let cost = listening.over().await?.cost();
-        if audits(p.row.execution.role) {
-            self.remove_traces(&p.context, &p.task, &p.workspace).await?;
-        }
-        drop(growth);
-        close_log(log).await?;
-        drop(lock);
-        self.measure_later(&p.task.id);
-        self.end_run(&p.row.execution, &p.task.id, (outcome, cost), &cancel).await
+        let cost = self.left_to_spend(p).await?;
+        Ok(Some(Ready { lock, prompt, prompt_file, identity, environment, log, mcp, cost }))
     }
 
     /// Begins the merge whose conflicts the run is to resolve, where its program cannot. Done again after a kill, it
@@ -285,12 +333,14 @@ impl Engine {
         before: &str,
         untracked: Option<Vec<String>>,
         marker: &Marker,
+        withheld: &[String],
     ) -> Result<()> {
         let mut execution = p.row.execution.clone();
         execution.status = ExecutionStatus::Running;
         execution.before_commit = Some(before.to_owned());
         let mut tx = self.store().write().await?;
         executions::update(&mut tx, &execution).await?;
+        executions::set_withheld(&mut tx, &execution.id, withheld).await?;
         self.record_told(&mut tx, &p.context, &p.task, &p.row).await?;
         if untracked.is_some() {
             executions::set_traces(&mut tx, &execution.id, untracked.as_deref()).await?;
@@ -323,7 +373,7 @@ impl Engine {
         &self,
         execution: &Execution,
         task_id: &TaskId,
-        (outcome, cost): (RunOutcome, Cost),
+        (outcome, cost): (&RunOutcome, Cost),
         cancel: &CancellationToken,
     ) -> Result<()> {
         self.point("execution.ended");
@@ -338,7 +388,7 @@ impl Engine {
         let Some(row) = executions::get(&mut tx, &execution.id).await? else { return Ok(()) };
         let mut execution = row.execution;
         let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
-        write_end(&mut execution, &outcome, cost, stopped, self.now());
+        write_end(&mut execution, outcome, cost, stopped, self.now());
         executions::update(&mut tx, &execution).await?;
         if outcome.carry.is_some() {
             executions::set_carry(&mut tx, &execution.id, outcome.carry.as_ref()).await?;
@@ -412,7 +462,7 @@ impl Engine {
         });
         executions::update(&mut tx, &execution).await?;
         processes::delete(&mut tx, &marker_of(id.as_str()).0).await?;
-        let mut trouble = Trouble::new(AnnotationType::EnvironmentNotReady, error.to_string());
+        let mut trouble = trouble_of(error, AnnotationType::EnvironmentNotReady);
         trouble.execution = Some(id.clone());
         self.block(&mut tx, &context, &mut task, trouble, forge_model::actor::Cause::Workflow).await?;
         tx.commit().await?;
@@ -452,7 +502,7 @@ impl Engine {
     }
 
     /// `identity` is what its own git needs to commit where the user has none.
-    async fn run_env(
+    fn run_env(
         &self,
         p: &Prepared,
         prompt_file: &Path,
@@ -470,25 +520,9 @@ impl Engine {
         }
         env.push(("FORGE_PLAN_FILE".to_owned(), plan_file(&p.workspace).to_string_lossy().into_owned()));
         env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
-        env.extend(self.login_path_env().await);
         env.extend(identity);
         env.extend(mcp.into_iter().flat_map(ForgeMcp::variables));
         env
-    }
-
-    /// The `PATH` that the user's login shell sets up; none when it is not known.
-    pub(crate) async fn login_path_env(&self) -> Option<(String, String)> {
-        let path = tokio::select! {
-            path = self.inner.login_path.get() => path,
-            () = self.inner.shutdown.cancelled() => return None,
-        };
-        match path {
-            Ok(path) => Some(("PATH".to_owned(), path.to_string_lossy().into_owned())),
-            Err(error) => {
-                tracing::warn!(%error, "programs are looked for on this process's own path");
-                None
-            }
-        }
     }
 
     /// Tells the growth of a log while the guard lives.
@@ -526,6 +560,32 @@ impl Engine {
         guard
     }
 
+    /// Ends a log once the disk has taken all of it, or the engine stops.
+    pub(crate) async fn close_log(&self, log: LogWriter) -> Result<()> {
+        let mut tries = 0;
+        while !self.inner.shutdown.is_cancelled() {
+            let flushed = log.clone();
+            let written = tokio::task::spawn_blocking(move || flushed.flush()).await;
+            if written.map_err(|error| EngineError::io("write a log")(std::io::Error::other(error)))? {
+                break;
+            }
+            // A disk that takes everything else refuses this log for a reason that does not pass.
+            let full = self.disk_space().is_some_and(|space| space.free < LOG_NEEDS);
+            tries = if full || self.probe_storage().await.failure.is_some() { 0 } else { tries + 1 };
+            if tries > LOG_TRIES {
+                break;
+            }
+            tokio::select! {
+                () = self.inner.shutdown.cancelled() => {}
+                () = tokio::time::sleep(LOG_PAUSE) => {}
+            }
+        }
+        tokio::task::spawn_blocking(move || log.close())
+            .await
+            .map(drop)
+            .map_err(|error| EngineError::io("close a log")(std::io::Error::other(error)))
+    }
+
     /// Runs a process on a task's behalf, recorded before it starts so that a later engine can end it. Its git
     /// commands work where it runs, wherever Forge itself was started from.
     pub(crate) async fn run_recorded(
@@ -556,17 +616,26 @@ impl Engine {
             boot_id: String::new(),
             started_at: self.now(),
         };
-        let mut tx = self.store().write().await?;
-        processes::insert(&mut tx, &row).await?;
-        tx.commit().await?;
+        let record = || async {
+            let mut tx = self.store().write().await?;
+            processes::insert(&mut tx, &row).await?;
+            Ok(tx.commit().await?)
+        };
+        self.with_patience_until(cancel, record).await.map_err(Box::new)?;
         let started = |identity: ProcessIdentity| {
             self.name_script(owner, &identity);
             self.point("process.started");
         };
         let finished = forge_exec::run(command, cancel, started, output).await;
-        let mut tx = self.store().write().await?;
-        processes::delete(&mut tx, &marker).await?;
-        tx.commit().await?;
+        let forget = || async {
+            let mut tx = self.store().write().await?;
+            processes::delete(&mut tx, &marker).await?;
+            Ok(tx.commit().await?)
+        };
+        // What the process came to is worth the wait; a record that stays is settled by the next start.
+        if let Err(error) = self.with_patience_until(cancel, forget).await {
+            tracing::warn!(%error, "failed to forget a process that ended");
+        }
         Ok(finished?)
     }
 }
@@ -575,7 +644,7 @@ impl Engine {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RunError {
     #[error(transparent)]
-    Store(#[from] forge_store::StoreError),
+    Record(#[from] Box<EngineError>),
     #[error(transparent)]
     Exec(#[from] ExecError),
 }
@@ -647,11 +716,4 @@ fn permissions_of(agent: &Agent, role: ExecutionRole) -> PermissionMode {
         ExecutionRole::Coder => Profile::of(agent).permissions,
         ExecutionRole::Reviewer | ExecutionRole::Planner | ExecutionRole::Drafter => PermissionMode::ReadOnly,
     }
-}
-
-pub(crate) async fn close_log(log: LogWriter) -> Result<()> {
-    tokio::task::spawn_blocking(move || log.close())
-        .await
-        .map(drop)
-        .map_err(|error| EngineError::io("close a log")(std::io::Error::other(error)))
 }

@@ -63,7 +63,9 @@ impl Engine {
 
     /// Sees to it that git does not look at what is written below `.forge/`.
     pub(crate) async fn keep_out_of_git(&self, context: &ProjectContext) -> Result<()> {
-        Ok(self.repo(context).await?.exclude(&EXCLUDED).await?)
+        let repo = self.repo(context).await?;
+        repo.exclude(&EXCLUDED).await?;
+        self.keep_own_changes(context, &repo).await
     }
 
     async fn write_export(

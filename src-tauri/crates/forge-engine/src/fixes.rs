@@ -33,6 +33,7 @@ use crate::{
     Engine, EngineError,
     context::{ProjectContext, task_branch},
     error::Result,
+    race_fixes::Standing,
     races::is_entry,
     steps::{Stepping, changed_since_target},
 };
@@ -134,6 +135,7 @@ impl Engine {
             task_id: task.id.clone(),
             execution_id: None,
             agent_id: agent.id,
+            strategy: None,
             file: file.to_owned(),
             base_commit: base,
             gate: FixGate {
@@ -217,6 +219,16 @@ impl Engine {
             return Ok(None);
         }
         self.point("fix.drafted");
+        let drafted = drafted.map_err(|why| why.to_string());
+        self.with_patience(|| self.record_draft(draft.clone(), drafted.clone())).await
+    }
+
+    /// Writes what came of a draft: a proposal, or why there is none.
+    async fn record_draft(
+        &self,
+        mut draft: FixDraft,
+        drafted: std::result::Result<FixProposal, String>,
+    ) -> Result<Option<FixProposal>> {
         let mut tx = self.store().write().await?;
         let Some(task) = tasks::get(&mut tx, &draft.task_id).await? else { return Ok(None) };
         let context = self.context_of(&mut tx, &task).await?;
@@ -235,7 +247,7 @@ impl Engine {
             }
             Err(why) => {
                 draft.status = DraftStatus::Dropped;
-                draft.reason = Some(why.to_string());
+                draft.reason = Some(why);
             }
         }
         fixes::update_draft(&mut tx, &draft).await?;
@@ -317,6 +329,7 @@ impl Engine {
             execution_id: execution.id,
             review_id: draft.review_id.clone(),
             base_commit: draft.base_commit.clone(),
+            strategy: draft.strategy.clone(),
             files: vec![patch.path],
             added_lines: patch.added,
             removed_lines: patch.removed,
@@ -385,6 +398,17 @@ impl Engine {
             return Ok(());
         };
         for fix in open {
+            match self.is_of_present_work(&mut *self.store().read().await?, &fix).await? {
+                Standing::Own => {}
+                Standing::Possible => continue,
+                Standing::Gone => {
+                    let mut tx = self.store().write().await?;
+                    self.supersede_race_fixes(&mut tx, &task).await?;
+                    tx.commit().await?;
+                    self.export_fixes(&context, None).await;
+                    continue;
+                }
+            }
             for file in &fix.files {
                 if repo.version_at(&head, file).await? != repo.version_at(&fix.base_commit, file).await? {
                     self.supersede(&context, &task, &fix.fix_id).await?;
@@ -397,14 +421,35 @@ impl Engine {
 
     pub(crate) async fn supersede(&self, context: &ProjectContext, task: &TaskRow, fix: &str) -> Result<()> {
         let mut tx = self.store().write().await?;
-        let Some(mut fix) = fixes::get(&mut tx, &task.id, fix).await?.filter(is_waiting) else {
+        let Some(fix) = fixes::get(&mut tx, &task.id, fix).await?.filter(is_waiting) else {
             return Ok(());
         };
-        fix.reason = Some(format!("{} changed since it was drafted", fix.files.join(", ")));
-        self.write_fix(&mut tx, task, &mut fix, FixStatus::Superseded).await?;
+        let why = format!("{} changed since it was drafted", fix.files.join(", "));
+        self.mark_superseded(&mut tx, task, fix, &why).await?;
         tx.commit().await?;
         self.export_fixes(context, None).await;
         Ok(())
+    }
+
+    /// Marks every open proposal of a task: what they were drafted on is not worked on any more.
+    pub(crate) async fn supersede_all(&self, tx: &mut Tx, task: &TaskRow, why: &str) -> Result<()> {
+        for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
+            self.mark_superseded(tx, task, fix, why).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes that a proposal no longer applies, and why.
+    pub(crate) async fn mark_superseded(
+        &self,
+        tx: &mut Tx,
+        task: &TaskRow,
+        mut fix: FixProposal,
+        why: &str,
+    ) -> Result<()> {
+        fix.reason = Some(why.to_owned());
+        fix.wanted_by = None;
+        self.write_fix(tx, task, &mut fix, FixStatus::Superseded).await
     }
 
     /// Writes where a proposal is now.
@@ -525,7 +570,7 @@ impl Engine {
 }
 
 /// Whether it still waits for somebody's word.
-fn is_waiting(fix: &FixProposal) -> bool {
+pub(crate) fn is_waiting(fix: &FixProposal) -> bool {
     fix.status == FixStatus::Drafted && fix.applied_commit.is_none()
 }
 

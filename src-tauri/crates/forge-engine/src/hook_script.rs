@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Engine,
     context::ProjectContext,
+    environment::ProgramEnvironment,
     steps::{CheckOutput, hook::failure},
 };
 
@@ -39,7 +40,7 @@ pub(crate) struct ScriptRun<'a> {
     /// The task that it is recorded for.
     pub owner: &'a TaskId,
     pub script: &'a ScriptHook,
-    pub shell: &'a [String],
+    pub environment: ProgramEnvironment,
     pub cwd: PathBuf,
     pub env: BTreeMap<String, String>,
     pub log: &'a LogWriter,
@@ -93,11 +94,12 @@ impl Engine {
         let script = run.script;
         let line = shell_line(&script.command, &run.cwd);
         let marker = Marker(format!("{}-{}", run.log_id, run.owner));
-        let command = Command::shell(run.shell, &line, &run.cwd, marker)
-            .envs(self.login_path_env().await)
+        let command = Command::shell(run.environment.shell(), &line, &run.cwd, marker)
+            .base(run.environment.base())
             .envs(run.env)
             .timeout(Duration::from_secs(u64::from(script.timeout_seconds)))
             .grace(GRACE);
+        run.environment.note_withheld(run.log);
         let begun = self.now();
         let mut output = CheckOutput { log: run.log.clone(), kept: HeadTail::new(HOOK_OUTPUT_BYTES) };
         let finished = self.run_recorded_for(run.owner, command, cancel, &mut output).await;

@@ -127,13 +127,14 @@ impl Engine {
     /// What a program prints; nothing when it is missing or fails.
     async fn said_by(&self, words: Vec<String>) -> Option<String> {
         let (name, args) = words.split_first()?;
-        let path = self.login_path_env().await;
-        let own = std::env::var_os("PATH").unwrap_or_default();
-        let program = find_program(name, path.as_ref().map_or(own, |(_, path)| path.into()))?;
+        // Where programs are found, no more: this one is the user's own and gets all of their environment.
+        let path = self.user_path().await;
+        let program = find_program(name, &path)?;
         let marker = Marker(format!("token-{}", self.inner.config.ids.new_id()));
         let command = Command::new(program, &self.inner.config.data_dir, marker)
             .args(args)
-            .envs(path)
+            .base(Arc::clone(&self.inner.config.environment))
+            .env("PATH", path)
             .timeout(PROGRAM_PATIENCE);
         let mut kept = HeadTail::new(LONGEST_TOKEN);
         let finished = run(command, &self.inner.shutdown, |_| {}, &mut kept).await;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use forge_model::execution::CostSource;
 use forge_model::settings::ModelPrice;
-use forge_model::usage::UsageSample;
+use forge_model::usage::{MAX_FIGURE, UsageSample};
 use genai_prices::{PriceRequest, UsageKey};
 
 /// Which data computed costs come from.
@@ -92,7 +92,9 @@ impl Ledger {
     /// What the run cost.
     pub(crate) fn cost(&self) -> Cost {
         let models: Vec<UsageSample> = self.models.iter().map(Line::sample).collect();
-        let unknown = models.is_empty() || self.models.iter().any(|line| line.unknown);
+        let unknown = models.is_empty()
+            || self.models.iter().any(|line| !line.is_known())
+            || self.known_micro_usd() > MAX_FIGURE;
         let computed = self.models.iter().any(|line| line.has_computed);
         Cost {
             micro_usd: (!unknown).then(|| self.known_micro_usd()),
@@ -130,15 +132,23 @@ impl Line {
         }
     }
 
+    /// Whether the cost is known: a model that was named without any figure cost an unknown amount, not nothing.
+    const fn is_known(&self) -> bool {
+        !self.unknown && (self.has_reported || self.has_computed)
+    }
+
     fn sample(&self) -> UsageSample {
-        let known = !self.unknown && (self.has_reported || self.has_computed);
-        let cost = known.then(|| rounded(self.reported + self.computed));
+        let cost = self.is_known().then(|| rounded(self.reported + self.computed));
         UsageSample { cost_micro_usd: cost, ..self.used.clone() }
     }
 }
 
 const fn tokens(sample: &UsageSample) -> u64 {
-    sample.input_uncached + sample.cache_read + sample.cache_write + sample.output
+    input(sample).saturating_add(sample.output)
+}
+
+const fn input(sample: &UsageSample) -> u64 {
+    sample.input_uncached.saturating_add(sample.cache_read).saturating_add(sample.cache_write)
 }
 
 /// The cost of a sample in micro-dollars by the prices of its model, and whose prices they are. A sample is one call
@@ -152,10 +162,9 @@ fn computed(sample: &UsageSample, prices: &BTreeMap<String, ModelPrice>) -> Opti
             + per(sample.output, price.output);
         return Some((cost, OWN_PRICES));
     }
-    let input = sample.input_uncached + sample.cache_read + sample.cache_write;
     // A model that has no price for a kind of token is not asked for what it was not used for.
     let counted = [
-        (UsageKey::INPUT_TOKENS, input),
+        (UsageKey::INPUT_TOKENS, input(sample)),
         (UsageKey::CACHE_READ_TOKENS, sample.cache_read),
         (UsageKey::CACHE_WRITE_TOKENS, sample.cache_write),
         (UsageKey::OUTPUT_TOKENS, sample.output),
@@ -221,9 +230,7 @@ mod tests {
 
     #[test]
     fn rounds_a_run_once() {
-        // Each of them costs less than half a micro-dollar.
-        let tiny = vec![used("gpt-5.5", 0, 0, 0); 10];
-        assert_eq!(cost_of(&tiny).micro_usd, Some(0));
+        // Each of them costs half a micro-dollar.
         let small: Vec<_> = (0..10).map(|_| used("gpt-5.5", 0, 1, 0)).collect();
         assert_eq!(cost_of(&small).micro_usd, Some(5));
     }
@@ -237,6 +244,25 @@ mod tests {
         assert_eq!((strange.micro_usd, strange.source), (None, CostSource::Unknown));
         assert_eq!(strange.models[0].cost_micro_usd, Some(12));
         assert_eq!(cost_of(&[]).source, CostSource::Unknown);
+    }
+
+    #[test]
+    fn usage_without_figures_has_unknown_cost() {
+        let bare = used("gpt-5.5", 0, 0, 0);
+        let cost = cost_of(std::slice::from_ref(&bare));
+        assert_eq!((cost.micro_usd, cost.source), (None, CostSource::Unknown));
+        let told = UsageSample { cost_micro_usd: Some(12), ..used("other", 1, 0, 0) };
+        assert_eq!(cost_of(&[told.clone(), bare.clone()]).micro_usd, None, "one model is unknown");
+        assert_eq!(cost_of(&[told, used("other", 0, 0, 0)]).micro_usd, Some(12));
+        let free = UsageSample { cost_micro_usd: Some(0), ..bare };
+        assert_eq!(cost_of(&[free]).source, CostSource::Reported, "nothing that is said is known");
+    }
+
+    #[test]
+    fn cost_beyond_exact_numbers_is_unknown() {
+        let half = UsageSample { cost_micro_usd: Some(MAX_FIGURE), ..used("m", 1, 0, 0) };
+        assert_eq!(cost_of(std::slice::from_ref(&half)).micro_usd, Some(MAX_FIGURE));
+        assert_eq!(cost_of(&[half.clone(), half]).micro_usd, None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use forge_model::election::GateResult;
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionRole;
 use forge_model::ids::TaskId;
-use forge_model::inner_loop::{Competitive, Strategy, is_strategy_name};
+use forge_model::inner_loop::{Competitive, MAX_STRATEGIES, Strategy, is_strategy_name};
 use forge_model::race::{Race, RaceEntry, RaceEntryStatus, RaceStatus};
 use forge_model::review::{Review, ReviewStatus};
 use forge_model::task::{ExecutionMode, HolderKind, RoleHolder};
@@ -81,7 +81,7 @@ impl Engine {
         })
     }
 
-    /// Who races: as the task or the project says, else every enabled agent.
+    /// Who races: as the task or the project says, else every enabled agent, of many the first [`MAX_STRATEGIES`].
     pub(crate) async fn strategies_of(
         &self,
         conn: &mut SqliteConnection,
@@ -91,7 +91,8 @@ impl Engine {
             return Ok(race.strategies.clone());
         }
         let all = agents::list(conn).await?;
-        Ok(all.into_iter().filter(|agent| !agent.paused).map(|agent| strategy_of(&agent)).collect())
+        let enabled = all.into_iter().filter(|agent| !agent.paused);
+        Ok(enabled.take(MAX_STRATEGIES).map(|agent| strategy_of(&agent)).collect())
     }
 
     /// The tasks that the entries of a new race are worked on as.
@@ -131,6 +132,9 @@ impl Engine {
                 budget_boundary: 0,
                 session_boundary: 0,
                 diff_stat: None,
+                unmerged_commits: 0,
+                closed_unmerged: false,
+                work_changed: None,
                 status_since: now,
                 created_at: now,
                 updated_at: now,
@@ -167,6 +171,7 @@ impl Engine {
             entry.commit = Some(judged);
         }
         let checks = context.review_config(&task).check_count();
+        entry.checks = u32::try_from(checks).ok();
         entry.gate = gate_of(review.as_ref(), checks);
         entry.score = review
             .iter()
@@ -175,7 +180,10 @@ impl Engine {
             .find_map(|report| report.audit.score)
             .map(f64::from);
         let changed = entry.commit.as_deref().is_some_and(|commit| commit != base);
-        if entry.gate == GateResult::Passed && !changed {
+        let is_judged = review
+            .as_ref()
+            .is_some_and(|review| matches!(review.status, ReviewStatus::Passed | ReviewStatus::Failed));
+        if !changed && (entry.gate == GateResult::Passed || (checks == 0 && is_judged)) {
             // To do nothing is cheap, and passes every check that passed before.
             entry.gate = GateResult::NotRun;
             entry.reason = Some("it changed nothing".to_owned());
@@ -214,9 +222,24 @@ impl Engine {
     }
 
     /// The entry whose work is a task's since it won the task's race.
-    async fn winner_of(&self, conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<RaceEntry>> {
+    pub(crate) async fn winner_of(
+        &self,
+        conn: &mut SqliteConnection,
+        task: &TaskId,
+    ) -> Result<Option<RaceEntry>> {
         let race = races::last(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
         Ok(race.and_then(|race| race.winner.as_deref().and_then(|name| race.entry(name)).cloned()))
+    }
+
+    /// The task that a run's work belongs to now: the raced task, for a run of the entry that won its race.
+    pub(crate) async fn task_of_work(&self, conn: &mut SqliteConnection, task: &TaskId) -> Result<TaskId> {
+        let race = races::of_entry(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
+        Ok(match race {
+            Some(race) if race.entry_of(task).map(|entry| &entry.strategy) == race.winner.as_ref() => {
+                race.task_id
+            }
+            _ => task.clone(),
+        })
     }
 
     /// The last run that worked on what a task is now: its own, or that of the entry that won its race.
@@ -279,7 +302,7 @@ impl Engine {
         let race = races::last(tx, &task.id).await?;
         let mut race = race
             .filter(|race| matches!(race.status, RaceStatus::AwaitingCrown | RaceStatus::NoWinner))
-            .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "no race waits for a crown"))?;
+            .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "no race waits for a choice"))?;
         let entry = race.entry(name).ok_or_else(|| {
             let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.as_str()).collect();
             EngineError::invalid(
@@ -293,13 +316,12 @@ impl Engine {
                 format!("nothing of `{name}` is there that could be taken"),
             ));
         }
-        race.winner = Some(name.to_owned());
-        race.crowned_by = Some(actor);
+        let facts = json!({ "winner": name, "elected": race.elected, "decidedBy": actor });
+        race.choose(name, actor);
         race.status = RaceStatus::Decided;
         race.finished_at = None;
         races::put(tx, &race).await?;
-        let facts = json!({ "winner": name, "crowned": true });
-        self.emit(tx, EventType::RaceElected, task, race.id.as_str(), &facts).await
+        self.emit(tx, EventType::RaceCrowned, task, race.id.as_str(), &facts).await
     }
 
     /// Gives up a race that was decided but whose winner's work could not become the task's.
@@ -326,9 +348,8 @@ fn gate_of(review: Option<&Review>, checks: usize) -> GateResult {
         return GateResult::Failed;
     }
     let ended = review.steps.iter().filter(|step| step.finished).count();
-    let is_through = ended >= checks
-        && (checks > 0 || matches!(review.status, ReviewStatus::Passed | ReviewStatus::Failed));
-    if is_through { GateResult::Passed } else { GateResult::NotRun }
+    // Without checks nothing passed.
+    if checks > 0 && ended >= checks { GateResult::Passed } else { GateResult::NotRun }
 }
 
 /// An agent that races as it is, by its own name as far as that can be one.

@@ -109,14 +109,18 @@ impl Engine {
         Ok(reviews::last(&mut *self.store().read().await?, id).await?)
     }
 
-    /// A task's executions, oldest first.
+    /// A task's executions, oldest first. Those of the entry that won its race come first: its work is the task's.
     ///
     /// # Errors
     /// `NotFound`.
     pub async fn executions(&self, id: &TaskId) -> Result<Vec<Execution>> {
         let mut conn = self.store().read().await?;
         self.load(&mut conn, id, None).await?;
-        let rows = executions::list(&mut conn, id).await?;
+        let mut rows = match self.winner_of(&mut conn, id).await? {
+            Some(entry) => executions::list(&mut conn, &entry.task_id).await?,
+            None => Vec::new(),
+        };
+        rows.extend(executions::list(&mut conn, id).await?);
         Ok(rows.into_iter().map(|row| self.with_activity(row.execution)).collect())
     }
 
@@ -244,7 +248,7 @@ impl Engine {
         before: Option<u64>,
         limit: usize,
     ) -> Result<LogPage> {
-        page_of(self.log_dir_of(task).await?, log_id.to_owned(), after, before, limit).await
+        page_of(self.log_dir_of(task, log_id).await?, log_id.to_owned(), after, before, limit).await
     }
 
     /// The whole of a text that a log keeps apart.
@@ -252,7 +256,7 @@ impl Engine {
     /// # Errors
     /// When there is none.
     pub async fn log_blob(&self, task: &TaskId, log_id: &str, seq: u64) -> Result<String> {
-        let dir = self.log_dir_of(task).await?;
+        let dir = self.log_dir_of(task, log_id).await?;
         let log = log_id.to_owned();
         let blob = tokio::task::spawn_blocking(move || LogReader::blob(&dir, &log, seq)).await;
         match blob.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))? {
@@ -264,9 +268,16 @@ impl Engine {
         }
     }
 
-    async fn log_dir_of(&self, task: &TaskId) -> Result<PathBuf> {
+    /// The folder of a task's log. Logs of the entry that won its race lie with that entry.
+    async fn log_dir_of(&self, task: &TaskId, log_id: &str) -> Result<PathBuf> {
         let mut conn = self.store().read().await?;
         let (row, _) = self.load(&mut conn, task, None).await?;
+        if let Some(entry) = self.winner_of(&mut conn, task).await? {
+            let runs = executions::list(&mut conn, &entry.task_id).await?;
+            if runs.iter().any(|run| run.execution.log_id == log_id) {
+                return Ok(self.log_dir(&row.project_id, &entry.task_id));
+            }
+        }
         Ok(self.log_dir(&row.project_id, task))
     }
 
@@ -276,7 +287,43 @@ impl Engine {
     /// `NotFound`, `WorkspaceMissing` when work never started.
     pub async fn diff(&self, id: &TaskId, request: DiffRequest) -> Result<DiffSummary> {
         let (repo, scope) = self.diff_scope(id, request).await?;
-        Ok(repo.diff_files(&scope).await?)
+        let mut diff = repo.diff_files(&scope).await?;
+        let shown = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load(&mut conn, id, None).await?;
+            let review = self.review_in_view(&mut conn, &context, &task).await?;
+            review.map(|review| (task, context, review))
+        };
+        if let Some((task, context, review)) = shown.filter(|_| request == DiffRequest::Task)
+            && diff.head == review.reviewed_commit
+        {
+            diff.outside_review = self.work_changed(&context, &task, &review).await?;
+        }
+        Ok(diff)
+    }
+
+    /// The review whose commit stands for a task's changes: while the task is at a gate, was blocked there, or was
+    /// finished from there. Before, after and beside that its work is what the worktree holds.
+    async fn review_in_view(
+        &self,
+        conn: &mut sqlx::SqliteConnection,
+        context: &ProjectContext,
+        task: &TaskRow,
+    ) -> Result<Option<Review>> {
+        let state = context.workflow.state(&task.status);
+        let at = match state.map(|state| state.kind) {
+            Some(StateKind::Gate) => state,
+            Some(StateKind::Blocked) => {
+                let from = task.error_annotation.as_ref().map(|annotation| annotation.from_state.as_str());
+                from.and_then(|from| context.workflow.state(from))
+            }
+            _ => None,
+        };
+        if at.is_none_or(|state| state.kind != StateKind::Gate || state.plans()) {
+            return Ok(None);
+        }
+        let last = reviews::last(conn, &task.id).await?;
+        Ok(last.filter(|review| review.reviewed_commit.is_some()))
     }
 
     /// A page of one changed file.
@@ -313,8 +360,16 @@ impl Engine {
         let reviewed =
             reviews::list(&mut conn, id).await?.into_iter().rev().find_map(|review| review.reviewed_commit);
         let race = if is_entry(&task) { races::of_entry(&mut conn, id).await? } else { None };
+        let in_view = self.review_in_view(&mut conn, &context, &task).await?;
         drop(conn);
         let repo = self.repo(&context).await?;
+        if let Some(head) = in_view.and_then(|review| review.reviewed_commit).filter(|_| race.is_none())
+            && request == DiffRequest::Task
+            && repo.resolve(&head).await?.is_some()
+        {
+            let base = self.diff_base(&repo, &context, &task, &workspace, &head).await?;
+            return Ok((repo, DiffScope::Commits { base, head }));
+        }
         let worktree = PathBuf::from(&workspace.path);
         let present = workspace.status != WorkspaceStatus::Cleaned && worktree.join(".git").exists();
         let tip = if present {

@@ -50,6 +50,7 @@ impl Engine {
         events::prune(&mut tx, EVENTS_KEPT).await?;
         tx.commit().await?;
         self.settle_fixes().await?;
+        self.observe_time().await?;
         self.point("recovery.settled");
         if self.inner.config.work == Work::Named {
             self.keep_exporting();
@@ -72,7 +73,9 @@ impl Engine {
         self.watch_repositories().await?;
         self.plan_forgetting().await?;
         self.trim_all_pools().await?;
-        self.keep_backups_tidy();
+        self.count_all_unmerged();
+        self.keep_retention();
+        self.keep_database_copied();
         self.log_orphans();
         self.settle_lessons();
         self.keep_exporting();

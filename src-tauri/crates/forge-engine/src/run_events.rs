@@ -61,7 +61,23 @@ impl Engine {
                 };
                 let Some(event) = event else { break };
                 let event = without_the_superseded(event, &mut told, &mut waiting);
-                let heard = engine.heard(&task, &execution, (&handle, &mut meter), event).await;
+                let heard = match event {
+                    RunEvent::Used { sample, carry } => {
+                        let spent = Spent::Counted { sample, carry };
+                        engine.spent(&task, &execution, (&handle, &mut meter), spent).await
+                    }
+                    RunEvent::Estimated { samples } => {
+                        let spent = Spent::Estimated(samples);
+                        engine.spent(&task, &execution, (&handle, &mut meter), spent).await
+                    }
+                    event => {
+                        if let RunEvent::Carried { carry } = &event {
+                            meter.carries(carry);
+                        }
+                        // Told once: it waits for a disk that refuses. What was spent is written by its total.
+                        engine.with_patience(|| engine.heard(&task, &execution, event.clone())).await
+                    }
+                };
                 if let Err(error) = heard {
                     tracing::error!(%execution, %error, "failed to write down what a run told");
                 }
@@ -76,13 +92,7 @@ impl Engine {
         }))
     }
 
-    async fn heard(
-        &self,
-        task: &TaskId,
-        execution: &ExecutionId,
-        (handle, meter): (&Handle, &mut Meter),
-        event: RunEvent,
-    ) -> Result<()> {
+    async fn heard(&self, task: &TaskId, execution: &ExecutionId, event: RunEvent) -> Result<()> {
         match event {
             RunEvent::Session { id, .. } => {
                 let mut tx = self.store().write().await?;
@@ -100,14 +110,9 @@ impl Engine {
                 }
                 tx.commit().await?;
             }
-            RunEvent::Used { sample, carry } => {
-                self.spent(task, execution, (handle, meter), Spent::Counted { sample, carry }).await?;
-            }
-            RunEvent::Estimated { samples } => {
-                self.spent(task, execution, (handle, meter), Spent::Estimated(samples)).await?;
-            }
+            // What was spent is counted apart.
+            RunEvent::Used { .. } | RunEvent::Estimated { .. } => {}
             RunEvent::Carried { carry } => {
-                meter.carries(&carry);
                 let mut tx = self.store().write().await?;
                 executions::set_carry(&mut tx, execution, Some(&carry)).await?;
                 tx.commit().await?;

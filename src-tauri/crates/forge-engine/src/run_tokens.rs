@@ -90,6 +90,18 @@ impl Engine {
         Ok(false)
     }
 
+    /// The commands that a project declares for a task: its checks, those of its gate, and the set-up.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn declared_commands(&self, id: &TaskId) -> Result<Vec<String>> {
+        let (task, context) = self.load(&mut *self.store().read().await?, id, None).await?;
+        let checks = context.review_config(&task);
+        let gate = checks.validate.map(|gate| gate.commands).unwrap_or_default();
+        let all = checks.ci_steps.unwrap_or_default().into_iter().chain(gate);
+        Ok(all.chain(context.settings.setup.iter().cloned()).collect())
+    }
+
     /// Whether a run may move a task by its own word: its own task to where it waits for a person, a part wherever the
     /// workflow lets an agent go, but past no gate.
     ///

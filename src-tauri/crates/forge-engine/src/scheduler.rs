@@ -29,9 +29,11 @@ use crate::{
     meter::dollars,
     races::is_entry,
     steps::{End, Stepping, waits_for_place},
-    subtasks::is_ordered,
     transition::{Move, Trouble},
 };
+
+/// How many tasks of a queue are in memory at once.
+const READ_AT_ONCE: usize = 200;
 
 /// Passes run one at a time; whoever asks meanwhile gets one more after it.
 #[derive(Debug, Default)]
@@ -218,12 +220,15 @@ impl Engine {
             let mut conn = self.store().read().await?;
             let context = self.context(&mut conn, &row.project.id).await?;
             let Some(initial) = context.workflow.initial() else { continue };
-            let auto = context.settings.auto_start;
-            let mut queue = tasks::queue(&mut conn, &row.project.id, &initial.name).await?;
             // Without auto-start only an explanation that is out of date is looked at.
-            queue.retain(|task| !is_ordered(task) && (auto || task.waiting.is_some()));
+            let role = context.work_role().filter(|_| context.settings.auto_start);
+            let queue = tasks::queue(&mut conn, &row.project.id, &initial.name, role).await?;
             drop(conn);
-            self.run_queue(&context, initial, queue, &mut places).await?;
+            let mut of_project = None;
+            for ids in queue.chunks(READ_AT_ONCE) {
+                let part = tasks::of_ids(&mut *self.store().read().await?, ids).await?;
+                self.run_queue(&context, initial, part, (&mut places, &mut of_project)).await?;
+            }
         }
         Ok(())
     }
@@ -233,19 +238,19 @@ impl Engine {
         context: &ProjectContext,
         initial: &State,
         queue: Vec<TaskRow>,
-        places: &mut HashMap<AgentId, Places>,
+        (places, of_project): (&mut HashMap<AgentId, Places>, &mut Option<u32>),
     ) -> Result<()> {
-        if queue.is_empty() {
-            return Ok(());
-        }
         let ids: Vec<TaskId> = queue.iter().map(|task| task.id.clone()).collect();
         let (mut held, needs) = {
             let mut conn = self.store().read().await?;
             (roles::of_tasks(&mut conn, &ids).await?, dependencies::of_tasks(&mut conn, &ids).await?)
         };
         let target = context.workflow.claim_target(&initial.name).filter(|_| context.settings.auto_start);
-        let mut of_project = None;
         for task in queue {
+            // It may have been started since the queue was read.
+            if task.status != initial.name {
+                continue;
+            }
             let role = context.work_role();
             let agent = held
                 .remove(&task.id)
@@ -260,13 +265,13 @@ impl Engine {
             let (place, taken) = {
                 let mut conn = self.store().read().await?;
                 let place = self.place(&mut conn, places, &agent, &task).await?;
-                let taken = match of_project {
+                let taken = match *of_project {
                     Some(taken) => taken,
                     None => slots::spoken_for(&mut conn, &agent, &task.project_id, &task.id).await?.1,
                 };
                 (place, taken)
             };
-            of_project = Some(taken);
+            *of_project = Some(taken);
             let open =
                 needs.get(&task.id).into_iter().flatten().any(|(_, state)| !is_done_state(context, state));
             match self.judge(context, &task, place, open, taken) {
@@ -274,7 +279,7 @@ impl Engine {
                 Verdict::Wait(waiting) => self.explain(&task, Some(waiting)).await?,
                 Verdict::Start => {
                     if self.start_by_itself(context, &task, target).await? {
-                        of_project = Some(taken + 1);
+                        *of_project = Some(taken + 1);
                         if let Some(Some(place)) = places.get_mut(&agent).map(Some) {
                             place.spoken_for += 1;
                         }

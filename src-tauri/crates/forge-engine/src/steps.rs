@@ -6,6 +6,7 @@
 //! again after a kill: it looks first at what is there.
 
 pub(crate) mod audit;
+mod capture;
 mod checks;
 pub(crate) mod cleanup;
 mod debrief;
@@ -23,6 +24,7 @@ mod leaving;
 mod left_behind;
 pub(crate) mod merge;
 pub(crate) mod merge_queue;
+mod nested;
 mod prepare;
 mod pull_request;
 pub(crate) mod race;
@@ -57,6 +59,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
+    accepted::trouble_of,
     context::ProjectContext,
     error::Result,
     hooks::{is_blocking, shown_name},
@@ -65,6 +68,7 @@ use crate::{
 };
 
 /// How a step ended.
+#[derive(Clone)]
 pub(crate) enum End {
     /// It did what it is for; with a remark.
     Ok(Option<String>),
@@ -89,6 +93,7 @@ pub(crate) enum End {
 }
 
 /// What a step found out.
+#[derive(Clone)]
 pub(crate) enum Found {
     /// What an auditor said, and what follows instead of its pass when a guard does not let the task go.
     Audit(Box<Audited>, Option<Box<End>>),
@@ -159,9 +164,17 @@ enum Next {
 impl Engine {
     /// Runs the task's steps until none is left, one waits, or `cancel` fires.
     pub(crate) async fn work(&self, task: &TaskId, cancel: &CancellationToken) {
+        let mut pause = Self::first_pause();
         while !cancel.is_cancelled() {
             let next = match self.run_instant_steps(task).await {
                 Ok(next) => next,
+                Err(error) if self.passes_with_storage(&error).await => {
+                    self.say_waits_for_disk(task, &error);
+                    if !self.wait_for_storage(&mut pause, cancel).await {
+                        return;
+                    }
+                    continue;
+                }
                 Err(error) => {
                     tracing::error!(%task, %error, "failed to go on with a task; its steps stay pending");
                     return;
@@ -177,11 +190,24 @@ impl Engine {
                         Ok(Some(end)) => end,
                         Ok(None) => continue,
                         Err(_) if cancel.is_cancelled() => End::Interrupted,
+                        // Begun again as after a kill: it looks first at what is there.
+                        Err(error) if self.passes_with_storage(&error).await => {
+                            self.say_waits_for_disk(task, &error);
+                            if !self.wait_for_storage(&mut pause, cancel).await {
+                                return;
+                            }
+                            continue;
+                        }
                         Err(error) => self.broken(&stepping, &error),
                     };
                     self.point(&format!("step.ran:{name}"));
-                    match self.finish_step(&stepping, end).await {
-                        Ok(true) => self.made_progress(),
+                    // What a step came to is kept until it can be written.
+                    let finish = || self.finish_step(&stepping, end.clone());
+                    match self.with_patience_until(cancel, finish).await {
+                        Ok(true) => {
+                            pause = Self::first_pause();
+                            self.made_progress();
+                        }
                         Ok(false) => return self.made_progress(),
                         Err(error) => {
                             tracing::error!(%task, %error, "failed to record a step; it stays pending");
@@ -198,11 +224,12 @@ impl Engine {
     fn broken(&self, stepping: &Stepping, error: &EngineError) -> End {
         tracing::warn!(task = %stepping.task.id, step = %name_of(&stepping.step), %error, "step failed");
         let kind = match (stepping.step.kind, stepping.step.action) {
+            _ if matches!(error, EngineError::Login(_)) => AnnotationType::EnvironmentNotReady,
             (StepKind::PrepareWorkspace, _) => AnnotationType::WorkspaceError,
             (_, Some(Action::RunMerge)) => AnnotationType::MergeError,
             _ => AnnotationType::RecoveryRequired,
         };
-        End::Block(Trouble::new(kind, error.to_string()))
+        End::Block(trouble_of(error, kind))
     }
 
     /// Runs instant steps in one transaction, up to the first that acts on the world or must wait.
@@ -326,13 +353,14 @@ impl Engine {
             (StepKind::PrepareWorkspace, _) => self.prepare_workspace(s, cancel).await,
             (StepKind::Hook, _) => self.run_hook(s, cancel).await,
             (StepKind::CommitWork, _) => self.commit_work(s).await,
+            (StepKind::Capture, _) => self.capture(s).await,
             (StepKind::Advance, _) => self.advance(s, cancel).await,
             (StepKind::BlockDependents, _) => self.block_dependents(s).await,
             (StepKind::Race, _) => self.run_race(s).await,
             (StepKind::Promote, _) => self.promote(s).await,
-            (StepKind::EndRace, _) => self.end_race(s).await,
+            (StepKind::EndRace, _) => self.end_race(s, cancel).await,
             (StepKind::VerifyFix, _) => self.verify_fix(s, cancel).await,
-            (StepKind::Debrief, _) => Ok(self.debrief_task(s).await.unwrap_or_else(|error| not_kept(&error))),
+            (StepKind::Debrief, _) => self.or_not_kept(self.debrief_task(s).await).await,
             (StepKind::Cleanup, _) | (_, Some(Action::CleanupWorkspaceNow)) => self.clean_up_now(s).await,
             (_, Some(Action::ScheduleWorkspaceCleanup)) => self.schedule_cleanup(s).await,
             (_, Some(Action::RunCiSteps)) => self.run_checks(s, cancel).await,
@@ -341,13 +369,18 @@ impl Engine {
             }
             (_, Some(Action::RunMerge)) => self.run_merge(s, cancel).await,
             // What is to be learned holds nobody up, unless its hook says so.
-            (_, Some(Action::KnowledgeInject)) => {
-                Ok(self.inject_knowledge(s).await.unwrap_or_else(|error| not_kept(&error)))
-            }
-            (_, Some(Action::KnowledgeCapture)) => {
-                Ok(self.capture_knowledge(s).await.unwrap_or_else(|error| not_kept(&error)))
-            }
+            (_, Some(Action::KnowledgeInject)) => self.or_not_kept(self.inject_knowledge(s).await).await,
+            (_, Some(Action::KnowledgeCapture)) => self.or_not_kept(self.capture_knowledge(s).await).await,
             (kind, action) => Ok(End::skipped(format!("nothing to run for {kind} {action:?}"))),
+        }
+    }
+
+    /// The end of a step about what is to be learned: an error only fails it, unless it passes with the disk's trouble.
+    async fn or_not_kept(&self, end: Result<End>) -> Result<End> {
+        match end {
+            Err(error) if self.passes_with_storage(&error).await => Err(error),
+            Err(error) => Ok(End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string()))),
+            end => end,
         }
     }
 
@@ -361,8 +394,9 @@ impl Engine {
         let at_gate =
             s.context.workflow.state(&s.task.status).is_some_and(|state| state.kind == StateKind::Gate);
         let changes_files = is_blocking(&s.step)
-            || matches!(s.step.kind, StepKind::CommitWork | StepKind::VerifyFix)
+            || matches!(s.step.kind, StepKind::CommitWork | StepKind::Capture | StepKind::VerifyFix)
             || (s.step.kind == StepKind::Advance && at_gate)
+            || (s.step.kind == StepKind::EndRace && race::accepts(&s.step))
             || s.step.action == Some(Action::RunCiSteps);
         let workspace = {
             let mut conn = self.store().read().await?;
@@ -598,11 +632,6 @@ impl Engine {
     }
 }
 
-/// The end of a step about what is to be learned that could not be tried.
-fn not_kept(error: &EngineError) -> End {
-    End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string()))
-}
-
 pub(crate) fn waits_for_place(task: &TaskRow) -> bool {
     task.waiting.as_ref().is_some_and(|waiting| {
         matches!(
@@ -629,6 +658,7 @@ fn is_instant(step: &StepRow) -> bool {
         StepKind::PrepareWorkspace
         | StepKind::Hook
         | StepKind::CommitWork
+        | StepKind::Capture
         | StepKind::Advance
         | StepKind::BlockDependents
         | StepKind::Race
@@ -661,6 +691,7 @@ pub(crate) fn name_of(step: &StepRow) -> Cow<'static, str> {
         | StepKind::ClearBarrier
         | StepKind::Action
         | StepKind::CommitWork
+        | StepKind::Capture
         | StepKind::Advance
         | StepKind::Restart
         | StepKind::BlockDependents

@@ -11,7 +11,9 @@ use forge_model::knowledge::Lesson;
 use forge_model::notification::NotificationKind;
 use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus};
-use forge_model::task::{AnnotationType, EntryBarrier, ErrorAnnotation, Evidence, WaitReason, Waiting};
+use forge_model::task::{
+    AnnotationType, EntryBarrier, ErrorAnnotation, Evidence, WaitReason, Waiting, closed_without_merging,
+};
 use forge_model::time::Timestamp;
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, Audience, Hook, OnFailure, Phase, State, StateKind};
@@ -58,6 +60,9 @@ pub(crate) struct Carry {
     /// Whether the run goes on by itself with what the one before it was cut short in.
     #[serde(default)]
     pub goes_on: bool,
+    /// Whether the review that begins takes passes of checks that hold for its tree.
+    #[serde(default)]
+    pub reuse_passes: bool,
 }
 
 /// A move to be written.
@@ -79,14 +84,20 @@ pub(crate) struct Move {
 }
 
 impl Move {
-    /// A move by a person, which starts a chain.
+    /// A move that starts a chain. Its audience is the actor's, whichever interface the actor used.
+    pub(crate) fn by(to: &str, trigger: &str, actor: Actor) -> Self {
+        let audience = actor.audience();
+        Self::new(to, trigger, actor, audience, 0)
+    }
+
+    /// A move that a person usually makes, which starts a chain.
     pub(crate) fn by_user(to: &str, trigger: &str, actor: Actor) -> Self {
-        Self::new(to, trigger, actor, Audience::UserOnly, 0)
+        Self::by(to, trigger, actor)
     }
 
     /// A move of an agent or the engine that starts a chain.
     pub(crate) fn by_engine(to: &str, trigger: &str, actor: Actor) -> Self {
-        Self::new(to, trigger, actor, Audience::AgentOnly, 0)
+        Self::by(to, trigger, actor)
     }
 
     /// A cascade: it inherits the audience of its chain and is counted.
@@ -153,10 +164,17 @@ impl Engine {
         mv: Move,
     ) -> Result<TransitionRow> {
         let now = self.now();
-        let mv = self.let_go_of_pull_request(tx, context, task, mv).await?;
+        let mut mv = self.let_go_of_pull_request(tx, context, task, mv).await?;
         let from = task.status.clone();
         let state =
             context.workflow.state(&mv.to).ok_or_else(|| EngineError::not_found("state", &mv.to))?.clone();
+        task.closed_unmerged = closes_by_hand(context, task, &state, &mv);
+        if task.closed_unmerged {
+            let notice = closed_without_merging(task.unmerged_commits, &task.id);
+            mv.reason =
+                Some(mv.reason.map_or_else(|| notice.clone(), |reason| format!("{reason} ({notice})")));
+        }
+        task.work_changed = None;
         let mut row = TransitionRow {
             seq: 0,
             id: self.new_id::<TransitionId>(),
@@ -208,7 +226,7 @@ impl Engine {
         if !races && !is_entry(task) {
             self.end_race_with(tx, task, state.kind == StateKind::Blocked, &state.name, row.seq).await?;
         }
-        if is_reviewed(&state) && !is_ordered(task) {
+        if state.plans() && !is_ordered(task) {
             self.begin_review(tx, task, &state, &row, mv.carry.note.clone()).await?;
         }
         tasks::update(tx, task, now).await?;
@@ -219,6 +237,9 @@ impl Engine {
             && state.name != context.workflow.cancellation_state
             && !is_ordered(task)
             && !is_entry(task);
+        if state.is_terminal() && !is_ordered(task) && !is_entry(task) {
+            self.supersede_all(tx, task, "the task is closed").await?;
+        }
         if state.is_terminal() && news {
             let body = format!("{}.", state.display_name);
             self.notify(tx, context, task, NotificationKind::Done, &body, &format!("done:{}", row.id))
@@ -266,8 +287,9 @@ impl Engine {
             task.review_passed_at = None;
         }
         let from_kind = context.workflow.state(&task.status).map(|state| state.kind);
-        let cleared =
-            from_kind == Some(StateKind::Blocked) && (to.kind == StateKind::Initial || mv.trigger == "claim");
+        // A merge that failed holds a task up like the blocked state does.
+        let held_up = from_kind == Some(StateKind::Blocked) || task.error_annotation.is_some();
+        let cleared = held_up && (to.kind == StateKind::Initial || mv.trigger == "claim");
         if cleared || from_kind == Some(StateKind::Terminal) {
             boundary::start_over(tx, task).await?;
         }
@@ -292,7 +314,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Begins a review of what is done, for the move into a gate.
+    /// Begins the review of a plan, for the move into its gate. A review of work begins with the work's commit
+    /// (`steps/capture.rs`).
     pub(crate) async fn begin_review(
         &self,
         tx: &mut Tx,
@@ -301,8 +324,29 @@ impl Engine {
         row: &TransitionRow,
         note: Option<String>,
     ) -> Result<()> {
+        let review = self.new_review(tx, task, state, row, note).await?;
+        reviews::insert(tx, &review, row.seq).await?;
+        self.emit(
+            tx,
+            EventType::ReviewStarted,
+            task,
+            review.id.as_str(),
+            &json!({ "attempt_number": review.attempt_number }),
+        )
+        .await
+    }
+
+    /// A review that the move `row` begins; not stored yet.
+    pub(crate) async fn new_review(
+        &self,
+        tx: &mut Tx,
+        task: &TaskRow,
+        state: &State,
+        row: &TransitionRow,
+        note: Option<String>,
+    ) -> Result<Review> {
         let attempt = reviews::last(tx, &task.id).await?.map_or(1, |last| last.attempt_number + 1);
-        let review = Review {
+        Ok(Review {
             id: self.new_id(),
             task_id: task.id.clone(),
             attempt_number: attempt,
@@ -325,16 +369,7 @@ impl Engine {
             reviewed_commit: None,
             started_at: row.at,
             finished_at: None,
-        };
-        reviews::insert(tx, &review, row.seq).await?;
-        self.emit(
-            tx,
-            EventType::ReviewStarted,
-            task,
-            review.id.as_str(),
-            &json!({ "attempt_number": attempt }),
-        )
-        .await
+        })
     }
 
     /// Writes a cascade, or blocks the task when there have been too many in a row.
@@ -382,6 +417,16 @@ impl Engine {
         mv.annotation = Some(trouble.annotation(&task.status, self.now()));
         self.apply(tx, context, task, mv).await
     }
+}
+
+/// Whether a move closes a task by a person's hand, past the merge.
+fn closes_by_hand(context: &ProjectContext, task: &TaskRow, to: &State, mv: &Move) -> bool {
+    to.is_terminal()
+        && mv.actor.is_user()
+        && mv.trigger != "accept"
+        && !is_ordered(task)
+        && !is_entry(task)
+        && (task.unmerged_commits > 0 || to.name != context.workflow.cancellation_state)
 }
 
 /// Whether entering a state begins a review: a gate that somebody or something decides, not the merge.
@@ -459,6 +504,9 @@ pub(crate) fn entry_steps(
         list.push(own(StepKind::ClearBarrier, Phase::BeforeEnter.as_str(), None));
         list.push(own(StepKind::EndRace, Phase::AfterEnter.as_str(), Some(Value::from(THEN_ACCEPT))));
         return Ok(list);
+    }
+    if state.kind == StateKind::Gate {
+        list.push(own(StepKind::Capture, Phase::BeforeEnter.as_str(), Some(carry.clone())));
     }
     let works = (state.kind == StateKind::Active && state.role.is_some()) || state.plans();
     if works {

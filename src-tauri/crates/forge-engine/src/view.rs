@@ -19,7 +19,7 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError, boundary, context::ProjectContext, error::Result, guards::is_done_state,
-    lock::read_lock, races::is_entry,
+    lock::read_lock, races::is_entry, reviewed::RESTORABLE,
 };
 
 /// A page of tasks.
@@ -126,6 +126,9 @@ impl Engine {
                 waiting: row.waiting,
                 held: row.held,
                 diff_stat: row.diff_stat,
+                unmerged_commits: row.unmerged_commits,
+                closed_unmerged: row.closed_unmerged,
+                work_changed: row.work_changed,
                 created_at: row.created_at,
                 updated_at: row.updated_at,
                 status_since: row.status_since,
@@ -173,6 +176,10 @@ pub(crate) fn offers_of(
             .any(|(role, holder)| Some(role.as_str()) == work_role && holder.kind == HolderKind::Agent),
         waiting: task.waiting.as_ref().map(|waiting| waiting.reason),
         at_gate: context.workflow.state(&task.status).is_some_and(|state| state.kind == StateKind::Gate),
+        work_changed: task.work_changed.is_some(),
+        restorable: task.error_annotation.as_ref().is_some_and(|annotation| {
+            annotation.details.get(RESTORABLE).is_some_and(serde_json::Value::is_string)
+        }),
     })
 }
 

@@ -57,7 +57,10 @@ impl Engine {
             WorkspaceStatus::Cleaned => Ok(Found::Absent),
             // A record that never became active is made to the end, set-up included.
             WorkspaceStatus::Creating => Ok(Found::Absent),
-            _ if Path::new(&workspace.path).join(".git").exists() => Ok(Found::Ready(workspace)),
+            _ if holds_something(Path::new(&workspace.path)) => {
+                self.mend_dot_git(repo, task, &workspace).await?;
+                Ok(Found::Ready(workspace))
+            }
             WorkspaceStatus::Active | WorkspaceStatus::Scheduled | WorkspaceStatus::Error => {
                 match repo.resolve(&format!("refs/heads/{}", workspace.branch)).await? {
                     Some(_) => Ok(Found::Lost(workspace)),
@@ -177,6 +180,11 @@ impl Engine {
         repo.settle_index(&spec.path).await?;
         Ok(())
     }
+}
+
+/// Whether a folder is there and not empty.
+fn holds_something(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// The name of the folder that a project's worktrees lie in.

@@ -3,11 +3,14 @@
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
+
+use crate::Variables;
 
 /// Environment variable that carries the [`Marker`].
 pub const MARKER_VARIABLE: &str = "FORGE_PROCESS";
@@ -33,7 +36,7 @@ pub enum Stdin {
     Stream(mpsc::Receiver<Vec<u8>>),
 }
 
-/// A program to start. The environment is the engine's own, less `env_remove`, plus `env` and the marker.
+/// A program to start. Its environment is `base`, less `env_remove`, plus `env` and the marker.
 #[derive(Debug)]
 pub struct Command {
     /// Name, looked up on the `PATH` that the child will have, or path.
@@ -42,6 +45,8 @@ pub struct Command {
     pub args: Vec<OsString>,
     /// Where it runs.
     pub cwd: PathBuf,
+    /// What the environment starts from; this process's own environment when absent.
+    pub base: Option<Arc<Variables>>,
     /// Variables to set.
     pub env: Vec<(OsString, OsString)>,
     /// Variables not to pass on. Setting wins over removing.
@@ -63,6 +68,7 @@ impl Command {
             program: program.into(),
             args: Vec::new(),
             cwd: cwd.into(),
+            base: None,
             env: Vec::new(),
             env_remove: Vec::new(),
             stdin: Stdin::Null,
@@ -93,6 +99,13 @@ impl Command {
     #[must_use]
     pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets what the environment starts from, instead of this process's own.
+    #[must_use]
+    pub fn base(mut self, variables: Arc<Variables>) -> Self {
+        self.base = Some(variables);
         self
     }
 

@@ -12,6 +12,7 @@
 
 pub mod capture;
 pub mod command;
+pub mod login;
 pub mod look;
 pub mod path;
 pub mod process;
@@ -19,9 +20,11 @@ pub mod run;
 
 pub use capture::{Captured, HeadTail};
 pub use command::{Command, MARKER_VARIABLE, Marker, Stdin};
+pub use login::{LoginEnvironments, LoginError, LoginShell, Variables, own_variables};
 pub use look::{SeenProcess, look};
-pub use path::{LoginPath, find_program, login_path};
+pub use path::find_program;
 pub use process::{
-    NamedProcess, ProcessIdentity, ProcessUsage, become_subreaper, end, sweep, usage, working_in,
+    NamedProcess, ProcessIdentity, ProcessUsage, become_subreaper, end, survive_file_limit, sweep, usage,
+    working_in,
 };
 pub use run::{ExecError, Exit, Finished, OutputSink, Stream, run};

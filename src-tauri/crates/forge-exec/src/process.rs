@@ -147,6 +147,15 @@ pub fn become_subreaper() -> io::Result<()> {
     nix::sys::prctl::set_child_subreaper(true).map_err(io::Error::from)
 }
 
+/// Has a write beyond the limit on the size of files fail instead of ending this process. Children are as before.
+///
+/// # Errors
+/// When the system refuses.
+pub fn survive_file_limit() -> io::Result<()> {
+    // A signal that is caught ends nobody; the handler stays when its listener is gone.
+    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(nix::libc::SIGXFSZ)).map(drop)
+}
+
 /// Ends everything that carries the marker: gently, and after `grace` by force. Returns how many.
 pub async fn sweep(marker: &Marker, grace: Duration) -> u32 {
     sweep_family(Family { marker: marker.clone(), leader: None }, grace).await

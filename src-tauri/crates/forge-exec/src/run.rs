@@ -177,6 +177,9 @@ pub async fn run(
 fn spawn(command: &Command) -> Result<Child, ExecError> {
     let mut builder = tokio::process::Command::new(&command.program);
     builder.args(&command.args).current_dir(&command.cwd);
+    if let Some(base) = &command.base {
+        builder.env_clear().envs(base.iter());
+    }
     for name in &command.env_remove {
         builder.env_remove(name);
     }

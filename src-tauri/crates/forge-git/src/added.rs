@@ -36,7 +36,7 @@ impl Repo {
             self.commit_maker(author)
         )?;
         let tree = self.tree_with(parent, format!("100644 {oid}\t{path}\0").as_bytes()).await?;
-        Ok(Some(maker.command(self, &tree, &[parent], message).text().await?))
+        Ok(Some(maker.make(self, &tree, &[parent], message).await?))
     }
 }
 

@@ -56,7 +56,7 @@ impl Repo {
             return Err(refused("it changes nothing".to_owned()));
         }
         let maker = self.commit_maker(Some(author)).await?;
-        maker.command(self, &tree, &[parent], message).text().await
+        maker.make(self, &tree, &[parent], message).await
     }
 
     /// The name of a file's content and its mode in a commit; none when it is not there.

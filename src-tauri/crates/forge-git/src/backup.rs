@@ -2,7 +2,8 @@
 //!
 //! A backup is a commit on top of the worktree's `HEAD`. Contents are stored byte for byte, past the
 //! repository's filters and line-ending rules, so that they come back as they were. The worktree's own index
-//! and files are not touched.
+//! and files are not touched. Repositories inside the worktree are saved with it: the files of embedded ones at their
+//! paths, their history and what only a submodule holds below `.forge/kept` (see `nested`).
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use crate::bytes;
 use crate::command::{GitCommand, Kind};
 use crate::error::GitError;
 use crate::index::PrivateIndex;
+use crate::nested::NestedContent;
 use crate::repo::Repo;
 use crate::status::RawEntry;
 
@@ -28,8 +30,7 @@ pub struct Backup {
     pub files: u32,
     /// When it was made, milliseconds since 1970.
     pub at_ms: i64,
-    /// Paths whose content could not be saved: repositories inside the worktree, submodules with changes of
-    /// their own, sockets and the like. Empty in lists of backups.
+    /// Paths whose content could not be saved: sockets and the like. Empty in lists of backups.
     pub skipped: Vec<String>,
 }
 
@@ -41,12 +42,14 @@ impl Repo {
         ref_prefix: &str,
         message: &str,
     ) -> Result<Option<Backup>, GitError> {
-        let changes = self.raw_status(worktree, true).await?;
-        if changes.is_empty() {
+        let checked_out = self.checked_out_links(worktree).await?;
+        let changes = self.status_beside(worktree, true, &checked_out).await?;
+        let nested = self.nested_content(worktree, &changes, &checked_out).await?;
+        if changes.is_empty() && nested.is_empty() {
             return Ok(None);
         }
         let head = self.head(worktree).await?;
-        let saved = self.store_contents(worktree, &head, &changes).await?;
+        let saved = self.store_contents(worktree, &head, &changes, &nested).await?;
         let tree = self.tree_with(&head, &saved.index_lines).await?;
         let mut commit = self.write().args(["commit-tree", "--no-gpg-sign", "-p", &head]);
         if let Some(index) = self.staged_commit(worktree, &head, &tree).await? {
@@ -77,8 +80,7 @@ impl Repo {
     pub async fn prune_backups(&self, prefix: &str, before_ms: i64) -> Result<Vec<Backup>, GitError> {
         let mut gone = Vec::new();
         for kept in self.kept_under(prefix).await? {
-            // What is kept may be much older than its keeping: an old branch that was reset today.
-            if kept.at_ms >= before_ms || self.kept_since(&kept.ref_name).await? >= Some(before_ms) {
+            if !self.is_kept_since_before(&kept, before_ms).await? {
                 continue;
             }
             let (name, commit) = (kept.ref_name.clone(), kept.commit.clone());
@@ -90,6 +92,21 @@ impl Repo {
             }
         }
         Ok(gone)
+    }
+
+    /// How many backups under a prefix [`Repo::prune_backups`] would forget, and how many there are.
+    pub async fn count_backups(&self, prefix: &str, before_ms: i64) -> Result<(u32, u32), GitError> {
+        let (mut old, mut total) = (0, 0);
+        for kept in self.kept_under(prefix).await? {
+            total += 1;
+            old += u32::from(self.is_kept_since_before(&kept, before_ms).await?);
+        }
+        Ok((old, total))
+    }
+
+    async fn is_kept_since_before(&self, kept: &Kept, before_ms: i64) -> Result<bool, GitError> {
+        // What is kept may be much older than its keeping: an old branch that was reset today.
+        Ok(kept.at_ms < before_ms && self.kept_since(&kept.ref_name).await? < Some(before_ms))
     }
 
     /// When a ref was last written, as its log tells; `None` without one.
@@ -142,56 +159,61 @@ impl Repo {
         worktree: &Path,
         head: &str,
         changes: &[RawEntry],
+        nested: &NestedContent,
     ) -> Result<Saved, GitError> {
         let mut saved = Saved { oid_len: head.len(), ..Saved::default() };
-        let mut regular: Vec<(PathBuf, bool)> = Vec::new();
-        for change in changes {
-            let path = &change.path;
-            if change.is_nested_repository() || change.entry.submodule {
-                saved.skipped.push(change.entry.path.clone());
-                continue;
-            }
+        // Where a file is, where the backup has it, and whether it may be executed.
+        let mut regular: Vec<(PathBuf, PathBuf, bool)> = Vec::new();
+        let own = changes
+            .iter()
+            // The content of these is in `nested`, and a submodule's commit is no content of this repository.
+            .filter(|change| !change.is_nested_repository() && !change.entry.submodule)
+            .map(|change| (&change.path, &change.path));
+        for (path, to) in own.chain(nested.files.iter().map(|(path, to)| (path, to))) {
             let full = worktree.join(path);
             let found = full.symlink_metadata();
             match found {
                 Ok(found) if found.is_symlink() => {
                     let target = full.read_link().map_err(GitError::io("read link", &full))?;
                     let oid = self.hash(worktree).args(["--stdin"]).input(bytes::of(&target)).text().await?;
-                    saved.set("120000", &oid, path);
+                    saved.set("120000", &oid, to);
                 }
                 Ok(found) if found.is_file() => {
-                    regular.push((path.clone(), found.permissions().mode() & 0o100 != 0));
+                    regular.push((path.clone(), to.clone(), found.permissions().mode() & 0o100 != 0));
                 }
                 // A directory in the place of a tracked file: what is in it has entries of its own.
-                Ok(found) if found.is_dir() => saved.unset(path),
-                Ok(_) => saved.skipped.push(change.entry.path.clone()),
+                Ok(found) if found.is_dir() => saved.unset(to),
+                Ok(_) => saved.skipped.push(path.to_string_lossy().into_owned()),
                 Err(e)
                     if matches!(
                         e.kind(),
                         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
                     ) =>
                 {
-                    saved.unset(path);
+                    saved.unset(to);
                 }
                 Err(source) => return Err(GitError::Io { doing: "look at", path: full, source }),
             }
+        }
+        for (bundle, to) in &nested.bundles {
+            regular.push((bundle.clone(), to.clone(), false));
         }
         if regular.is_empty() {
             return Ok(saved);
         }
         let mut names = Vec::new();
-        for (path, _) in &regular {
+        for (path, ..) in &regular {
             names.extend(quoted(bytes::of(path)));
             names.push(b'\n');
         }
         let oids = self.hash(worktree).args(["--no-filters", "--stdin-paths"]).input(names).text().await?;
         let mut oids = oids.lines();
-        for (path, executable) in regular {
+        for (_, to, executable) in regular {
             let oid = oids.next().ok_or_else(|| GitError::Unexpected {
                 args: "hash-object --stdin-paths".to_owned(),
                 what: "fewer names than files".to_owned(),
             })?;
-            saved.set(if executable { "100755" } else { "100644" }, oid, &path);
+            saved.set(if executable { "100755" } else { "100644" }, oid, &to);
         }
         Ok(saved)
     }

@@ -1,7 +1,10 @@
 //! The one place where git is started.
 //!
 //! Every command has its own process group, a time limit, a limit on what it may print, no standard input
-//! unless bytes are given, and an environment without whatever would lead it to another repository.
+//! unless bytes are given, and an environment without whatever would lead it to another repository. It runs in
+//! a session of its own without a terminal, so nothing it starts can ask anybody a question: what would ask fails.
+//! A command on a worktree is told its git directory and its common directory by [`GitCommand::placed`]; git
+//! discovers neither, so a `.git` that somebody put there counts for nothing.
 //! When the caller loses interest (drops the future) the whole group is asked to end, so that git can
 //! remove its lock files, and is killed when it does not.
 
@@ -10,6 +13,7 @@ use std::io::PipeWriter;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
@@ -17,6 +21,7 @@ use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
+use crate::accepted::Guard;
 use crate::bytes;
 use crate::error::GitError;
 use crate::lock::{self, Turn};
@@ -61,13 +66,36 @@ pub const REPOSITORY_VARIABLES: [&str; 21] = [
     "GIT_ATTR_SOURCE",
 ];
 
+/// The program that is asked for passwords and passphrases: it answers nothing and fails.
+const REFUSING_HELPER: &str = "false";
+
+/// Keeps git and whatever it starts from asking anybody: nobody sits at a terminal, and a question would hang
+/// until the time limit.
+const SILENCE: [(&str, &str); 9] = [
+    ("GIT_TERMINAL_PROMPT", "0"),
+    // Empty, so that `core.askPass` is not used either.
+    ("GIT_ASKPASS", ""),
+    ("SSH_ASKPASS", REFUSING_HELPER),
+    ("SSH_ASKPASS_REQUIRE", "force"),
+    ("GCM_INTERACTIVE", "never"),
+    ("GIT_EDITOR", ":"),
+    ("GIT_SEQUENCE_EDITOR", ":"),
+    ("GIT_MERGE_AUTOEDIT", "no"),
+    ("GIT_PAGER", "cat"),
+];
+
+/// Variables that name a terminal or a display on which a passphrase could be asked for.
+const SCREENS: [&str; 3] = ["GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY"];
+
 /// Options every command gets.
-const COMMON_OPTIONS: [&str; 6] = [
+const COMMON_OPTIONS: [&str; 7] = [
     // The file system monitor would start a daemon per worktree that outlives the command.
     "core.fsmonitor=false",
     // Background maintenance would hold locks and files in worktrees that are about to be removed.
     "gc.auto=0",
     "maintenance.auto=false",
+    // Commands in a submodule would run the filters and hooks that its own configuration names.
+    "submodule.recurse=false",
     // "always" would put colour codes into output that is read by a program.
     "color.ui=false",
     // Another git of the user may hold a ref for a moment; the default of 100 ms gives up too early.
@@ -111,6 +139,12 @@ pub(crate) struct GitCommand {
     timeout: Duration,
     cap: usize,
     turns: Vec<Turn>,
+    /// Why it must not be started.
+    refused: Option<GitError>,
+    /// Looks before the start whether the repository still is as it was accepted.
+    guard: Option<Arc<Guard>>,
+    /// Nothing that signs may ask on a screen.
+    blind: bool,
 }
 
 impl GitCommand {
@@ -128,7 +162,38 @@ impl GitCommand {
             timeout: if kind == Kind::User { LONG } else { ORDINARY },
             cap: STDOUT_CAP,
             turns: Vec::new(),
+            refused: None,
+            guard: None,
+            blind: false,
         }
+    }
+
+    /// Names the repository, so that git does not discover one; without a work tree for a bare one.
+    pub(crate) fn placed(self, git_dir: &Path, common_dir: &Path, work_tree: Option<&Path>) -> Self {
+        let placed = self.env("GIT_DIR", git_dir);
+        match work_tree {
+            Some(work_tree) => placed.env("GIT_COMMON_DIR", common_dir).env("GIT_WORK_TREE", work_tree),
+            // With a common directory named, git would not look whether the repository is bare.
+            None => placed,
+        }
+    }
+
+    /// Makes it fail with this error instead of being started.
+    pub(crate) fn refused(mut self, error: GitError) -> Self {
+        self.refused = Some(error);
+        self
+    }
+
+    /// Starts it only while the repository is as it was accepted.
+    pub(crate) fn guarded(mut self, guard: Option<Arc<Guard>>) -> Self {
+        self.guard = guard;
+        self
+    }
+
+    /// Hides terminals and displays from what it starts.
+    pub(crate) fn blind(mut self, blind: bool) -> Self {
+        self.blind = blind;
+        self
     }
 
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
@@ -186,7 +251,6 @@ impl GitCommand {
         self
     }
 
-    #[cfg(test)]
     pub(crate) fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
@@ -199,6 +263,12 @@ impl GitCommand {
 
     /// Runs it; any exit code is an answer.
     pub(crate) async fn run(mut self) -> Result<Output, GitError> {
+        if let Some(error) = self.refused.take() {
+            return Err(error);
+        }
+        if let Some(guard) = self.guard.take() {
+            guard.check().await?;
+        }
         let args = self.shown();
         tracing::trace!(%args, dir = %self.dir.display(), "git");
         let mut child = self.spawn()?;
@@ -265,8 +335,7 @@ impl GitCommand {
         for variable in REPOSITORY_VARIABLES {
             command.env_remove(variable);
         }
-        // Nobody sits at a terminal: a question would hang until the time limit.
-        command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", ":").env("GIT_MERGE_AUTOEDIT", "no");
+        command.envs(SILENCE);
         if self.kind != Kind::User {
             // Errors in one language. Not where hooks run: they keep the user's locale.
             command.env("LC_ALL", "C");
@@ -277,11 +346,16 @@ impl GitCommand {
         }
         command.envs(self.git.env().iter().map(|(k, v)| (k, v)));
         command.envs(self.env.iter().map(|(k, v)| (k, v)));
+        if self.blind {
+            for screen in SCREENS {
+                command.env_remove(screen);
+            }
+        }
         command
             .stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(self.output.take().map_or_else(Stdio::piped, Stdio::from))
-            .stderr(Stdio::piped())
-            .process_group(0);
+            .stderr(Stdio::piped());
+        own_session(&mut command);
         command
     }
 
@@ -305,6 +379,15 @@ impl Output {
             return GitError::IndexLocked { holder: lock::holder(&path), path };
         }
         GitError::Failed { args, exit: self.exit, stderr: bytes::text(&self.stderr).trim_end().to_owned() }
+    }
+}
+
+/// Makes the child the leader of a session of its own, and so of a process group, without a terminal.
+#[expect(unsafe_code, reason = "the standard library starts no program in a session of its own without it")]
+fn own_session(command: &mut Command) {
+    // SAFETY: between fork and exec only `setsid` is called, which is safe to call there and allocates nothing.
+    unsafe {
+        command.pre_exec(|| nix::unistd::setsid().map(drop).map_err(std::io::Error::from));
     }
 }
 

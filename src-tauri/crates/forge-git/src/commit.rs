@@ -1,14 +1,16 @@
 //! Committing what an agent left in its worktree, by the user's own git: hooks, filters, LFS and signing apply.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::bytes;
-use crate::command::Kind;
+use crate::command::{GitCommand, Kind};
 use crate::error::GitError;
 use crate::guard::{Entry, Root};
 use crate::index::PrivateIndex;
 use crate::lock;
 use crate::repo::{Operation, Repo};
+use crate::signing;
+use crate::status::RawEntry;
 
 /// Hooks that can refuse a commit.
 const REFUSING_HOOKS: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
@@ -27,33 +29,54 @@ impl Repo {
         author: Option<(&str, &str)>,
     ) -> Result<Option<String>, GitError> {
         let git_dir = self.git_dir(worktree).await?;
-        let add = self.at(worktree, Kind::User).args(["add", "-A"]);
-        // Who commits does not depend on what: both are asked at once.
-        let (added, identity) =
-            tokio::join!(self.run_in_index(&git_dir, add), self.identity(worktree, author));
-        added?;
-        let unchanged = self
-            .at(worktree, Kind::Read)
-            .args(["diff", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none"])
-            .yes()
-            .await?;
         // A resolved merge is committed even when its result equals our side: it records the other parent.
         let merging = crate::repo::operation_in(&git_dir) == Some(Operation::Merge);
-        if unchanged && !merging {
+        let checked_out = self.checked_out_links(worktree).await?;
+        let changes = self.status_beside(worktree, true, &checked_out).await?;
+        if changes.is_empty() && !merging {
             return Ok(None);
+        }
+        // Who commits does not depend on what: both are asked at once.
+        let (added, identity) = tokio::join!(
+            self.stage_all(worktree, &git_dir, None, &changes, &checked_out),
+            self.identity(worktree, author)
+        );
+        let everything_staged = added?;
+        if !everything_staged && !merging {
+            let staged = ["diff", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none"];
+            if self.at(worktree, Kind::Read).args(staged).yes().await? {
+                return Ok(None);
+            }
+        }
+        let signs = self.signs(worktree).await?;
+        if signs {
+            self.require_signing(worktree).await?;
         }
         let commit = self
             .at(worktree, Kind::User)
             .envs(identity?)
+            .blind(signs)
             // The configured clean-up could drop lines that start with `#`.
             .args(["commit", "--quiet", "--no-status", "--cleanup=whitespace", "--file=-"])
             .input(message.as_bytes());
         let args = commit.shown();
-        let output = commit.run().await?;
+        let output = match commit.run().await {
+            Err(GitError::Timeout { after, .. }) => {
+                if signs {
+                    self.try_signing(worktree, signing::LIMIT).await?;
+                }
+                return Err(GitError::HooksTimedOut { after });
+            }
+            other => other?,
+        };
         if output.exit != Some(0) {
             let lock = git_dir.join("index.lock");
             if lock.exists() {
                 return Err(GitError::IndexLocked { holder: lock::holder(&lock), path: lock });
+            }
+            if signs {
+                // git ends alike when a hook refuses and when the signing program does.
+                self.try_signing(worktree, signing::LIMIT).await?;
             }
             if self.has_refusing_hook(worktree).await? {
                 let said = [bytes::text(&output.stdout), bytes::text(&output.stderr)].concat();
@@ -73,11 +96,14 @@ impl Repo {
         author: Option<(&str, &str)>,
     ) -> Result<Option<String>, GitError> {
         let head = self.head(worktree).await?;
+        let git_dir = self.git_dir(worktree).await?;
         let index = match PrivateIndex::copy_of(self, worktree).await? {
             Some(copy) => copy,
             None => PrivateIndex::empty(self.common_dir()),
         };
-        index.with(self.at(worktree, Kind::User)).args(["add", "-A"]).ok().await?;
+        let checked_out = self.checked_out_links(worktree).await?;
+        let changes = self.status_beside(worktree, true, &checked_out).await?;
+        self.stage_all(worktree, &git_dir, Some(&index), &changes, &checked_out).await?;
         let tree = index.with(self.at(worktree, Kind::Write)).arg("write-tree").text().await?;
         if tree == self.tree_of(&head).await? {
             return Ok(None);
@@ -89,6 +115,41 @@ impl Repo {
             .text()
             .await
             .map(Some)
+    }
+
+    /// Stages everything that is not ignored, as `git add -A`, but for what lies in other repositories inside the
+    /// worktree: git would make links of them, and run commands in them. Of a submodule the commit that it stands on is
+    /// staged. Whether that was all of `changes`.
+    pub(crate) async fn stage_all(
+        &self,
+        worktree: &Path,
+        git_dir: &Path,
+        index: Option<&PrivateIndex>,
+        changes: &[RawEntry],
+        checked_out: &[PathBuf],
+    ) -> Result<bool, GitError> {
+        let with = |command: GitCommand| match index {
+            Some(index) => index.with(command),
+            None => command,
+        };
+        let nested = changes.iter().filter(|raw| raw.is_nested_repository()).map(|raw| raw.path.as_path());
+        let left_out: Vec<&Path> = nested.chain(checked_out.iter().map(PathBuf::as_path)).collect();
+        let mut add = with(self.at(worktree, Kind::User)).args(["add", "-A"]);
+        if !left_out.is_empty() {
+            add = add.args(["--", "."]);
+            for path in &left_out {
+                let mut pattern = std::ffi::OsString::from(":(top,exclude,literal)");
+                pattern.push(bytes::path(bytes::of(path).strip_suffix(b"/").unwrap_or(bytes::of(path))));
+                add = add.arg(pattern);
+            }
+        }
+        self.run_in_index(git_dir, add).await?;
+        let moved = self.moved_submodules(worktree, changes, checked_out).await?;
+        if !moved.is_empty() {
+            let update = with(self.at(worktree, Kind::Write)).args(["update-index", "-z", "--index-info"]);
+            self.run_in_index(git_dir, update.input(moved)).await?;
+        }
+        Ok(left_out.is_empty())
     }
 
     /// Of the given paths, those with a complete set of conflict markers left in them, in order.
@@ -112,7 +173,7 @@ impl Repo {
     pub(crate) async fn run_in_index(
         &self,
         git_dir: &Path,
-        command: crate::command::GitCommand,
+        command: GitCommand,
     ) -> Result<Vec<u8>, GitError> {
         let args = command.shown();
         let output = command.run().await?;

@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::accepted::RepositoryChange;
 use crate::guard::GuardError;
 
 /// A failed operation on a repository. Messages complete the phrase "failed to ...".
@@ -66,6 +67,32 @@ pub enum GitError {
     PatchRefused {
         /// Why, in git's words where they are its own.
         reason: String,
+    },
+    /// The files of the repository that say which programs git runs are not as a person accepted them.
+    #[error("run git in {}: its configuration was changed ({change})", .path.display())]
+    RepositoryChanged {
+        /// The repository.
+        path: PathBuf,
+        /// How they differ.
+        change: Box<RepositoryChange>,
+    },
+    /// The configured program did not sign the commit.
+    #[error("sign the commit: {output}")]
+    SigningFailed {
+        /// What git and the program wrote.
+        output: String,
+    },
+    /// The configured program was still signing when its time was over, as one does that waits for a passphrase.
+    #[error("sign the commit: not done after {} s", .after.as_secs())]
+    SigningTimedOut {
+        /// Time it was given.
+        after: Duration,
+    },
+    /// The repository's hooks did not come to an end.
+    #[error("commit: the repository's hooks were not done after {} s", .after.as_secs())]
+    HooksTimedOut {
+        /// Time they were given.
+        after: Duration,
     },
     /// The repository's hooks refused the commit.
     #[error("commit: the repository's hooks refused it: {output}")]
@@ -209,6 +236,28 @@ pub enum GitError {
 }
 
 impl GitError {
+    /// What a person can do about it, where that does not follow from what happened.
+    #[must_use]
+    pub const fn remedy(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::RepositoryChanged { .. } => {
+                "Look at the difference, then accept the changes or undo them. Until then Forge runs no git command \
+                 in this repository."
+            }
+            Self::SigningFailed { .. } => {
+                "Check `user.signingKey` and the signing program, or switch `commit.gpgSign` off for this repository."
+            }
+            Self::SigningTimedOut { .. } => {
+                "Unlock the signing key in a terminal (its passphrase is then remembered for a while), use a key \
+                 without a passphrase, or switch `commit.gpgSign` off for this repository."
+            }
+            Self::HooksTimedOut { .. } => {
+                "Run the hooks in the worktree by hand to see what they wait for, then try again."
+            }
+            _ => return None,
+        })
+    }
+
     pub(crate) fn io(
         doing: &'static str,
         path: impl Into<PathBuf>,

@@ -164,7 +164,7 @@ impl Repo {
         operation: Operation,
         author: Option<(&str, &str)>,
     ) -> Result<Continued, GitError> {
-        let identity = self.identity(worktree, author).await?;
+        let (identity, signs) = (self.identity(worktree, author).await?, self.signs(worktree).await?);
         let command = match operation {
             Operation::Rebase if git_dir.join("rebase-apply/applying").exists() => "am",
             Operation::Rebase => "rebase",
@@ -178,12 +178,14 @@ impl Repo {
             if !files.is_empty() {
                 return Ok(Continued::Stuck { files, said });
             }
-            self.run_in_index(git_dir, self.at(worktree, Kind::User).args(["add", "-A"])).await?;
+            let checked_out = self.checked_out_links(worktree).await?;
+            let changes = self.status_beside(worktree, true, &checked_out).await?;
+            self.stage_all(worktree, git_dir, None, &changes, &checked_out).await?;
             let mut ended = None;
             // What turned out to be in the branch already is left out; a rebase does that by itself.
             for how in ["--continue", "--skip"] {
                 let go_on = self.at(worktree, Kind::User).envs(identity.clone()).args([command, how]);
-                let output = go_on.run().await?;
+                let output = go_on.blind(signs).run().await?;
                 said = [bytes::text(&output.stdout), bytes::text(&output.stderr)].concat().trim().to_owned();
                 ended = output.exit;
                 let may_skip = matches!(operation, Operation::CherryPick | Operation::Revert);

@@ -7,10 +7,15 @@
 //! touched different paths are merged here (`merge/apart`), and a list of changes is shown again while nothing it
 //! depends on changed (`diff/watch`).
 //!
+//! A worktree's git directory comes from the repository's record, never from the worktree (`repo`, `dot_git`); no
+//! program runs that the repository did not name when a person accepted it (`accepted`), and none that a repository
+//! inside a worktree names (`nested`).
+//!
 //! Invariants: no command forces, stashes or resets a checkout that is not Forge's own; refs move by compare
 //! and swap; every answer of git is read from its machine formats (`-z`), never from its messages.
 //! Absent on purpose: knowledge of tasks, of the database and of when something should happen.
 
+mod accepted;
 mod added;
 mod adopt;
 mod apply;
@@ -22,6 +27,7 @@ mod commit;
 mod copy;
 mod diff;
 mod discard;
+mod dot_git;
 mod error;
 mod facts;
 #[cfg(test)]
@@ -36,8 +42,11 @@ mod local;
 mod lock;
 mod merge;
 mod move_to;
+mod nested;
 mod object;
 mod plain;
+#[cfg(test)]
+mod planted;
 mod pool;
 mod program;
 mod push;
@@ -47,6 +56,7 @@ mod repo;
 mod restore;
 mod settings;
 mod settle;
+mod signing;
 mod spread;
 mod stamp;
 mod status;
@@ -56,20 +66,24 @@ mod testing;
 mod trash;
 mod worktree;
 
+pub use accepted::{ChangedFile, Fingerprint, FingerprintFile, RepositoryChange};
 pub use apply::Way;
 pub use backup::Backup;
 pub use command::REPOSITORY_VARIABLES;
 pub use copy::{CopyMode, CopyProgress, CopyReport, CopyRule, Skipped, SkippedWhy};
 pub use diff::{DiffCounts, DiffPage, DiffScope, FileSide};
 pub use discard::Discarded;
+pub use dot_git::Rewritten;
 pub use error::{ForeignReason, GitError, LockHolder};
 pub use facts::{FolderFacts, disk_usage};
 pub use half_done::{HalfDone, Standing};
 pub use land::Landing;
 pub use lines::lines_in;
 pub use merge::{
-    ConflictKind, ConflictPath, ConflictSide, MergeComputation, MergeMessage, MergeRequest, MergeStrategy,
+    ConflictKind, ConflictPath, ConflictSide, LandedChange, MergeComputation, MergeMessage, MergeRequest,
+    MergeStrategy,
 };
+pub use nested::{NestedKind, NestedRepository};
 pub use object::CommitInfo;
 pub use pool::Keep;
 pub use program::{Git, MINIMUM_VERSION};

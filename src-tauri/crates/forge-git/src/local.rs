@@ -7,12 +7,12 @@
 
 use std::collections::{BinaryHeap, HashMap};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use git2::Oid;
 
 use crate::object::{Commit, Objects};
-use crate::repo::{Repo, dot_git_target};
+use crate::repo::Repo;
 use crate::worktree::rebasing_branch;
 
 /// Beyond this git, which reads larger lists in place, is faster.
@@ -42,16 +42,6 @@ impl Repo {
 }
 
 impl Local<'_> {
-    /// The git directory of one of this repository's worktrees.
-    pub(crate) fn git_dir(self, worktree: &Path) -> Option<PathBuf> {
-        let dot_git = worktree.join(".git");
-        if dot_git.symlink_metadata().ok()?.is_dir() {
-            return (dot_git.canonicalize().ok()? == self.common_dir).then(|| self.common_dir.to_owned());
-        }
-        let admin = dot_git_target(worktree)?.canonicalize().ok()?;
-        (admin.parent()? == self.common_dir.join("worktrees")).then_some(admin)
-    }
-
     /// The commit a git directory's `HEAD` leads to. Without one git has to say what is wrong.
     pub(crate) fn head(self, git_dir: &Path) -> Option<String> {
         let head = std::fs::read_to_string(git_dir.join("HEAD")).ok()?;

@@ -5,6 +5,7 @@
 //! Merge drivers see the attributes of the target, not those of whatever happens to be checked out. Where the two
 //! sides touched different paths alone, git is not needed to say what comes out (`apart`).
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use crate::bytes;
 use crate::command::{GitCommand, Kind};
 use crate::error::GitError;
 use crate::repo::Repo;
+use crate::signing;
 
 mod apart;
 
@@ -41,6 +43,21 @@ pub struct MergeRequest {
     pub message: String,
     /// Author (name, email) of a merge or squash commit, when not the user.
     pub author: Option<(String, String)>,
+}
+
+/// A merge that reached its target, to be verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LandedChange<'a> {
+    /// Branch merged into (short name).
+    pub target_branch: &'a str,
+    /// The commit that was merged.
+    pub source: &'a str,
+    /// Where the target was before.
+    pub target_before: &'a str,
+    /// The commit that the target moved to.
+    pub commit: &'a str,
+    /// How it was merged.
+    pub strategy: MergeStrategy,
 }
 
 /// What a merge comes to.
@@ -203,7 +220,7 @@ impl Repo {
             MergeStrategy::Merge => &[&tips.target, &tips.source],
             MergeStrategy::Squash | MergeStrategy::Rebase => &[&tips.target],
         };
-        let commit = maker?.command(self, &tree, parents, &request.message).text().await?;
+        let commit = maker?.make(self, &tree, parents, &request.message).await?;
         Ok(MergeComputation::Ready { commit, target_before: tips.target, fast_forward: false })
     }
 
@@ -225,6 +242,49 @@ impl Repo {
             Merged::Tree(tree) => Ok(tree == target_tree),
             Merged::Conflict { .. } => Ok(false),
         }
+    }
+
+    /// Whether a target holds a change that was merged into it: the merge's commit is reachable from the target, and
+    /// either the source is reachable from that commit, or git computes that commit's tree for this merge.
+    pub async fn holds_change(&self, landed: LandedChange<'_>) -> Result<bool, GitError> {
+        let branch = format!("refs/heads/{}", landed.target_branch);
+        if !self.is_ancestor(landed.commit, &branch).await? {
+            return Ok(false);
+        }
+        if self.is_ancestor(landed.source, landed.commit).await? {
+            return Ok(true);
+        }
+        let (target, source) =
+            (self.must_resolve(landed.target_before).await?, self.must_resolve(landed.source).await?);
+        let (target_tree, source_tree) = (self.tree_of(&target).await?, self.tree_of(&source).await?);
+        let tips = Tips { target, target_tree, source, source_tree };
+        let Some(computed) = self.computed_tree(landed, tips).await? else { return Ok(false) };
+        // git compares them itself, so that a wrong name for a tree would show.
+        self.read().args(["diff-tree", "--quiet", "-r", &computed, landed.commit]).yes().await
+    }
+
+    /// The tree that git computes for a merge; `None` when the sides conflict.
+    async fn computed_tree(&self, landed: LandedChange<'_>, tips: Tips) -> Result<Option<String>, GitError> {
+        if landed.strategy == MergeStrategy::Rebase {
+            let target_tree = tips.target_tree.clone();
+            let request = MergeRequest {
+                target_branch: landed.target_branch.to_owned(),
+                source: landed.source.to_owned(),
+                strategy: MergeStrategy::Rebase,
+                message: String::new(),
+                author: None,
+            };
+            return Ok(match self.replay(&request, tips).await? {
+                MergeComputation::NothingToMerge => Some(target_tree),
+                MergeComputation::Ready { commit, .. } => Some(self.tree_of(&commit).await?),
+                MergeComputation::Conflict { .. } => None,
+            });
+        }
+        let attributes = Attributes::of(self, &tips.target).await?;
+        Ok(match self.merge_tree(&attributes, &[&tips.target, &tips.source]).await? {
+            Merged::Tree(tree) => Some(tree),
+            Merged::Conflict { .. } => None,
+        })
     }
 
     async fn tips(&self, target_branch: &str, source: &str) -> Result<Tips, GitError> {
@@ -309,19 +369,47 @@ impl Repo {
 /// Makes commits out of trees.
 #[derive(Debug)]
 pub(crate) struct CommitMaker {
-    identity: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    identity: Vec<(OsString, OsString)>,
     signed: bool,
 }
 
 impl CommitMaker {
-    pub(crate) fn command(&self, repo: &Repo, tree: &str, parents: &[&str], message: &str) -> GitCommand {
+    /// The commit (hex) of a tree.
+    pub(crate) async fn make(
+        &self,
+        repo: &Repo,
+        tree: &str,
+        parents: &[&str],
+        message: &str,
+    ) -> Result<String, GitError> {
+        self.make_again(repo, tree, parents, message, Vec::new()).await
+    }
+
+    /// The same with the author of another commit, given as git's variables.
+    pub(crate) async fn make_again(
+        &self,
+        repo: &Repo,
+        tree: &str,
+        parents: &[&str],
+        message: &str,
+        author: Vec<(OsString, OsString)>,
+    ) -> Result<String, GitError> {
         let mut command = repo.at(repo.root(), Kind::User).arg("commit-tree");
         command = command.arg(if self.signed { "--gpg-sign" } else { "--no-gpg-sign" });
         for parent in parents {
             command = command.args(["-p", parent]);
         }
         let end = if message.ends_with('\n') { "" } else { "\n" };
-        command.arg(tree).envs(self.identity.iter().cloned()).input(format!("{message}{end}"))
+        command = command.arg(tree).envs(self.identity.iter().cloned()).envs(author);
+        command = command.input(format!("{message}{end}"));
+        if !self.signed {
+            return command.text().await;
+        }
+        match command.blind(true).timeout(signing::LIMIT).text().await {
+            Err(GitError::Timeout { after, .. }) => Err(GitError::SigningTimedOut { after }),
+            Err(GitError::Failed { stderr, .. }) => Err(GitError::SigningFailed { output: stderr }),
+            other => other,
+        }
     }
 }
 

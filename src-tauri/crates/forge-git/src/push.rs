@@ -5,7 +5,7 @@
 //! credentials and hooks apply; nobody is asked for a password, neither at a terminal nor by a window.
 
 use crate::bytes;
-use crate::command::{GitCommand, Kind};
+use crate::command::Kind;
 use crate::error::GitError;
 use crate::repo::Repo;
 
@@ -134,7 +134,8 @@ impl Repo {
 
     async fn push_from(&self, push: &Push<'_>, expected: Option<&str>) -> Result<Pushed, GitError> {
         let name = format!("refs/heads/{}", push.branch);
-        let command = asking_nobody(GitCommand::new(self.git(), self.root(), Kind::User))
+        let command = self
+            .at(self.root(), Kind::User)
             .args(["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"])
             .arg(format!("--force-with-lease={name}:{}", expected.unwrap_or_default()))
             .args(["--", push.remote, &format!("{}:{name}", push.commit)]);
@@ -151,7 +152,7 @@ impl Repo {
     /// Where the branch is at the remote; nothing when it is not there.
     async fn branch_at(&self, push: &Push<'_>) -> Result<Option<String>, PushError> {
         let name = format!("refs/heads/{}", push.branch);
-        let command = asking_nobody(self.read()).args(["ls-remote", "--", push.remote, &name]);
+        let command = self.read().args(["ls-remote", "--", push.remote, &name]);
         let output = command.run().await?;
         if output.exit == Some(0) {
             let listed = bytes::text(&output.stdout);
@@ -166,11 +167,6 @@ impl Repo {
             Silence::Other => PushError::Refused { branch: push.branch.to_owned(), why },
         })
     }
-}
-
-/// Whoever would be asked for a password is not there: it fails at once.
-fn asking_nobody(command: GitCommand) -> GitCommand {
-    command.env("GIT_ASKPASS", "").env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force")
 }
 
 /// Addresses in git's words may hold a name and a password.

@@ -36,13 +36,12 @@ impl Repo {
                 Merged::Tree(same) if same == tree => {}
                 Merged::Tree(fresh) => {
                     let [name, email, date] = original.author;
-                    tip = maker
-                        .command(self, &fresh, &[&tip], &original.message)
-                        .env("GIT_AUTHOR_NAME", name)
-                        .env("GIT_AUTHOR_EMAIL", email)
-                        .env("GIT_AUTHOR_DATE", format!("@{date}"))
-                        .text()
-                        .await?;
+                    let author = vec![
+                        ("GIT_AUTHOR_NAME".into(), name.into()),
+                        ("GIT_AUTHOR_EMAIL".into(), email.into()),
+                        ("GIT_AUTHOR_DATE".into(), format!("@{date}").into()),
+                    ];
+                    tip = maker.make_again(self, &fresh, &[&tip], &original.message, author).await?;
                     tree = fresh;
                 }
                 Merged::Conflict { tree, paths, messages } => {
@@ -77,11 +76,11 @@ impl Repo {
             Some(parent) => parent.clone(),
             None => {
                 let empty = self.write().arg("mktree").input("").text().await?;
-                maker.command(self, &empty, &[], "base").text().await?
+                maker.make(self, &empty, &[], "base").await?
             }
         };
-        let ours = maker.command(self, tree, &[&base], "ours").text().await?;
-        let theirs = maker.command(self, &original.tree, &[&base], "theirs").text().await?;
+        let ours = maker.make(self, tree, &[&base], "ours").await?;
+        let theirs = maker.make(self, &original.tree, &[&base], "theirs").await?;
         self.merge_tree(attributes, &[&ours, &theirs]).await
     }
 

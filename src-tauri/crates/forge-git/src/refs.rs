@@ -47,6 +47,23 @@ impl Repo {
         said.parse().map_err(|_| GitError::Unexpected { args, what: format!("{said:?}") })
     }
 
+    /// How many commits `tip` has that none of `others` has; names that lead to no commit count for nothing.
+    pub async fn commits_outside(&self, tip: &str, others: &[String]) -> Result<u32, GitError> {
+        let mut known = Vec::with_capacity(others.len());
+        for other in others {
+            if let Some(commit) = self.resolve(other).await? {
+                if self.is_ancestor(tip, &commit).await? {
+                    return Ok(0);
+                }
+                known.push(format!("^{commit}"));
+            }
+        }
+        let command = self.read().args(["rev-list", "--count", "--end-of-options", tip]).args(known);
+        let args = command.shown();
+        let said = command.text().await?;
+        said.parse().map_err(|_| GitError::Unexpected { args, what: format!("{said:?}") })
+    }
+
     async fn swap(
         &self,
         command: crate::command::GitCommand,

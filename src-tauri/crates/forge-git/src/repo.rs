@@ -1,12 +1,14 @@
 //! A repository: where it is and what its names mean.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
+use crate::accepted::Guard;
 use crate::bytes;
 use crate::command::{GitCommand, Kind};
 use crate::diff::ListMemory;
-use crate::error::GitError;
+use crate::error::{ForeignReason, GitError};
 use crate::object::Objects;
 use crate::program::Git;
 use crate::settings::SettingsMemory;
@@ -22,6 +24,13 @@ pub(crate) struct Inner {
     git: Git,
     root: PathBuf,
     common_dir: PathBuf,
+    /// Without files of its own.
+    bare: bool,
+    /// Where the user's hooks are, when not in the common directory.
+    hooks: Option<PathBuf>,
+    guard: Mutex<Option<Arc<Guard>>>,
+    /// When a commit was last signed.
+    signed: Mutex<Option<Instant>>,
     pub(crate) objects: Objects,
     pub(crate) lists: ListMemory,
     pub(crate) settings: SettingsMemory,
@@ -45,6 +54,7 @@ impl Repo {
     pub async fn open(git: &Git, path: &Path) -> Result<Repo, GitError> {
         let asked = GitCommand::new(git, path, Kind::Read)
             .args(["rev-parse", "--path-format=absolute", "--git-common-dir", "--absolute-git-dir"])
+            .args(["--git-path", "hooks"])
             .run()
             .await;
         let not_here = || GitError::NotARepository { path: path.to_owned() };
@@ -54,7 +64,9 @@ impl Repo {
         };
         let said = bytes::text(&output.stdout);
         let mut lines = said.lines();
-        let (Some(0), Some(common), Some(own)) = (output.exit, lines.next(), lines.next()) else {
+        let (Some(0), Some(common), Some(own), Some(hooks)) =
+            (output.exit, lines.next(), lines.next(), lines.next())
+        else {
             return Err(if bytes::text(&output.stderr).contains("safe.directory") {
                 // git's protection against other people's repositories: its own words say what to do.
                 output.failed("rev-parse --git-common-dir".to_owned())
@@ -68,6 +80,10 @@ impl Repo {
         let objects = Objects::new(common_dir.join("objects"));
         let inner = Inner {
             git: git.clone(),
+            bare: is_bare(&root, &common_dir),
+            hooks: hooks_elsewhere(Path::new(hooks), path, &root, &common_dir),
+            guard: Mutex::default(),
+            signed: Mutex::default(),
             root,
             common_dir,
             objects,
@@ -194,8 +210,8 @@ impl Repo {
 
     /// The commit a worktree stands on.
     pub async fn head(&self, worktree: &Path) -> Result<String, GitError> {
-        let dir = worktree.to_owned();
-        if let Some(known) = self.locally(move |local| local.head(&local.git_dir(&dir)?)).await {
+        let git_dir = self.git_dir(worktree).await?;
+        if let Some(known) = self.locally(move |local| local.head(&git_dir)).await {
             return Ok(known);
         }
         let output = self
@@ -231,33 +247,93 @@ impl Repo {
         }
     }
 
-    /// The git directory of one worktree.
+    /// The git directory of one worktree, by the repository's own record of it: the worktree's `.git` is believed
+    /// only where both lead to each other.
     pub(crate) async fn git_dir(&self, worktree: &Path) -> Result<PathBuf, GitError> {
-        let dir = worktree.to_owned();
-        if let Some(known) = self.locally(move |local| local.git_dir(&dir)).await {
-            return Ok(known);
+        let (repo, dir) = (self.clone(), worktree.to_owned());
+        let found = tokio::task::spawn_blocking(move || repo.recorded_git_dir(&dir)).await?;
+        found.ok_or_else(|| not_registered(worktree))
+    }
+
+    /// The same, for those that may wait for a disk.
+    pub(crate) fn recorded_git_dir(&self, worktree: &Path) -> Option<PathBuf> {
+        if worktree == self.root() {
+            return Some(self.common_dir().to_owned());
         }
-        let said = self.at(worktree, Kind::Read).args(["rev-parse", "--absolute-git-dir"]).ok().await?;
-        let said = said.strip_suffix(b"\n").unwrap_or(&said);
-        Ok(bytes::path(said).to_owned())
+        self.admin_dir(worktree)
+            .or_else(|| self.admin_that_leads_to(worktree))
+            .or_else(|| crate::worktree::is_same(worktree, self.root()).then(|| self.common_dir().to_owned()))
     }
 
     /// A command in the git directory that all worktrees share: no work tree in reach.
     pub(crate) fn bare(&self, kind: Kind) -> GitCommand {
-        GitCommand::new(self.git(), self.common_dir(), kind).env("GIT_DIR", self.common_dir())
+        let command = GitCommand::new(self.git(), self.common_dir(), kind);
+        self.with_hooks(command.env("GIT_DIR", self.common_dir())).guarded(self.guard())
     }
 
     pub(crate) fn read(&self) -> GitCommand {
-        GitCommand::new(self.git(), self.root(), Kind::Read)
+        self.at(self.root(), Kind::Read)
     }
 
     pub(crate) fn write(&self) -> GitCommand {
-        GitCommand::new(self.git(), self.root(), Kind::Write)
+        self.at(self.root(), Kind::Write)
     }
 
+    /// A command in a worktree of this repository. One that is not registered here is refused.
     pub(crate) fn at(&self, worktree: &Path, kind: Kind) -> GitCommand {
-        GitCommand::new(self.git(), worktree, kind)
+        let command = self.with_hooks(GitCommand::new(self.git(), worktree, kind)).guarded(self.guard());
+        match self.recorded_git_dir(worktree) {
+            Some(git_dir) if self.inner.bare && git_dir == self.common_dir() => {
+                command.placed(&git_dir, self.common_dir(), None)
+            }
+            Some(git_dir) => command.placed(&git_dir, self.common_dir(), Some(worktree)),
+            None => command.refused(not_registered(worktree)),
+        }
     }
+
+    /// Hooks lie where the user's own checkout has them. A relative `core.hooksPath` would lead into the worktree at
+    /// hand, where whoever works there writes them.
+    fn with_hooks(&self, command: GitCommand) -> GitCommand {
+        match &self.inner.hooks {
+            Some(hooks) => {
+                let mut setting = std::ffi::OsString::from("core.hooksPath=");
+                setting.push(hooks);
+                command.config(setting)
+            }
+            None => command,
+        }
+    }
+
+    pub(crate) fn last_signed(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.inner.signed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn guard_slot(&self) -> MutexGuard<'_, Option<Arc<Guard>>> {
+        self.inner.guard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn not_registered(worktree: &Path) -> GitError {
+    GitError::NotOurWorktree { path: worktree.to_owned(), reason: ForeignReason::NotRegistered }
+}
+
+/// Whether a repository has no files of its own: git believes its settings, and only where it is asked from.
+fn is_bare(root: &Path, common_dir: &Path) -> bool {
+    let said = |name: &str| git2::Config::open(&common_dir.join(name))?.snapshot()?.get_bool("core.bare");
+    root == common_dir || ["config", "config.worktree"].iter().any(|name| said(name).unwrap_or(false))
+}
+
+/// Where hooks are, as git says in `asked`, when that is not in the common directory.
+fn hooks_elsewhere(hooks: &Path, asked: &Path, root: &Path, common_dir: &Path) -> Option<PathBuf> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if real(hooks) == real(&common_dir.join("hooks")) || hooks == common_dir.join("hooks") {
+        return None;
+    }
+    // A relative setting was answered from where git was asked.
+    let top = real(asked);
+    let tops = top.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    let inside = tops.and_then(|top| hooks.strip_prefix(top).ok());
+    Some(inside.map_or_else(|| hooks.to_owned(), |inside| root.join(inside)))
 }
 
 /// What the worktree with this git directory is in the middle of.

@@ -10,6 +10,7 @@ use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::guard::{Entry, GuardError, Root};
+use crate::nested::KEPT;
 use crate::repo::Repo;
 
 /// A path that a backup changes.
@@ -27,6 +28,10 @@ impl Repo {
     /// not committed; nothing is written then.
     pub async fn restore_backup(&self, worktree: &Path, commit: &str) -> Result<(), GitError> {
         let contents = self.backed_up(commit).await?;
+        if contents.iter().any(|content| content.path.starts_with(KEPT)) {
+            // Bundles and the like are for whoever needs them, not for the next commit.
+            self.exclude(&[&format!("/{KEPT}/")]).await?;
+        }
         let changed = self.raw_status(worktree, true).await?;
         let changed: HashSet<PathBuf> = changed.into_iter().map(|raw| raw.path).collect();
         let tracked = self.at(worktree, Kind::Read).args(["ls-files", "-z"]).ok().await?;

@@ -54,23 +54,55 @@ impl Repo {
         worktree: &Path,
         untracked: bool,
     ) -> Result<Vec<RawEntry>, GitError> {
+        let checked_out = self.checked_out_links(worktree).await?;
+        self.status_beside(worktree, untracked, &checked_out).await
+    }
+
+    /// The same for a caller that knows which submodules and embedded repositories lie in the worktree.
+    pub(crate) async fn status_beside(
+        &self,
+        worktree: &Path,
+        untracked: bool,
+        checked_out: &[PathBuf],
+    ) -> Result<Vec<RawEntry>, GitError> {
         let command = self.at(worktree, Kind::Read).args([
             "status",
             "--porcelain=v2",
             "-z",
             // A rename would hide that the old path is gone.
             "--no-renames",
-            // Configuration may hide dirty submodules; work in them must not be overlooked.
-            "--ignore-submodules=none",
+            // Configuration may hide submodules. What is uncommitted in them is looked for below: git would do it
+            // by a command in them, which runs the filters that their own configuration names.
+            "--ignore-submodules=dirty",
             if untracked { "--untracked-files=all" } else { "--untracked-files=no" },
         ]);
         let args = command.shown();
         let output = command.ok().await?;
-        bytes::records(&output)
-            .filter_map(|record| parse(record).transpose())
-            .collect::<Result<_, _>>()
-            .map_err(|what| GitError::Unexpected { args, what })
+        let mut entries: Vec<RawEntry> =
+            parse_all(&output).map_err(|what| GitError::Unexpected { args, what })?;
+        for path in checked_out {
+            if entries.iter().all(|raw| raw.path != *path)
+                && !self.uncommitted_inside(&worktree.join(path)).await?.is_empty()
+            {
+                let entry = StatusEntry {
+                    path: path.to_string_lossy().into_owned(),
+                    index: '.',
+                    worktree: 'M',
+                    untracked: false,
+                    unmerged: false,
+                    submodule: true,
+                };
+                let at = entries.iter().position(|raw| raw.entry.untracked || raw.path > *path);
+                entries.insert(at.unwrap_or(entries.len()), RawEntry { path: path.clone(), entry });
+            }
+        }
+        Ok(entries)
     }
+}
+
+/// What `status --porcelain=v2 -z` prints.
+pub(crate) fn parse_all(output: &[u8]) -> Result<Vec<RawEntry>, String> {
+    bytes::records(output).filter_map(|record| parse(record).transpose()).collect()
 }
 
 /// One record of porcelain v2 with renames off; `None` for headers.

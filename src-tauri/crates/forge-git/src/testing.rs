@@ -148,9 +148,20 @@ impl Sandbox {
     }
 
     pub(crate) fn hook(&self, name: &str, script: &str) {
-        let path = self.root.join(".git/hooks").join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        program_at(&self.root.join(".git/hooks").join(name), script);
     }
+
+    /// A program outside of the repository; its path.
+    pub(crate) fn script(&self, name: &str, script: &str) -> String {
+        let path = self.dir().join(name);
+        program_at(&path, script);
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+/// Writes a shell script that can be run.
+pub(crate) fn program_at(path: &Path, script: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
 }

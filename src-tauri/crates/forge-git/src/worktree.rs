@@ -327,6 +327,21 @@ impl Repo {
         is_same(back.parent()?, worktree).then_some(admin)
     }
 
+    /// The same where the worktree's `.git` leads elsewhere or is gone: the repository's own record says which
+    /// directory belongs to the worktree.
+    pub(crate) fn admin_that_leads_to(&self, worktree: &Path) -> Option<PathBuf> {
+        let ours = self.common_dir().join("worktrees").canonicalize().ok()?;
+        let mut found: Vec<PathBuf> =
+            std::fs::read_dir(ours).ok()?.flatten().map(|entry| entry.path()).collect();
+        found.sort_unstable();
+        found.into_iter().find(|admin| {
+            let back = std::fs::read(admin.join("gitdir")).unwrap_or_default();
+            let back = admin.join(bytes::path(back.strip_suffix(b"\n").unwrap_or(&back)));
+            back.file_name().is_some_and(|name| name == ".git")
+                && back.parent().is_some_and(|back| is_same(back, worktree))
+        })
+    }
+
     /// Left by an `add` that was killed: nothing but a `.git` that leads into our repository, to no worktree.
     fn is_unregistered_leftover(&self, path: &Path) -> bool {
         dot_git_target(path).is_some_and(|target| {
@@ -348,6 +363,10 @@ impl Repo {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             other => other.map_err(GitError::io("read", &path))?,
         };
+        if let Some(guard) = self.guard() {
+            // What somebody else changed there must not be taken for ours.
+            guard.check().await?;
+        }
         let before = content.len();
         for line in lines {
             if content.split(|b| *b == b'\n').any(|known| known == *line) {
@@ -362,10 +381,17 @@ impl Repo {
         if content.len() == before {
             return Ok(());
         }
-        std::fs::create_dir_all(&info).map_err(GitError::io("create", &info))?;
+        // Never the folders above: a repository that was moved away meanwhile must not be begun anew in its old place.
+        match std::fs::create_dir(&info) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(GitError::io("create", &info)(e));
+            }
+            _ => {}
+        }
         let fresh = info.join(format!("exclude.forge-{}", uuid::Uuid::new_v4().simple()));
         std::fs::write(&fresh, &content).map_err(GitError::io("write", &fresh))?;
-        std::fs::rename(&fresh, &path).map_err(GitError::io("replace", &path))
+        std::fs::rename(&fresh, &path).map_err(GitError::io("replace", &path))?;
+        self.accept_own_change("info/exclude")
     }
 }
 

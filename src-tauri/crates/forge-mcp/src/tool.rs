@@ -3,10 +3,11 @@
 use std::{pin::Pin, sync::Arc};
 
 use forge_api::{ApiError, DEFAULT_LIMIT, Operation, input_schema, operations, output_schema, read_input};
+use forge_model::workflow::{Finding, shape_findings};
 use rmcp::model::{JsonObject, Tool as Listed, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{Backend, Caller};
 
@@ -119,10 +120,16 @@ fn in_pages(mut input: Value) -> Value {
 /// Reads the input of a composed tool, then does it.
 pub(crate) fn typed<I, F>(input: Value, does: impl FnOnce(I) -> F + Send + 'static) -> Running
 where
-    I: DeserializeOwned,
+    I: DeserializeOwned + JsonSchema,
     F: Future<Output = Result<Value, ApiError>> + Send + 'static,
 {
-    match read_input(input) {
+    // Deserialisation alone takes a list for an object whose fields have that order.
+    let input = if input.is_null() { Value::Object(Map::new()) } else { input };
+    let input = match shape_findings::<I>(&input, "").into_iter().next() {
+        Some(Finding { path, message }) => Err(ApiError::invalid(&path, &message)),
+        None => read_input(input),
+    };
+    match input {
         Ok(input) => Box::pin(does(input)),
         Err(error) => Box::pin(std::future::ready(Err(error))),
     }

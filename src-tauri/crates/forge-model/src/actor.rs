@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::{UnknownName, ids::AgentId, names};
+use crate::{UnknownName, ids::AgentId, names, workflow::Audience};
 
 names! {
     /// The door a person came through.
@@ -66,6 +66,15 @@ impl Actor {
     #[must_use]
     pub const fn is_user(&self) -> bool {
         matches!(self, Self::User { .. })
+    }
+
+    /// Which hooks answer to this actor's moves: those for people, or those for agents and the engine.
+    #[must_use]
+    pub const fn audience(&self) -> Audience {
+        match self {
+            Self::User { .. } => Audience::UserOnly,
+            Self::Agent { .. } | Self::System { .. } => Audience::AgentOnly,
+        }
     }
 }
 
@@ -130,6 +139,14 @@ impl schemars::JsonSchema for Actor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn audience_follows_the_actor() {
+        let of = |text: &str| text.parse::<Actor>().unwrap().audience();
+        assert_eq!(of("user:mcp"), Audience::UserOnly);
+        assert_eq!(of("agent:a-1"), Audience::AgentOnly);
+        assert_eq!(of("system:host"), Audience::AgentOnly);
+    }
 
     #[test]
     fn text_form_round_trips() {

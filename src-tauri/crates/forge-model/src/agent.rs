@@ -4,7 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::{contract, ids::AgentId, names, time::Timestamp};
+use crate::{
+    contract,
+    environment::AgentEnvironment,
+    ids::AgentId,
+    names,
+    time::Timestamp,
+    workflow::{Finding, key_path, nul_findings},
+};
 
 names! {
     /// The protocol an agent program is driven by.
@@ -48,7 +55,7 @@ contract! {
         /// The adapter's own configuration: a [`ShellConfig`] for `shell`, a [`ProgramConfig`] for the others.
         #[specta(type = specta_typescript::Unknown)]
         pub config: Value,
-        /// The model it is asked to use, when the adapter takes one.
+        /// The model it is asked to use; the command of a `shell` agent finds it in `FORGE_MODEL`.
         pub model: Option<String>,
         /// How many of its executions may run at once.
         pub max_concurrent: u32,
@@ -75,6 +82,12 @@ contract! {
         /// Environment on top of the user's.
         #[serde(default)]
         pub env: Option<BTreeMap<String, String>>,
+        /// How hard it is asked to think; the command finds it in `FORGE_EFFORT`.
+        #[serde(default)]
+        pub effort: Option<String>,
+        /// Variables of the user's environment that it gets although they look like secrets.
+        #[serde(default)]
+        pub environment: Option<AgentEnvironment>,
         /// Wall-clock limit of one run in seconds; default 3600.
         #[serde(default)]
         pub wall_clock_seconds: Option<u32>,
@@ -104,6 +117,9 @@ contract! {
         /// Environment on top of the user's.
         #[serde(default)]
         pub env: Option<BTreeMap<String, String>>,
+        /// Variables of the user's environment that it gets although they look like secrets.
+        #[serde(default)]
+        pub environment: Option<AgentEnvironment>,
         /// How hard it is asked to think, in the program's own words.
         #[serde(default)]
         pub effort: Option<String>,
@@ -158,6 +174,29 @@ pub struct Profile {
     pub turns: Option<u32>,
     /// What one run may cost in micro-dollars.
     pub cost_micro_usd: Option<u64>,
+    /// Names of variables that it gets although they look like secrets.
+    pub pass: Vec<String>,
+}
+
+/// What is wrong with a profile's configuration beyond its shape: limits that no run can keep, and text that no program
+/// can be given.
+#[must_use]
+pub fn config_findings(config: &Value) -> Vec<Finding> {
+    let mut findings = nul_findings(config, "config");
+    for limit in ["wall_clock_seconds", "silence_seconds", "turns"] {
+        if config.get(limit).and_then(Value::as_u64) == Some(0) {
+            findings.push(Finding::new(
+                format!("config.{limit}"),
+                "must be at least 1; null for the usual limit",
+            ));
+        }
+    }
+    let names = config.get("env").and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name);
+    for name in names.filter(|name| name.is_empty() || name.contains(['=', '\0'])) {
+        let message = "must be the name of a variable, not empty and without `=`";
+        findings.push(Finding::new(key_path("config.env", name), message));
+    }
+    findings
 }
 
 impl Profile {
@@ -174,6 +213,7 @@ impl Profile {
                     silence_seconds: config.as_ref().and_then(|config| config.silence_seconds),
                     turns: None,
                     cost_micro_usd: config.as_ref().and_then(|config| config.cost_micro_usd),
+                    pass: config.and_then(|config| config.environment).unwrap_or_default().pass,
                 }
             }
             AdapterKind::Codex | AdapterKind::Claude | AdapterKind::Acp => {
@@ -185,8 +225,42 @@ impl Profile {
                     silence_seconds: config.silence_seconds,
                     turns: config.turns,
                     cost_micro_usd: config.cost_micro_usd,
+                    pass: config.environment.unwrap_or_default().pass,
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_configuration_that_no_run_can_keep_is_refused_by_its_fields() {
+        let paths = |config: Value| {
+            config_findings(&config).into_iter().map(|finding| finding.path).collect::<Vec<String>>()
+        };
+        let good = json!({ "command": "sh", "env": { "A_B": "" }, "wall_clock_seconds": 1, "silence_seconds": null });
+        assert_eq!(paths(good), [""; 0]);
+        let wrong = json!({
+            "command": "s\0h", "args": ["a", "b\0"], "env": { "": "1", "A=B": "2", "C": "\0" },
+            "wall_clock_seconds": 0, "silence_seconds": 0, "turns": 0,
+        });
+        assert_eq!(
+            paths(wrong),
+            [
+                "config.command",
+                "config.args[1]",
+                "config.env.C",
+                "config.wall_clock_seconds",
+                "config.silence_seconds",
+                "config.turns",
+                "config.env[\"\"]",
+                "config.env[\"A=B\"]",
+            ]
+        );
     }
 }

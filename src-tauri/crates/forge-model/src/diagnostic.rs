@@ -61,15 +61,8 @@ pub(crate) struct Place<'t> {
 /// Reads what one tool printed.
 type Parser = fn(&Output<'_>) -> Vec<Diagnostic>;
 
-const PARSERS: [(Tool, Parser); 7] = [
-    (Tool::Rustc, rustc),
-    (Tool::Tsc, tsc),
-    (Tool::Eslint, eslint),
-    (Tool::Pytest, pytest),
-    (Tool::Go, go),
-    (Tool::Node, node::node),
-    (Tool::Generic, generic),
-];
+/// One for each tool. What none of them recognises is read by [`generic`].
+const PARSERS: [Parser; 6] = [rustc, tsc, eslint, pytest, go, node::node];
 
 /// What a command printed, without colours.
 struct Output<'t> {
@@ -81,8 +74,20 @@ struct Output<'t> {
 #[must_use]
 pub fn diagnostics(output: &str, worktree: &str) -> Vec<Diagnostic> {
     let plain = without_escapes(output);
-    let output = Output { lines: plain.lines().collect(), worktree: worktree.trim_end_matches('/') };
-    PARSERS.iter().map(|(_, parse)| parse(&output)).find(|found| !found.is_empty()).unwrap_or_default()
+    let output = Output::new(&plain, worktree);
+    let of_tools = PARSERS.iter().map(|parse| parse(&output)).find(|found| !found.is_empty());
+    of_tools.unwrap_or_else(|| generic(&output))
+}
+
+/// What every tool that is known complains about in a text without colours.
+pub(crate) fn tool_diagnostics(plain: &str, worktree: &str) -> Vec<Diagnostic> {
+    let output = Output::new(plain, worktree);
+    PARSERS.iter().flat_map(|parse| parse(&output)).collect()
+}
+
+/// Every `file:line` that something is said of in a text without colours.
+pub(crate) fn generic_diagnostics(plain: &str, worktree: &str) -> Vec<Diagnostic> {
+    generic(&Output::new(plain, worktree))
 }
 
 /// The files that a failing command complains about.
@@ -103,7 +108,11 @@ pub fn changed_file<'c>(named: &str, changed: &'c [String]) -> Option<&'c str> {
     ends.next().is_none().then_some(only)
 }
 
-impl Output<'_> {
+impl<'t> Output<'t> {
+    fn new(plain: &'t str, worktree: &'t str) -> Self {
+        Self { lines: plain.lines().collect(), worktree: worktree.trim_end_matches('/') }
+    }
+
     fn found(&self, tool: Tool, place: &Place<'_>, message: &str) -> Option<Diagnostic> {
         Some(Diagnostic {
             tool,

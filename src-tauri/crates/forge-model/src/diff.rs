@@ -19,6 +19,10 @@ pub struct DiffSummary {
     pub added: u32,
     /// Removed lines over all text files.
     pub removed: u32,
+    /// What the task's branch and worktree hold besides the reviewed commit that is shown; `None` when the changes
+    /// shown are not those of a review, or nothing differs.
+    #[serde(default)]
+    pub outside_review: Option<crate::review::WorkChanged>,
 }
 
 /// How a file differs from its earlier self.

@@ -3,6 +3,9 @@
 //! Rules narrow the field in order: gate, reviewer, cost, name. A rule that leaves one entry decides; a tie goes on
 //! with the tied ones. How long an entry took is no fact of this. Names are unique, so somebody always wins once
 //! one passed its gate, whatever order the entries come in.
+//!
+//! A name is no evidence. Whether a race takes a winner that only its name elected is the race's matter
+//! ([`Election::is_by_name_alone`]).
 
 use crate::{contract, names, verdict::MAX_SCORE};
 
@@ -31,6 +34,8 @@ names! {
         Cost = "cost",
         /// The first name by its bytes.
         Name = "name",
+        /// No rule: a person chose. Elections never say so, only races do.
+        Person = "person",
         /// No rule: nobody is left.
         None = "none",
     }
@@ -43,6 +48,10 @@ contract! {
         pub name: String,
         /// How its checks ended.
         pub gate: GateResult,
+        /// Whether it did its work and there were no checks to run. Such an entry did not pass; the gate does not rule
+        /// it out either.
+        #[serde(default)]
+        pub without_checks: bool,
         /// What the reviewer gave it, 0 to 100; whatever lies outside counts as the nearer end.
         pub reviewer_score: Option<f64>,
         /// What all its runs cost, in micro-dollars; null when nobody knows.
@@ -83,6 +92,14 @@ contract! {
     }
 }
 
+impl Election {
+    /// Whether nothing but their names told the last candidates apart.
+    #[must_use]
+    pub fn is_by_name_alone(&self) -> bool {
+        self.decided_by == ElectionRule::Name
+    }
+}
+
 /// Elects. Without `reviewer_enabled`, scores are not looked at.
 #[must_use]
 pub fn elect(reviewer_enabled: bool, entries: &[EntryFacts]) -> Election {
@@ -97,7 +114,7 @@ pub fn elect(reviewer_enabled: bool, entries: &[EntryFacts]) -> Election {
             let best = field.iter().map(|entry| Rank::of(rule, entry)).min();
             let stays = |entry: &&EntryFacts| Some(Rank::of(rule, entry)) == best;
             field.into_iter().partition(|entry| match rule {
-                ElectionRule::Gate => entry.gate == GateResult::Passed,
+                ElectionRule::Gate => entry.passes_gate(),
                 _ => stays(entry),
             })
         };
@@ -138,7 +155,17 @@ impl Rank {
             }),
             ElectionRule::Cost => entry.cost_micro_usd.map_or(Self::Unknown, Self::Known),
             ElectionRule::Name => Self::Text(entry.name.clone().into_bytes()),
-            ElectionRule::Gate | ElectionRule::None => Self::Unknown,
+            ElectionRule::Gate | ElectionRule::Person | ElectionRule::None => Self::Unknown,
+        }
+    }
+}
+
+impl EntryFacts {
+    fn passes_gate(&self) -> bool {
+        match self.gate {
+            GateResult::Passed => true,
+            GateResult::NotRun => self.without_checks,
+            GateResult::Failed | GateResult::TimedOut => false,
         }
     }
 }
@@ -156,7 +183,7 @@ fn dropped_by(rule: ElectionRule, entry: &EntryFacts) -> Dropped {
         ElectionRule::Reviewer => score(entry).map(|score| score.to_string()),
         ElectionRule::Cost => entry.cost_micro_usd.map(|cost| cost.to_string()),
         ElectionRule::Name => Some(entry.name.clone()),
-        ElectionRule::None => None,
+        ElectionRule::Person | ElectionRule::None => None,
     };
     Dropped { name: entry.name.clone(), value }
 }
@@ -168,7 +195,22 @@ mod tests {
     use super::*;
 
     fn entry(name: &str, gate: GateResult, score: Option<f64>, cost: Option<u64>) -> EntryFacts {
-        EntryFacts { name: name.to_owned(), gate, reviewer_score: score, cost_micro_usd: cost }
+        let name = name.to_owned();
+        EntryFacts { name, gate, without_checks: false, reviewer_score: score, cost_micro_usd: cost }
+    }
+
+    #[test]
+    fn entries_without_checks_stand_and_only_names_tell_them_apart() {
+        let without =
+            |name: &str| EntryFacts { without_checks: true, ..entry(name, GateResult::NotRun, None, None) };
+        let election = elect(true, &[without("b"), without("a"), entry("c", GateResult::NotRun, None, None)]);
+        assert_eq!(election.winner.as_deref(), Some("a"));
+        assert!(election.is_by_name_alone());
+        let gate = &election.trail[0];
+        assert_eq!((gate.kept.join(" "), gate.dropped.len()), ("a b".to_owned(), 1), "one never ran");
+        let cheap = EntryFacts { cost_micro_usd: Some(5), ..without("z") };
+        let election = elect(true, &[without("a"), cheap]);
+        assert_eq!((election.winner.as_deref(), election.is_by_name_alone()), (Some("z"), false));
     }
 
     #[test]

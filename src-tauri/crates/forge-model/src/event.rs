@@ -66,6 +66,8 @@ names! {
         RaceEntryFinished = "race.entry_finished",
         /// It has an election.
         RaceElected = "race.elected",
+        /// A person chose the winner.
+        RaceCrowned = "race.crowned",
         /// The winner's work is the task's.
         RacePromoted = "race.promoted",
         /// It came to nothing.

@@ -150,6 +150,8 @@ contract! {
         pub conflict: Option<Conflict>,
         /// Why it failed.
         pub error: Option<ExecutionError>,
+        /// Names of variables of the user's environment that were kept from it.
+        pub withheld: Vec<String>,
         /// What the agent said about its work.
         pub summary: Option<String>,
         /// Its log.
@@ -196,6 +198,7 @@ impl Execution {
             models: Vec::new(),
             conflict: None,
             error: None,
+            withheld: Vec::new(),
             summary: None,
             started_at: at,
             finished_at: None,

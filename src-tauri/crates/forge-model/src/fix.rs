@@ -33,7 +33,7 @@ names! {
         RolledBack = "rolled_back",
         /// Somebody did not want it.
         Rejected = "rejected",
-        /// Its file changed since.
+        /// It no longer applies: its file changed, or the work that it was drafted on is none of the task's.
         Superseded = "superseded",
     }
 }
@@ -115,6 +115,8 @@ contract! {
         pub review_id: ReviewId,
         /// The commit that it was drafted on.
         pub base_commit: String,
+        /// The entry of the task's race whose work it was drafted on; null for the task's own work.
+        pub strategy: Option<String>,
         /// The file that it changes.
         pub files: Vec<String>,
         /// How many lines it adds.
@@ -159,6 +161,8 @@ contract! {
         pub execution_id: Option<ExecutionId>,
         /// Who drafts.
         pub agent_id: AgentId,
+        /// The entry of the task's race whose work it is drafted on; null for the task's own work.
+        pub strategy: Option<String>,
         /// The file that the check complained about.
         pub file: String,
         /// The commit that was judged.

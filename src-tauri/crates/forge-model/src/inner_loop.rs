@@ -80,8 +80,11 @@ contract! {
         pub timeout_sec: u32,
         /// Who races; every enabled agent when empty.
         pub strategies: Vec<Strategy>,
-        /// Whether the result waits for a person, who may crown another.
+        /// Whether the result waits for a person, who may choose another winner.
         pub human_crown: bool,
+        /// Whether the first name wins where no check, score or cost tells the entries apart. Without it such a race
+        /// waits for a person's choice: a name is no reason to merge.
+        pub name_decides: bool,
         /// How many days the losers' branches, diffs and logs are kept.
         pub keep_losers_days: u32,
     }
@@ -154,9 +157,12 @@ contract! {
         /// How long an entry may take, in seconds.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub timeout_sec: Option<u32>,
-        /// Whether a person crowns.
+        /// Whether a person chooses the winner.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub human_crown: Option<bool>,
+        /// Whether the first name wins where nothing else tells the entries apart.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub name_decides: Option<bool>,
     }
 
     /// What `.forge.json` of the default branch says, as last read.
@@ -191,6 +197,7 @@ impl Default for Competitive {
             timeout_sec: 1800,
             strategies: Vec::new(),
             human_crown: false,
+            name_decides: false,
             keep_losers_days: 7,
         }
     }
@@ -255,6 +262,7 @@ impl InnerLoop {
             timeout_sec: task.timeout_sec.unwrap_or(project.timeout_sec),
             strategies: task.strategies.clone().unwrap_or_else(|| project.strategies.clone()),
             human_crown: task.human_crown.unwrap_or(project.human_crown),
+            name_decides: task.name_decides.unwrap_or(project.name_decides),
             keep_losers_days: project.keep_losers_days,
         }
     }
@@ -416,7 +424,7 @@ mod tests {
                 "reviewer": { "enabled": false },
                 "competitive": {
                     "enabled": false, "maxParallel": 2, "timeoutSec": 1800, "strategies": [],
-                    "humanCrown": false, "keepLosersDays": 7
+                    "humanCrown": false, "nameDecides": false, "keepLosersDays": 7
                 },
                 "autoFix": {
                     "enabled": true, "applyWithoutReview": false, "maxChangedLines": 200, "agentId": null

@@ -17,8 +17,10 @@ names! {
         SendBack = "send_back",
         /// Passes the gate as a person.
         Approve = "approve",
-        /// To the initial state with everything cleared but the worktree.
+        /// To the initial state with everything cleared, to begin with a fresh worktree; the old content is backed up.
         Restart = "restart",
+        /// The same with the worktree kept as it is.
+        RestartWithChanges = "restart_with_changes",
         /// A new boundary for the budgets, then `retry`.
         ResetBudget = "reset_budget",
         /// Runs again the hook that held the task up.
@@ -27,6 +29,14 @@ names! {
         SkipHookOnce = "skip_hook_once",
         /// A new worktree from the default branch; the old content is backed up.
         ResetWorkspace = "reset_workspace",
+        /// Accepts the repository's configuration as it is now.
+        AcceptRepository = "accept_repository",
+        /// Puts the accepted configuration of the repository back.
+        UndoRepository = "undo_repository",
+        /// Makes the files of embedded repositories files of the worktree.
+        AddEmbedded = "add_embedded",
+        /// Has git overlook embedded repositories.
+        IgnoreEmbedded = "ignore_embedded",
         /// Gives the task up.
         Cancel = "cancel",
         /// The engine starts nothing for the task.
@@ -39,6 +49,12 @@ names! {
         RaceAgain = "race_again",
         /// Goes on with one agent, without a race.
         SingleAgent = "single_agent",
+        /// Reviews the work as it is now, as a new attempt.
+        ReviewAgain = "review_again",
+        /// Merges the reviewed commit alone; later work stays on the task's branch.
+        MergeReviewed = "merge_reviewed",
+        /// Restores the task's branch at the reviewed commit, then retries.
+        RestoreBranch = "restore_branch",
     }
 }
 
@@ -71,6 +87,10 @@ pub struct Facts {
     pub waiting: Option<WaitReason>,
     /// Whether it stands at a gate.
     pub at_gate: bool,
+    /// Whether its work changed since the review that a person is to decide.
+    pub work_changed: bool,
+    /// Whether a commit is known from which its missing branch can be restored.
+    pub restorable: bool,
 }
 
 /// The offers for a task.
@@ -85,8 +105,14 @@ pub fn offers(facts: Facts) -> Vec<Offer> {
         .unwrap_or_default()
         .iter()
         .filter(|verb| facts.has_agent || !matches!(verb, Verb::ResumeSession | Verb::SendBack))
+        .filter(|verb| facts.restorable || **verb != Verb::RestoreBranch)
         .map(|verb| describe(*verb))
         .collect();
+    if facts.work_changed && facts.annotation != Some(AnnotationType::WorkChanged) {
+        // The likely way on comes first.
+        offers.insert(0, describe(Verb::MergeReviewed));
+        offers.insert(0, describe(Verb::ReviewAgain));
+    }
     // Nobody has to believe a provider that asks for a day.
     if facts.annotation.is_none() && facts.waiting == Some(WaitReason::RateLimited) {
         offers.push(Offer {
@@ -102,34 +128,48 @@ pub fn offers(facts: Facts) -> Vec<Offer> {
     offers
 }
 
+/// Whether a person may approve the work of a task with this trouble.
+#[must_use]
+pub fn may_approve(kind: AnnotationType) -> bool {
+    recovery(kind, false).contains(&Verb::Approve)
+}
+
 /// The table: what helps against which trouble, most likely first.
 const fn recovery(kind: AnnotationType, at_gate: bool) -> &'static [Verb] {
     use AnnotationType as T;
     use Verb as V;
     match kind {
         T::ReviewBudgetExhausted | T::ReviewStagnant => {
-            &[V::SendBack, V::ResetBudget, V::Approve, V::Restart]
+            &[V::SendBack, V::ResetBudget, V::Approve, V::Restart, V::RestartWithChanges]
         }
-        T::CiFailedAfterMergeFix => &[V::SendBack, V::Retry, V::Restart],
-        T::ExecutorFailed => &[V::Retry, V::ResumeSession, V::Restart],
-        T::ExecutorUnavailable => &[V::Retry, V::Restart],
-        T::EnvironmentNotReady => &[V::Retry, V::Restart, V::ResetWorkspace],
-        T::CommitRefused => &[V::ResumeSession, V::Retry, V::Restart],
-        T::GuardRejected => &[V::ResumeSession, V::Retry, V::Restart],
+        T::CiFailedAfterMergeFix => &[V::SendBack, V::Retry, V::Restart, V::RestartWithChanges],
+        T::ExecutorFailed => &[V::Retry, V::ResumeSession, V::Restart, V::RestartWithChanges],
+        T::ExecutorUnavailable => &[V::Retry, V::Restart, V::RestartWithChanges],
+        T::EnvironmentNotReady => &[V::Retry, V::Restart, V::RestartWithChanges, V::ResetWorkspace],
+        T::CommitRefused => &[V::ResumeSession, V::Retry, V::Restart, V::RestartWithChanges],
+        T::GuardRejected => &[V::ResumeSession, V::Retry, V::Restart, V::RestartWithChanges],
+        T::RepositoryChanged => &[V::UndoRepository, V::AcceptRepository],
+        T::EmbeddedRepository => &[V::AddEmbedded, V::IgnoreEmbedded, V::SendBack],
+        T::SubmoduleNotPushed => &[V::Retry, V::SendBack, V::Restart, V::RestartWithChanges],
         T::TargetUnstable | T::MergeError => &[V::Retry, V::SendBack],
-        T::WorkspaceResetRequired => &[V::ResetWorkspace],
+        T::WorkMissing => &[V::RestoreBranch, V::Retry, V::ResetWorkspace],
+        T::WorkChanged => &[V::ReviewAgain, V::MergeReviewed, V::SendBack, V::Restart],
+        T::WorkspaceResetRequired => &[V::RestoreBranch, V::ResetWorkspace],
         T::WorkspaceError => &[V::Retry, V::ResetWorkspace],
-        T::BeforeWorkHookFailed | T::BeforeWorkHookTimeout => &[V::RetryHook, V::SkipHookOnce, V::Restart],
-        T::SubtaskPaused => &[V::Retry, V::ResumeSession, V::Restart],
+        T::BeforeWorkHookFailed | T::BeforeWorkHookTimeout => {
+            &[V::RetryHook, V::SkipHookOnce, V::Restart, V::RestartWithChanges]
+        }
+        T::SubtaskPaused => &[V::Retry, V::ResumeSession, V::Restart, V::RestartWithChanges],
         // A person stopped what the gate does.
-        T::Manual if at_gate => &[V::Retry, V::SendBack, V::Restart],
-        T::DependencyCancelled | T::Manual => &[V::Restart],
-        T::CascadeLimit | T::RecoveryRequired => &[V::Retry, V::SendBack, V::Restart],
+        T::Manual if at_gate => &[V::Retry, V::SendBack, V::Restart, V::RestartWithChanges],
+        T::DependencyCancelled => &[V::Restart],
+        T::Manual => &[V::Restart, V::RestartWithChanges],
+        T::CascadeLimit | T::RecoveryRequired => &[V::Retry, V::SendBack, V::Restart, V::RestartWithChanges],
         T::ReviewerUnusable => &[V::Approve, V::SendBack, V::Retry],
-        T::MergeConflict => &[V::Retry, V::SendBack, V::Restart],
-        T::RaceNoWinner => &[V::RaceAgain, V::SingleAgent, V::Crown, V::Restart],
-        T::RaceNotPromoted => &[V::Retry, V::RaceAgain, V::SingleAgent, V::Restart],
-        T::PrFailed | T::PrClosedWithoutMerge => &[V::Retry, V::SendBack, V::Restart],
+        T::MergeConflict => &[V::Retry, V::SendBack, V::ResetBudget, V::Restart, V::RestartWithChanges],
+        T::RaceNoWinner => &[V::RaceAgain, V::SingleAgent, V::Crown, V::Restart, V::RestartWithChanges],
+        T::RaceNotPromoted => &[V::Retry, V::RaceAgain, V::SingleAgent, V::Restart, V::RestartWithChanges],
+        T::PrFailed | T::PrClosedWithoutMerge => &[V::Retry, V::SendBack, V::Restart, V::RestartWithChanges],
     }
 }
 
@@ -141,7 +181,16 @@ fn describe(verb: Verb) -> Offer {
             ("Send back", &["reason"], "Back to the agent with your reason; no retry is spent.")
         }
         Verb::Approve => ("Approve as it is", &["reason"], "Passes the gate on your word."),
-        Verb::Restart => ("Start over", &[], "To the first column with budgets cleared; the worktree stays."),
+        Verb::Restart => (
+            "Start over",
+            &[],
+            "To the first column with budgets cleared and a fresh worktree; the old content is kept as a backup.",
+        ),
+        Verb::RestartWithChanges => (
+            "Retry with these changes",
+            &[],
+            "To the first column with budgets cleared; the next agent goes on with what is in the worktree.",
+        ),
         Verb::ResetBudget => ("More retries", &[], "Counts retries from zero and tries again."),
         Verb::ResetWorkspace => (
             "Reset worktree",
@@ -156,15 +205,46 @@ fn describe(verb: Verb) -> Offer {
             &["reason"],
             "Starts work without this hook, this once; your reason is recorded.",
         ),
+        Verb::AcceptRepository => (
+            "Accept changes",
+            &[],
+            "Git runs what the repository's configuration names now; tasks that wait for this go on.",
+        ),
+        Verb::UndoRepository => (
+            "Undo changes",
+            &[],
+            "Puts the configuration back as it was accepted and keeps a copy of the other; tasks go on.",
+        ),
+        Verb::AddEmbedded => (
+            "Add its files",
+            &[],
+            "Its files become part of the task; its history is kept as a bundle in a backup.",
+        ),
+        Verb::IgnoreEmbedded => (
+            "Ignore it",
+            &[],
+            "Adds its folder to the repository's info/exclude; its files stay where they are.",
+        ),
         Verb::Cancel => ("Cancel task", &[], "Closes the task; its worktree is kept for a while."),
         Verb::Hold => ("Hold", &[], "Nothing new is started for the task."),
         Verb::Release => ("Release", &[], "Work may be started again."),
-        Verb::Crown => ("Crown", &["entry"], "Takes the work of the entry that you name."),
+        Verb::Crown => ("Pick as winner", &["entry"], "Takes the work of the entry that you name."),
         Verb::RaceAgain => {
             ("Race again", &[], "Starts every entry anew; the earlier ones are kept for a while.")
         }
         Verb::SingleAgent => {
             ("Go on with one agent", &[], "Starts the agent that holds the role, without a race.")
+        }
+        Verb::ReviewAgain => {
+            ("Review again", &[], "Starts a new review of the work as it is now; passed checks are reused.")
+        }
+        Verb::MergeReviewed => (
+            "Merge reviewed commit",
+            &[],
+            "Merges exactly the reviewed commit; later work stays on the task's branch.",
+        ),
+        Verb::RestoreBranch => {
+            ("Restore branch", &[], "Restores the task's branch at the reviewed commit, then tries again.")
         }
     };
     Offer {
@@ -190,6 +270,8 @@ mod tests {
         has_agent: true,
         waiting: None,
         at_gate: false,
+        work_changed: false,
+        restorable: false,
     };
 
     #[test]
@@ -209,9 +291,12 @@ mod tests {
     #[test]
     fn a_gate_that_a_person_stopped_can_go_on() {
         let stopped = Facts { annotation: Some(AnnotationType::Manual), ..OPEN };
-        assert_eq!(verbs(stopped), [Verb::Restart, Verb::Hold, Verb::Cancel]);
+        assert_eq!(verbs(stopped), [Verb::Restart, Verb::RestartWithChanges, Verb::Hold, Verb::Cancel]);
         let at_gate = verbs(Facts { at_gate: true, ..stopped });
-        assert_eq!(at_gate, [Verb::Retry, Verb::SendBack, Verb::Restart, Verb::Hold, Verb::Cancel]);
+        assert_eq!(
+            at_gate,
+            [Verb::Retry, Verb::SendBack, Verb::Restart, Verb::RestartWithChanges, Verb::Hold, Verb::Cancel]
+        );
     }
 
     #[test]
@@ -223,8 +308,28 @@ mod tests {
     }
 
     #[test]
+    fn changed_work_offers_a_new_review_first() {
+        let facts = Facts { at_gate: true, work_changed: true, ..OPEN };
+        assert_eq!(verbs(facts), [Verb::ReviewAgain, Verb::MergeReviewed, Verb::Hold, Verb::Cancel]);
+        let blocked = Facts { annotation: Some(AnnotationType::ReviewBudgetExhausted), ..facts };
+        assert_eq!(verbs(blocked).first(), Some(&Verb::ReviewAgain));
+    }
+
+    #[test]
+    fn a_missing_branch_is_restored_only_from_a_known_commit() {
+        let missing = Facts { annotation: Some(AnnotationType::WorkMissing), ..OPEN };
+        let ways = [Verb::Retry, Verb::ResetWorkspace, Verb::Hold, Verb::Cancel];
+        assert_eq!(verbs(missing), ways);
+        let restorable = verbs(Facts { restorable: true, ..missing });
+        assert_eq!(restorable.first(), Some(&Verb::RestoreBranch));
+    }
+
+    #[test]
     fn a_task_without_agent_is_not_sent_back_to_one() {
         let facts = Facts { annotation: Some(AnnotationType::ExecutorFailed), has_agent: false, ..OPEN };
-        assert_eq!(verbs(facts), [Verb::Retry, Verb::Restart, Verb::Hold, Verb::Cancel]);
+        assert_eq!(
+            verbs(facts),
+            [Verb::Retry, Verb::Restart, Verb::RestartWithChanges, Verb::Hold, Verb::Cancel]
+        );
     }
 }

@@ -1,4 +1,7 @@
-//! Paths as text, divided by `/`, as people and settings write them.
+//! Paths and names of branches as text, divided by `/`, as people and settings write them.
+
+/// The longest part of a branch's name in bytes: it is a file's name, with `.lock` while git writes it.
+const MAX_BRANCH_PART: usize = 250;
 
 /// The path that its parts lead to, without `.` and `..`; none when they lead above where they begin, or nowhere.
 pub(crate) fn within<'p>(parts: impl Iterator<Item = &'p str>) -> Option<String> {
@@ -15,9 +18,51 @@ pub(crate) fn within<'p>(parts: impl Iterator<Item = &'p str>) -> Option<String>
     (!kept.is_empty()).then(|| kept.join("/"))
 }
 
+/// What keeps git from taking a name for a branch's, as `git check-ref-format --branch` says it; none when it does.
+pub fn branch_fault(name: &str) -> Option<&'static str> {
+    let is_refused =
+        |c: char| c.is_ascii_control() || matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\');
+    let parts = || name.split('/');
+    if name.is_empty() {
+        Some("must be the name of a branch, not blank")
+    } else if name.contains(is_refused) {
+        Some(
+            "must be the name of a branch: git allows no blank, no control character and none of ~ ^ : ? * [ \\",
+        )
+    } else if name.starts_with('-') || matches!(name, "@" | "HEAD") {
+        Some("must be the name of a branch: it begins with no `-` and is neither `@` nor `HEAD`")
+    } else if name.contains("..") || name.contains("@{") || name.ends_with('.') {
+        Some("must be the name of a branch: it has no `..`, no `@{` and no dot at its end")
+    } else if parts().any(|part| part.is_empty() || part.starts_with('.') || part.ends_with(".lock")) {
+        Some(
+            "must be the name of a branch: no part between `/` is empty, begins with a dot or ends with `.lock`",
+        )
+    } else if parts().any(|part| part.len() > MAX_BRANCH_PART) {
+        Some("must be the name of a branch: no part between `/` has more than 250 bytes")
+    } else {
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_branches_are_those_that_git_takes() {
+        let long = "a".repeat(251);
+        for name in ["main", "release/2.0", "a.b", "ä/ö", "x@y", "a-", "@a", "head", "a.lock2", "feature#1"]
+        {
+            assert_eq!(branch_fault(name), None, "{name}");
+        }
+        for name in [
+            "", " ", "a b", " main", "a\tb", "a\n", "-a", "@", "HEAD", "a..b", "a@{1}", "a.", "/a", "a/",
+            "a//b", ".a", "a/.b", "a.lock", "a.lock/b", "a~1", "a^", "a:b", "a?", "a*", "a[b", "a\\b",
+            "a\u{7f}", &long,
+        ] {
+            assert!(branch_fault(name).is_some(), "{name:?}");
+        }
+    }
 
     #[test]
     fn a_path_stays_below_where_it_begins() {

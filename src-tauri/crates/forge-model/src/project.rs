@@ -35,6 +35,22 @@ contract! {
         pub updated_at: Timestamp,
     }
 
+    /// How a repository differs from what was accepted of it, in what decides which programs git runs.
+    pub struct RepositoryDifference {
+        /// Names what is shown: accepting it accepts nothing else.
+        pub digest: String,
+        /// What differs, by path.
+        pub files: Vec<RepositoryFileChange>,
+    }
+
+    /// One file of a repository that is not as accepted.
+    pub struct RepositoryFileChange {
+        /// From the repository's git directory; absolute when it lies elsewhere.
+        pub path: String,
+        /// Lines that went and came.
+        pub diff: String,
+    }
+
     /// Where a workflow that is kept in the repository was read.
     #[serde(deny_unknown_fields)]
     pub struct WorkflowOrigin {

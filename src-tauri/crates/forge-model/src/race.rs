@@ -23,7 +23,7 @@ names! {
     pub enum RaceStatus {
         /// Entries run, or wait for their turn.
         Running = "running",
-        /// It is elected, and a person has to say so.
+        /// The rules were applied, and a person has to choose.
         AwaitingCrown = "awaiting_crown",
         /// There is a winner whose work is not the task's yet.
         Decided = "decided",
@@ -91,6 +91,8 @@ contract! {
         pub reason: Option<String>,
         /// How its checks ended.
         pub gate: GateResult,
+        /// How many checks there were to run; null when that is not known.
+        pub checks: Option<u32>,
         /// What the reviewer gave it, 0 to 100.
         pub score: Option<f64>,
         /// What its runs cost so far, in micro-dollars; null when nobody knows.
@@ -129,22 +131,24 @@ contract! {
         pub max_parallel: u32,
         /// How long an entry may take, in seconds.
         pub timeout_sec: u32,
-        /// Whether a person crowns.
+        /// Whether a person chooses the winner.
         pub human_crown: bool,
+        /// Whether a name decides where nothing else tells the entries apart; else a person chooses then, too.
+        pub name_decides: bool,
         /// How many days the losers are kept.
         pub keep_losers_days: u32,
         /// The entries, by name.
         pub entries: Vec<RaceEntry>,
         /// Whom the rules elect; null while they do not, or when nobody passed.
         pub elected: Option<String>,
-        /// The rule that left one; null before there is an election.
+        /// The rule that left one, or `person` once a person chose; null before there is an election.
         #[serde(rename = "decidedBy")]
         pub decided_by: Option<ElectionRule>,
         /// The rules that were applied, in order.
         pub trail: Vec<ElectionStep>,
-        /// Whose work is the task's, or is to be.
+        /// Whose work is the task's, or is to be; null while a person has to choose without any evidence.
         pub winner: Option<String>,
-        /// Who crowned, when a person did.
+        /// The person who chose the winner; null when the rules did.
         pub crowned_by: Option<Actor>,
         /// Why the winner's work is not the task's yet, when that failed.
         pub error: Option<String>,
@@ -209,8 +213,41 @@ impl Race {
 
     /// Elects from what is known, and keeps how that went. Who wins may still be a person's word.
     pub fn elect(&mut self) {
-        let facts: Vec<EntryFacts> = self.entries.iter().map(RaceEntry::facts).collect();
+        let facts: Vec<EntryFacts> =
+            self.entries.iter().map(|entry| entry.facts(&self.base_commit)).collect();
         self.keep_election(crate::election::elect(self.reviewer_enabled, &facts));
+    }
+
+    /// Whether a person has to choose the winner: it is asked for, or nothing but names told the entries apart.
+    #[must_use]
+    pub fn needs_choice(&self) -> bool {
+        self.elected.is_some() && (self.human_crown || self.is_without_evidence())
+    }
+
+    /// Whether nothing but their names tells the entries apart, and that is not to decide.
+    #[must_use]
+    pub fn is_without_evidence(&self) -> bool {
+        !self.name_decides && self.election().is_some_and(|election| election.is_by_name_alone())
+    }
+
+    /// The entries that names alone tell apart, in the order of names.
+    #[must_use]
+    pub fn told_apart_by_name(&self) -> Vec<&str> {
+        let names = self.trail.iter().find(|step| step.rule == ElectionRule::Name);
+        let mut all: Vec<&str> = names
+            .into_iter()
+            .flat_map(|step| step.kept.iter().chain(step.dropped.iter().map(|dropped| &dropped.name)))
+            .map(String::as_str)
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Makes an entry the winner by a person's choice.
+    pub fn choose(&mut self, name: &str, who: Actor) {
+        self.winner = Some(name.to_owned());
+        self.crowned_by = Some(who);
+        self.decided_by = Some(ElectionRule::Person);
     }
 
     /// Keeps an election.
@@ -220,10 +257,17 @@ impl Race {
         self.trail = election.trail;
     }
 
-    /// The election that was kept; none before there is one.
+    /// The election that was kept, as the rules had it; none before there is one.
     #[must_use]
     pub fn election(&self) -> Option<Election> {
-        let decided_by = self.decided_by?;
+        let decided_by = match self.decided_by? {
+            ElectionRule::Person => self
+                .trail
+                .last()
+                .filter(|_| self.elected.is_some())
+                .map_or(ElectionRule::None, |step| step.rule),
+            rule => rule,
+        };
         Some(Election { winner: self.elected.clone(), decided_by, trail: self.trail.clone() })
     }
 }
@@ -242,6 +286,7 @@ impl RaceEntry {
             status: RaceEntryStatus::Queued,
             reason: None,
             gate: GateResult::NotRun,
+            checks: None,
             score: None,
             cost_micro_usd: None,
             duration_ms: None,
@@ -265,12 +310,14 @@ impl RaceEntry {
         }
     }
 
-    /// What stands for election.
+    /// What stands for election in a race from this commit.
     #[must_use]
-    pub fn facts(&self) -> EntryFacts {
+    pub fn facts(&self, base_commit: &str) -> EntryFacts {
+        let changed = self.commit.as_deref().is_some_and(|commit| commit != base_commit);
         EntryFacts {
             name: self.strategy.clone(),
             gate: self.gate,
+            without_checks: self.checks == Some(0) && self.status == RaceEntryStatus::Finished && changed,
             reviewer_score: self.score,
             cost_micro_usd: self.cost_micro_usd,
         }

@@ -1,18 +1,20 @@
 //! Elections, cost judgements and measures of attempts over facts that somebody wrote down: `forge replay` and the
 //! examples.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::anomaly::{CostJudgement, Threshold, judge};
 use crate::election::{Election, EntryFacts, GateResult, elect};
+use crate::usage::MAX_FIGURE;
 use crate::validate::{AttemptFacts, Measures, measure};
 
 /// Micro-dollars in a dollar.
 const MICRO: f64 = 1_000_000.0;
 
 /// A race as it is written down.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RaceInput {
     /// Whether scores count.
@@ -23,14 +25,14 @@ pub struct RaceInput {
 }
 
 /// One entry as it is written down.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StrategyInput {
     /// Its name.
     pub name: String,
-    /// Whether its checks passed; failed when absent.
-    #[serde(default)]
-    pub gate_passed: bool,
+    /// Whether its checks passed; null when they never ran, and failed when absent.
+    #[serde(default = "failed")]
+    pub gate_passed: Option<bool>,
     /// What the reviewer gave it.
     #[serde(default)]
     pub reviewer_score: Option<f64>,
@@ -43,7 +45,7 @@ pub struct StrategyInput {
 }
 
 /// A run and the runs before it, as they are written down.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CostInput {
     /// How they are compared.
@@ -56,7 +58,7 @@ pub struct CostInput {
 }
 
 /// How runs are compared; a number that is none in its bounds counts as its default.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct CostConfigInput {
     /// Whether anybody looks; they do unless told otherwise.
@@ -70,7 +72,7 @@ pub struct CostConfigInput {
 }
 
 /// One run as it is written down.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunInput {
     /// The model.
@@ -94,7 +96,7 @@ pub struct CostReplay {
 }
 
 /// Attempts at a piece of work as they are written down.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryInput {
     /// The attempts, oldest first.
@@ -102,7 +104,7 @@ pub struct HistoryInput {
 }
 
 /// One attempt as it is written down.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AttemptInput {
     /// How many checks counted.
@@ -157,11 +159,22 @@ impl RaceInput {
     }
 }
 
+/// Checks that nothing is said about.
+#[expect(clippy::unnecessary_wraps, reason = "the value of a field that may be null")]
+const fn failed() -> Option<bool> {
+    Some(false)
+}
+
 impl StrategyInput {
     fn facts(&self) -> EntryFacts {
         EntryFacts {
             name: self.name.clone(),
-            gate: if self.gate_passed { GateResult::Passed } else { GateResult::Failed },
+            gate: match self.gate_passed {
+                Some(true) => GateResult::Passed,
+                Some(false) => GateResult::Failed,
+                None => GateResult::NotRun,
+            },
+            without_checks: false,
             reviewer_score: self.reviewer_score,
             cost_micro_usd: self.cost_usd.and_then(micro_usd),
         }
@@ -194,7 +207,7 @@ impl CostInput {
     }
 }
 
-/// Dollars to the nearest micro-dollar; none when they are negative, not finite or beyond all bounds.
+/// Dollars to the nearest micro-dollar; none when they are negative, not finite or more than [`MAX_FIGURE`].
 #[must_use]
 pub fn micro_usd(dollars: f64) -> Option<u64> {
     let micro = (dollars * MICRO).round();
@@ -202,5 +215,5 @@ pub fn micro_usd(dollars: f64) -> Option<u64> {
         return None;
     }
     // A float has no other way to an integer; the text of a whole one is exact.
-    format!("{:.0}", micro.abs()).parse().ok()
+    format!("{:.0}", micro.abs()).parse().ok().filter(|micro| *micro <= MAX_FIGURE)
 }

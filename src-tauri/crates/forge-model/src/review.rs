@@ -41,6 +41,19 @@ names! {
 }
 
 contract! {
+    /// How a task's branch and worktree differ from the reviewed commit.
+    #[derive(Eq)]
+    pub struct WorkChanged {
+        /// The commit that the review is about.
+        pub reviewed_commit: String,
+        /// The newest commit of the task.
+        pub tip_commit: String,
+        /// How many commits came after the reviewed one.
+        pub commits: u32,
+        /// Paths in the worktree that are not committed.
+        pub uncommitted: Vec<String>,
+    }
+
     /// Checks of a project or a task. What a task leaves out, its project decides.
     #[derive(Default)]
     #[serde(deny_unknown_fields, default)]
@@ -103,6 +116,10 @@ contract! {
         pub changed_files: Vec<String>,
         /// Where its whole output is.
         pub log_id: String,
+        /// What it complained about in all of its output, as it is compared with other attempts; absent when it
+        /// passed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub diagnoses: Option<String>,
         /// What was found, check by check, where this is the gate `validate`; else null.
         #[serde(default)]
         pub validate: Option<ValidateReport>,
@@ -224,6 +241,7 @@ impl ReviewStep {
             cached: false,
             changed_files: Vec::new(),
             log_id: log_id.to_owned(),
+            diagnoses: None,
             validate: None,
         }
     }

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+pub use crate::path::branch_fault;
 use crate::{
     contract,
+    environment::{EnvironmentSettings, ShellMode, findings_of_names},
     hook::LifecycleHooks,
     inner_loop::{self, InnerLoop},
     names,
     pull_request::HostConfig,
     review::ReviewConfig,
-    workflow::{Finding, shape_findings},
+    workflow::{Finding, nul_findings, shape_findings},
 };
 
 /// How many agents may run in one project at once, unless said otherwise.
@@ -180,6 +182,10 @@ contract! {
         pub max_concurrent: u32,
         /// The program and arguments that run a shell line.
         pub shell: Vec<String>,
+        /// When the profile of a login shell is run.
+        pub shell_mode: ShellMode,
+        /// What programs inherit of the user's environment.
+        pub environment: EnvironmentSettings,
         /// Checks.
         pub review_config: ReviewConfig,
         /// Merging.
@@ -241,6 +247,8 @@ impl Default for ProjectSettings {
             auto_start: false,
             max_concurrent: DEFAULT_MAX_CONCURRENT,
             shell: vec!["bash".to_owned(), "-lc".to_owned()],
+            shell_mode: ShellMode::LoginOnce,
+            environment: EnvironmentSettings::default(),
             review_config: ReviewConfig::default(),
             merge_config: MergeConfig::default(),
             code_host: None,
@@ -268,7 +276,40 @@ impl CopyFile {
     }
 }
 
+impl Author {
+    /// What git refuses of it.
+    fn findings(&self) -> Vec<Finding> {
+        let is_refused = |text: &str| text.trim().is_empty() || text.contains(['<', '>', '\n', '\r']);
+        [("author.name", &self.name), ("author.email", &self.email)]
+            .into_iter()
+            .filter(|(_, text)| is_refused(text))
+            .map(|(path, _)| Finding::new(path, "must be on one line, not blank and without `<` and `>`"))
+            .collect()
+    }
+}
+
 impl MergeConfig {
+    /// This configuration without the blanks around its target branch.
+    #[must_use]
+    pub fn tidied(self) -> Self {
+        Self { target_branch: self.target_branch.map(|target| target.trim().to_owned()), ..self }
+    }
+
+    /// What is wrong with it; paths begin with `path`.
+    #[must_use]
+    pub fn findings(&self, path: &str) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        if let Some(fault) = self.target_branch.as_deref().and_then(|target| branch_fault(target.trim())) {
+            findings.push(Finding::new(format!("{path}.target_branch"), fault));
+        }
+        let template = self.message_template.as_deref();
+        if template.is_some_and(|template| template.trim().is_empty() || template.contains('\0')) {
+            let message = "must be a message, not blank and without a NUL; null for the usual one";
+            findings.push(Finding::new(format!("{path}.message_template"), message));
+        }
+        findings
+    }
+
     /// This configuration with `over` on top, key by key.
     #[must_use]
     pub fn overridden_by(&self, over: Option<&Self>) -> Self {
@@ -301,11 +342,36 @@ pub fn merge_patch(target: &mut Value, patch: &Value) {
     }
 }
 
-/// Reads stored or patched settings; what is absent takes its default.
+/// Reads settings that are to be stored; what is absent takes its default.
 ///
 /// # Errors
 /// Every finding with the path of its field.
 pub fn parse_settings(value: &Value) -> Result<ProjectSettings, Vec<Finding>> {
+    // Deserialisation alone takes a list for an object whose fields have that order.
+    let findings = shape_findings::<ProjectSettings>(value, "");
+    if !findings.is_empty() {
+        return Err(findings);
+    }
+    let settings = parse_stored_settings(value)?;
+    let mut findings = nul_findings(value, "");
+    findings.extend(settings.merge_config.findings("merge_config"));
+    findings.extend(settings.author.iter().flat_map(Author::findings));
+    if findings.is_empty() { Ok(settings) } else { Err(findings) }
+}
+
+/// Settings without the blanks around names that are compared with those of git; to be stored like this.
+pub fn tidy_settings(settings: &mut Value) {
+    let target = settings.get_mut("merge_config").and_then(|merge| merge.get_mut("target_branch"));
+    if let Some(Value::String(target)) = target {
+        *target = target.trim().to_owned();
+    }
+}
+
+/// Reads settings as they were stored, by this version or an earlier one that refused less.
+///
+/// # Errors
+/// Every finding with the path of its field.
+pub fn parse_stored_settings(value: &Value) -> Result<ProjectSettings, Vec<Finding>> {
     let settings: ProjectSettings = serde_path_to_error::deserialize(value).map_err(|error| {
         // The walk finds everything at once; deserialisation stops at the first and may see more in it.
         let mut findings = shape_findings::<ProjectSettings>(value, "");
@@ -316,6 +382,7 @@ pub fn parse_settings(value: &Value) -> Result<ProjectSettings, Vec<Finding>> {
     })?;
     let mut findings = settings.review_config.findings("review_config");
     findings.extend(settings.lifecycle_hooks.findings("lifecycle_hooks"));
+    findings.extend(findings_of_names(&settings.environment.pass, "environment.pass"));
     findings.extend(settings.inner_loop.findings(inner_loop::KEY));
     findings.extend(settings.code_host.iter().flat_map(HostConfig::findings));
     let mut add = |path: &str, message: &str| {
@@ -383,6 +450,88 @@ mod tests {
         );
         assert_eq!(path(json!({ "review_config": { "ci_steps": "npm test" } })), "review_config.ci_steps");
         assert_eq!(path(json!({ "colour": 1 })), "colour");
+    }
+
+    #[test]
+    fn a_list_in_the_place_of_an_object_is_refused() {
+        for (settings, path) in [
+            (json!({ "innerLoop": { "competitive": [true, 3, 60] } }), "innerLoop.competitive"),
+            (json!({ "innerLoop": [] }), "innerLoop"),
+            (json!({ "innerLoop": { "reviewer": [true] } }), "innerLoop.reviewer"),
+            (json!({ "merge_config": ["main"] }), "merge_config"),
+            (json!({ "review_config": [] }), "review_config"),
+            (json!({ "author": ["A", "a@b"] }), "author"),
+            (json!({ "copy_files": [[".env"]] }), "copy_files[0]"),
+            (json!({ "notifications": [true] }), "notifications"),
+            (json!({ "cost_limits": [1] }), "cost_limits"),
+            (json!({ "mcp": [true] }), "mcp"),
+            (json!({ "model_prices": { "m": [1, 2, 3, 4] } }), "model_prices.m"),
+            (json!({ "lifecycle_hooks": [[]] }), "lifecycle_hooks"),
+            (
+                json!({ "lifecycle_hooks": { "before_work": [["script", "x"]] } }),
+                "lifecycle_hooks.before_work[0]",
+            ),
+            (json!([]), ""),
+        ] {
+            let findings = parse_settings(&settings).expect_err(&settings.to_string());
+            assert_eq!(findings[0].path, path, "{settings}");
+            assert!(findings[0].message.contains("not a list"), "{settings}: {findings:?}");
+        }
+    }
+
+    #[test]
+    fn complete_settings_are_accepted_as_they_are_written() {
+        let mut all = serde_json::to_value(ProjectSettings::default()).unwrap();
+        parse_settings(&all).unwrap();
+        all["author"] = json!({ "name": "A", "email": "a@b" });
+        all["copy_files"] = json!([{ "pattern": ".env" }, { "pattern": "a", "mode": "symlink" }]);
+        all["code_host"] =
+            json!({ "kind": "gitea", "base_url": "https://git.example", "owner": "a", "repo": "b" });
+        all["model_prices"] = json!({ "m": { "input": 1, "output": 2 } });
+        all["cost_limits"] = json!({ "task_micro_usd": 5 });
+        all["lifecycle_hooks"]["before_work"] = json!([{ "type": "script", "command": "x" }]);
+        all["innerLoop"]["competitive"]["strategies"] = json!([{ "name": "a", "agent_id": "x" }]);
+        all["review_config"] = json!({ "ci_steps": ["a"], "validate": { "files": ["b"] } });
+        let settings = parse_settings(&all).unwrap();
+        let again = parse_settings(&serde_json::to_value(&settings).unwrap());
+        assert_eq!(again, Ok(settings));
+    }
+
+    #[test]
+    fn a_target_branch_is_trimmed_and_must_be_a_name_that_git_takes() {
+        let mut settings = json!({ "merge_config": { "target_branch": " release/2 \n" } });
+        tidy_settings(&mut settings);
+        assert_eq!(settings["merge_config"]["target_branch"], "release/2");
+        assert!(parse_settings(&settings).is_ok());
+        for wrong in ["a b", "", "-x", "a..b", "refs/heads/", "a.lock"] {
+            let findings =
+                parse_settings(&json!({ "merge_config": { "target_branch": wrong } })).unwrap_err();
+            assert_eq!(findings[0].path, "merge_config.target_branch", "{wrong:?}");
+        }
+        let stored = json!({ "merge_config": { "target_branch": "a b" } });
+        assert!(parse_stored_settings(&stored).is_ok(), "a project stays usable whatever was stored once");
+    }
+
+    #[test]
+    fn what_git_and_programs_would_refuse_later_is_refused_when_it_is_saved() {
+        for (settings, path) in [
+            (json!({ "author": { "name": " ", "email": "a@b" } }), "author.name"),
+            (json!({ "author": { "name": "A", "email": "a@b>\n" } }), "author.email"),
+            (json!({ "merge_config": { "message_template": " \n" } }), "merge_config.message_template"),
+            (json!({ "shell": ["ba\0sh"] }), "shell[0]"),
+            (json!({ "setup": ["a", "b\0"] }), "setup[1]"),
+            (
+                json!({ "lifecycle_hooks": { "before_work": [{ "type": "script", "command": "a\0" }] } }),
+                "lifecycle_hooks.before_work[0].command",
+            ),
+        ] {
+            let findings = parse_settings(&settings).expect_err(&settings.to_string());
+            assert_eq!(findings[0].path, path, "{settings}");
+            assert!(
+                parse_stored_settings(&settings).is_ok(),
+                "a project stays usable whatever was stored once"
+            );
+        }
     }
 
     #[test]

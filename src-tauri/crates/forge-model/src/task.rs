@@ -15,7 +15,7 @@ use crate::{
     offer::Offer,
     pull_request::PullRequestLink,
     race::RaceBadge,
-    review::{ReviewConfig, ReviewStatus, Verdict},
+    review::{ReviewConfig, ReviewStatus, Verdict, WorkChanged},
     settings::MergeConfig,
     time::Timestamp,
     workflow::RetryBudgets,
@@ -73,12 +73,22 @@ names! {
         EnvironmentNotReady = "environment_not_ready",
         /// The repository's hooks refused the commit.
         CommitRefused = "commit_refused",
+        /// The files of the repository that say which programs git runs are not as a person accepted them.
+        RepositoryChanged = "repository_changed",
+        /// A repository that `.gitmodules` does not list lies in the worktree.
+        EmbeddedRepository = "embedded_repository",
+        /// A submodule's commit is on no branch of its remote.
+        SubmoduleNotPushed = "submodule_not_pushed",
         /// A guard refused the engine's own move.
         GuardRejected = "guard_rejected",
         /// The target branch moved again and again.
         TargetUnstable = "target_unstable",
         /// The worktree and the branch are gone.
         WorkspaceResetRequired = "workspace_reset_required",
+        /// The repository, a branch or the reviewed commit is missing, so nothing can be merged.
+        WorkMissing = "work_missing",
+        /// Only work that nobody reviewed is left to merge.
+        WorkChanged = "work_changed_since_review",
         /// An operation on the worktree failed.
         WorkspaceError = "workspace_error",
         /// A blocking `before_work` hook failed (the task stays where it is, nobody is started).
@@ -291,6 +301,8 @@ contract! {
         pub status: ReviewStatus,
         /// What it decided.
         pub verdict: Option<Verdict>,
+        /// The commit that it is about; null before any work was committed.
+        pub reviewed_commit: Option<String>,
     }
 
     /// How much a task's branch changes.
@@ -376,6 +388,12 @@ contract! {
         pub pull_request: Option<PullRequestLink>,
         /// How much its branch changes, as last measured.
         pub diff_stat: Option<DiffStat>,
+        /// Commits of its branch that the target lacks, as last counted.
+        pub unmerged_commits: u32,
+        /// Whether a person closed it without a merge.
+        pub closed_unmerged: bool,
+        /// How its work differs from the reviewed commit, where that kept it from being approved.
+        pub work_changed: Option<WorkChanged>,
         /// What its runs used and cost.
         pub usage: Usage,
         /// When it was made.
@@ -384,5 +402,36 @@ contract! {
         pub updated_at: Timestamp,
         /// When it entered its state.
         pub status_since: Timestamp,
+    }
+}
+
+impl Task {
+    /// What a person should know about a task that they closed without a merge; none for any other task.
+    #[must_use]
+    pub fn closing_notice(&self) -> Option<String> {
+        self.closed_unmerged.then(|| closed_without_merging(self.unmerged_commits, &self.id))
+    }
+}
+
+/// Says that a task was closed without a merge, and where its commits are.
+#[must_use]
+pub fn closed_without_merging(commits: u32, task: &TaskId) -> String {
+    match commits {
+        0 => "closed without merging".to_owned(),
+        1 => format!("closed without merging; 1 commit stays on forge/{task}"),
+        _ => format!("closed without merging; {commits} commits stay on forge/{task}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_notice_counts_the_commits_that_stay() {
+        let task = TaskId("t1".to_owned());
+        assert_eq!(closed_without_merging(0, &task), "closed without merging");
+        assert_eq!(closed_without_merging(1, &task), "closed without merging; 1 commit stays on forge/t1");
+        assert_eq!(closed_without_merging(3, &task), "closed without merging; 3 commits stay on forge/t1");
     }
 }

@@ -45,6 +45,8 @@ names! {
         Hook = "hook",
         /// Commits what an agent left.
         CommitWork = "commit_work",
+        /// Commits what the worktree holds, and begins the review of that commit.
+        Capture = "capture",
         /// Moves the task on after its agent finished.
         Advance = "advance",
         /// Starts an agent again after a failure.
@@ -98,7 +100,8 @@ contract! {
         pub from: String,
         /// The state it entered.
         pub to: String,
-        /// What caused it: a trigger's name, `move`, `claim`, `block`, `cancel`, ...
+        /// What caused it: a trigger's name, `move`, `claim`, `block`, `cancel`, ...; `override` for a person's move
+        /// that the workflow does not declare.
         pub trigger: String,
         /// Who.
         pub actor: Actor,

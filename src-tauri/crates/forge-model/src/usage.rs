@@ -7,6 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use specta::Type;
 
+/// The most that a cost or a count of tokens may be: the largest integer that every reader of JSON holds exactly.
+pub const MAX_FIGURE: u64 = (1 << 53) - 1;
+
 /// An increment of usage: what was spent since the sample before it, never a running total.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, Type, JsonSchema)]
 pub struct UsageSample {

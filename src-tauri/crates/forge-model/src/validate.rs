@@ -18,7 +18,7 @@ use crate::{
     time::Timestamp,
 };
 
-pub use complaint::Diagnosed;
+pub use complaint::FailedCommand;
 pub use identity::identity;
 pub use input::{MAX_CHECKS, MAX_ID, findings_of_id, findings_of_run, inside};
 pub use measures::{AttemptFacts, Measures, Recommendation, judge, measure, score_of};
@@ -45,7 +45,8 @@ contract! {
         /// Keeps the attempts of one run of a plan apart from those of others.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub run_id: Option<String>,
-        /// The absolute path of the folder to check; `FORGE_CWD`, else the program's own folder when absent.
+        /// The absolute path of the folder to check. When absent: the root of the project that is named, else
+        /// `FORGE_CWD`, else the program's own folder.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub cwd: Option<String>,
         /// Shell commands that must pass.
@@ -167,6 +168,10 @@ contract! {
         /// How long it took.
         #[specta(type = u32)]
         pub duration_ms: u64,
+        /// What it complained about in all of its output, as it is compared with other attempts; absent when it
+        /// passed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub diagnoses: Option<String>,
     }
 
     /// What one check found.
@@ -234,7 +239,7 @@ contract! {
         /// Its score.
         #[specta(type = u32)]
         pub score: f64,
-        /// What failed, each by its identity; sorted.
+        /// What failed, each by its identity (check, subject and diagnoses); sorted.
         pub failures: Vec<String>,
         /// The measures.
         #[serde(flatten)]

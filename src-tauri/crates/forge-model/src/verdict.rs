@@ -1,10 +1,11 @@
 //! What an auditor decided, read from what it said.
 //!
 //! A verdict is a marker alone on a line (`===REVIEW: PASS===`, `===REVIEW: FAIL===`,
-//! `===REVIEW: FAIL: reason===`) or a JSON object with a `verdict`. Whatever stands in a code fence or a block
-//! quote decides nothing, and of all candidates the one that ends last counts: an auditor that repeats its
-//! instruction before it answers has decided nothing by that. Without a candidate the auditor is unusable; the
-//! work is not rejected for it.
+//! `===REVIEW: FAIL: reason===`) or a JSON object with a `verdict`. A marker in a code fence decides nothing, and
+//! nothing in a block quote does. A JSON object in a code fence decides when it has its lines to itself and the
+//! fence is no diff: agents fence their answers, and quoted code is rarely a whole object. Of all candidates the one
+//! that ends last counts: an auditor that repeats its instruction before it answers has decided nothing by that.
+//! Without a candidate the auditor is unusable; the work is not rejected for it.
 
 use serde_json::{Deserializer, Value};
 
@@ -131,6 +132,27 @@ pub fn audit(text: &str) -> Audit {
 /// How much of the text that counts is looked at in one go, in bytes; an answer may span two such stretches.
 const STRETCH: usize = 2 * MAX_JSON_BYTES;
 
+/// A code fence that is open.
+#[derive(Debug, Clone, Copy)]
+struct Fence {
+    mark: char,
+    count: usize,
+    is_diff: bool,
+}
+
+/// What a line may decide, by where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// In plain text: everything.
+    Open,
+    /// In a code fence: a whole object may.
+    Code,
+    /// The mark of a fence: nothing, and no object goes on across it.
+    Mark,
+    /// In a block quote or a diff: nothing.
+    Hidden,
+}
+
 /// Reads a verdict from what an auditor says, piece by piece and in bounded memory.
 #[derive(Debug, Default)]
 pub struct AuditReader {
@@ -140,11 +162,13 @@ pub struct AuditReader {
     kept: String,
     /// The line that has not ended yet.
     line: String,
-    /// Whether its beginning was dropped, and if so whether it counts.
-    cut: Option<bool>,
-    fence: Option<(char, usize)>,
-    /// The text that may decide, from byte `offset` of the whole on; what does not count is blank.
+    /// Whether its beginning was dropped, and if so where it stands.
+    cut: Option<Standing>,
+    fence: Option<Fence>,
+    /// The text in which markers decide, from byte `offset` of the whole on; other text is blank.
     open: String,
+    /// The text in which objects decide: `open`, byte for byte, with the content of code fences.
+    with_code: String,
     offset: usize,
     marker: Option<(usize, AuditVerdict, Option<String>)>,
     answer: Option<(usize, Audit)>,
@@ -177,8 +201,9 @@ impl AuditReader {
                 self.end_line();
             } else if self.line.len() > 2 * STRETCH {
                 // No marker is that long, and an answer within it is at its end.
-                let counts = self.cut.unwrap_or_else(|| self.fence.is_none() && !is_quoted(&self.line));
-                self.cut = Some(counts);
+                // A line of code whose beginning is gone holds no whole object.
+                let is_open = self.fence.is_none() && !is_quoted(&self.line);
+                self.cut.get_or_insert(if is_open { Standing::Open } else { Standing::Hidden });
                 self.offset += drop_front(&mut self.line, STRETCH, STRETCH);
             }
         }
@@ -205,35 +230,48 @@ impl AuditReader {
 
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
-        let counts = match self.cut.take() {
-            Some(counts) => counts,
-            None => self.line_counts(&line),
+        let standing = match self.cut.take() {
+            Some(standing) => standing,
+            None => self.standing(&line),
         };
-        if counts {
-            self.open.push_str(&line);
-        } else {
-            self.open.extend(line.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+        let blank = |filler: char| line.bytes().map(move |byte| if byte == b'\n' { '\n' } else { filler });
+        match standing {
+            Standing::Open => self.open.push_str(&line),
+            Standing::Code | Standing::Mark | Standing::Hidden => self.open.extend(blank(' ')),
         }
-        if self.open.len() > 4 * STRETCH {
+        match standing {
+            Standing::Open | Standing::Code => self.with_code.push_str(&line),
+            Standing::Mark => self.with_code.extend(blank('`')),
+            Standing::Hidden => self.with_code.extend(blank(' ')),
+        }
+        if self.with_code.len() > 4 * STRETCH {
             self.look();
-            self.offset += drop_front(&mut self.open, STRETCH, STRETCH);
+            // A place between two characters of this text is one of the other, too.
+            let dropped = drop_front(&mut self.with_code, STRETCH, STRETCH);
+            self.open.drain(..dropped);
+            self.offset += dropped;
         }
     }
 
-    /// Whether a line stands in no code fence and no block quote; follows the fences.
-    fn line_counts(&mut self, line: &str) -> bool {
+    /// Where a line stands; follows the fences.
+    fn standing(&mut self, line: &str) -> Standing {
         let mark = fence_mark(line);
-        let inside = self.fence.is_some();
         match (self.fence, mark) {
-            (None, Some((mark, length, _))) => self.fence = Some((mark, length)),
-            (Some((mark, length)), Some((other, count, bare)))
-                if other == mark && count >= length && bare =>
-            {
-                self.fence = None;
+            (None, Some((mark, count, _))) => {
+                let info = line.trim_start_matches([' ', mark]).trim().to_lowercase();
+                let is_diff = info.starts_with("diff") || info.starts_with("patch");
+                self.fence = Some(Fence { mark, count, is_diff });
+                Standing::Mark
             }
-            _ => {}
+            (Some(fence), Some((mark, count, true))) if mark == fence.mark && count >= fence.count => {
+                self.fence = None;
+                Standing::Mark
+            }
+            (Some(Fence { is_diff: true, .. }), _) => Standing::Hidden,
+            _ if is_quoted(line) => Standing::Hidden,
+            (Some(_), _) => Standing::Code,
+            (None, None) => Standing::Open,
         }
-        !inside && mark.is_none() && !is_quoted(line)
     }
 
     /// Looks for candidates in the text at hand; the last of all counts.
@@ -245,7 +283,7 @@ impl AuditReader {
         {
             self.marker = Some((offset + end, verdict, reason));
         }
-        if let Some((end, answer)) = last_object(&self.open)
+        if let Some((end, answer)) = last_object(&self.open, &self.with_code, offset == 0)
             && newer(offset + end, self.answer.as_ref().map(|known| known.0))
         {
             self.answer = Some((offset + end, answer));
@@ -316,37 +354,63 @@ fn last_marker(open: &str) -> Option<(usize, AuditVerdict, Option<String>)> {
 }
 
 fn last_score(open: &str) -> Option<u8> {
-    let read = |(_, line): (usize, &str)| {
-        marked(line, "SCORE")?.parse::<u8>().ok().filter(|score| *score <= MAX_SCORE)
-    };
+    let read = |(_, line): (usize, &str)| score_of(marked(line, "SCORE")?.parse().ok()?);
     lines(open).filter_map(read).last()
 }
 
-/// The last object with a verdict, and where it ends.
-fn last_object(open: &str) -> Option<(usize, Audit)> {
-    let bytes = open.as_bytes();
+/// A score as a whole number from 0 to [`MAX_SCORE`]; none for what is no number.
+fn score_of(given: f64) -> Option<u8> {
+    let score = given.clamp(0.0, f64::from(MAX_SCORE)).round().abs();
+    // A float has no other way to an integer; not-a-number stays what it is and is no score.
+    format!("{score:.0}").parse().ok()
+}
+
+/// The last object with a verdict, and where it ends. `with_code` is `open` with the content of code fences;
+/// `from_start` says whether both begin where the whole text does.
+fn last_object(open: &str, with_code: &str, from_start: bool) -> Option<(usize, Audit)> {
+    let bytes = with_code.as_bytes();
     let mut found = None;
     let mut at = 0;
     while let Some(start) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'{')) {
         let start = at + start;
-        let most = (start + MAX_JSON_BYTES).min(open.len());
-        let cut = (start..=most).rev().find(|end| open.is_char_boundary(*end)).unwrap_or(start);
-        let mut reader =
-            Deserializer::from_str(open.get(start..cut).unwrap_or_default()).into_iter::<Value>();
         at = start + 1;
+        let in_code = open.as_bytes().get(start) != Some(&b'{');
+        let text = if in_code { with_code } else { open };
+        if in_code && !begins_line(with_code, start, from_start) {
+            continue;
+        }
+        let most = (start + MAX_JSON_BYTES).min(text.len());
+        let cut = (start..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(start);
+        let mut reader =
+            Deserializer::from_str(text.get(start..cut).unwrap_or_default()).into_iter::<Value>();
         if let Some(Ok(value)) = reader.next() {
-            // What is inside an object is part of it, no candidate of its own.
-            at = start + reader.byte_offset().max(1);
-            found = read_object(&value).map(|answer| (at, answer)).or(found);
+            let end = start + reader.byte_offset().max(1);
+            if !in_code || ends_line(with_code, end) {
+                // What is inside an object is part of it, no candidate of its own.
+                at = end;
+                found = read_object(&value).map(|answer| (at, answer)).or(found);
+            }
         }
     }
     found
 }
 
+/// Whether only blanks stand before a place on its line.
+fn begins_line(text: &str, at: usize, from_start: bool) -> bool {
+    let before = text.get(..at).unwrap_or_default().trim_end_matches([' ', '\t']);
+    before.ends_with('\n') || (before.is_empty() && from_start)
+}
+
+/// Whether only blanks stand behind a place on its line.
+fn ends_line(text: &str, at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    rest.lines().next().is_none_or(|rest| rest.trim().is_empty())
+}
+
 fn read_object(value: &Value) -> Option<Audit> {
-    let verdict = match value.get("verdict")?.as_str()? {
-        "pass" => AuditVerdict::Pass,
-        "fail" => AuditVerdict::Fail,
+    let verdict = match value.get("verdict")?.as_str()?.trim().to_ascii_lowercase().as_str() {
+        "pass" | "passed" => AuditVerdict::Pass,
+        "fail" | "failed" => AuditVerdict::Fail,
         _ => return None,
     };
     let text = |key: &str| {
@@ -357,13 +421,10 @@ fn read_object(value: &Value) -> Option<Audit> {
             .filter(|text| !text.is_empty())
             .map(str::to_owned)
     };
-    let score = value.get("score").and_then(Value::as_f64).map(f64::round);
-    let score = score.filter(|score| (0.0..=f64::from(MAX_SCORE)).contains(score));
     Some(Audit {
         verdict: Some(verdict),
         reason: text("summary").or_else(|| text("reason")),
-        // In range, so nothing is lost.
-        score: score.and_then(|score| format!("{score:.0}").parse().ok()),
+        score: value.get("score").and_then(number).and_then(score_of),
         findings: value
             .get("findings")
             .and_then(Value::as_array)
@@ -374,16 +435,23 @@ fn read_object(value: &Value) -> Option<Audit> {
     })
 }
 
+/// A number, also one that is written as text.
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// A line of a file, from 1; none for what is no whole number.
+fn line_number(value: &Value) -> Option<u32> {
+    let line = number(value).filter(|line| line.fract() == 0.0)?;
+    format!("{line:.0}").parse().ok().filter(|line| *line > 0)
+}
+
 fn finding(value: &Value) -> Option<AuditFinding> {
     let text = value.get("text").and_then(Value::as_str).filter(|text| !text.trim().is_empty())?;
     let severity = value.get("severity").and_then(Value::as_str).map(str::to_lowercase);
     Some(AuditFinding {
         file: value.get("file").and_then(Value::as_str).unwrap_or_default().to_owned(),
-        line: value
-            .get("line")
-            .and_then(Value::as_u64)
-            .and_then(|line| u32::try_from(line).ok())
-            .filter(|line| *line > 0),
+        line: value.get("line").and_then(line_number),
         severity: match severity.as_deref() {
             Some("error" | "critical" | "high" | "blocker" | "major") => Severity::Error,
             Some("info" | "note" | "low" | "nit" | "minor" | "suggestion") => Severity::Info,
@@ -431,8 +499,14 @@ mod tests {
             "```\n===REVIEW: PASS===\n```",
             "~~~~ text\n===REVIEW: PASS===\n~~~\n===REVIEW: PASS===\n~~~~",
             "```\n===REVIEW: PASS===",
-            "```json\n{\"verdict\": \"pass\"}\n```",
             "> {\"verdict\": \"pass\"}",
+            "> ```json\n> {\"verdict\": \"pass\"}\n> ```",
+            "```js\nassert(read({\"verdict\": \"pass\"}));\n```",
+            "```json\n[\n  {\"verdict\": \"pass\"},\n  {\"verdict\": \"pass\"},\n]\n```",
+            "```diff\n {\"verdict\": \"pass\"}\n```",
+            "~~~patch\n{\"verdict\": \"pass\"}\n~~~",
+            "```\n{\"verdict\":\n```\n```\n\"pass\"}\n```",
+            "{\"verdict\":\n```\n\"pass\"}\n```",
         ] {
             assert_eq!(verdict(text), None, "{text:?}");
         }
@@ -442,6 +516,67 @@ mod tests {
             Some("pass"),
             "code in a sentence is no fence"
         );
+    }
+
+    #[test]
+    fn an_object_that_has_its_lines_to_itself_decides_in_a_code_fence() {
+        for text in [
+            "```json\n{\"verdict\": \"pass\"}\n```",
+            "Looks good.\n\n```JSON\r\n{\r\n  \"verdict\": \"pass\"\r\n}\r\n```\r\nBye.",
+            "```\nMy verdict:\n  {\"verdict\": \"pass\"}  \n```",
+            "~~~~json\n```\n{\"verdict\": \"pass\"}\n~~~~",
+            "```json\n{\"verdict\": \"pass\"}",
+        ] {
+            assert_eq!(verdict(text), Some("pass"), "{text:?}");
+        }
+        let fenced = "```json\n{\"verdict\": \"pass\", \"score\": 91}\n```";
+        assert_eq!(verdict(&format!("{fenced}\n===REVIEW: FAIL===")), Some("fail"), "the last one counts");
+        assert_eq!(verdict(&format!("===REVIEW: FAIL===\n{fenced}")), Some("pass"), "the last one counts");
+        assert_eq!(audit(fenced).score, Some(91));
+    }
+
+    #[test]
+    fn a_verdict_is_read_in_any_case_and_in_both_forms() {
+        for (word, wanted) in [
+            ("pass", Some("pass")),
+            ("Pass", Some("pass")),
+            ("PASSED", Some("pass")),
+            (" passed ", Some("pass")),
+            ("Failed", Some("fail")),
+            ("FAIL", Some("fail")),
+            ("passable", None),
+            ("", None),
+        ] {
+            assert_eq!(verdict(&json!({ "verdict": word }).to_string()), wanted, "{word:?}");
+        }
+        assert_eq!(verdict(r#"{"verdict": true}"#), None);
+    }
+
+    #[test]
+    fn scores_are_rounded_and_stay_between_0_and_100() {
+        for (given, score) in [
+            (json!(85.5), Some(86)),
+            (json!(85.4), Some(85)),
+            (json!(150), Some(100)),
+            (json!(100.4), Some(100)),
+            (json!(1e300), Some(100)),
+            (json!(-3), Some(0)),
+            (json!(-0.2), Some(0)),
+            (json!("85.5"), Some(86)),
+            (json!("good"), None),
+            (json!("NaN"), None),
+            (json!(true), None),
+            (json!(null), None),
+        ] {
+            let text = json!({ "verdict": "pass", "score": given }).to_string();
+            assert_eq!(audit(&text).score, score, "{text}");
+        }
+        for (given, score) in
+            [("85.5", Some(86)), ("150", Some(100)), ("-1", Some(0)), ("7", Some(7)), ("A", None), ("", None)]
+        {
+            let text = format!("===SCORE: {given}===\n===REVIEW: PASS===");
+            assert_eq!(audit(&text).score, score, "{text}");
+        }
     }
 
     #[test]
@@ -468,19 +603,21 @@ mod tests {
     #[test]
     fn what_makes_no_sense_in_an_answer_is_left_out() {
         let read = audit(
-            r#"{"verdict": "fail", "score": 250, "summary": " ", "reason": "because",
-            "findings": [{"file": "a", "line": 0, "text": "x"}, {"line": -4, "text": "y"}]}"#,
+            r#"{"verdict": "fail", "score": [85], "summary": " ", "reason": "because",
+            "findings": [{"file": "a", "line": 0, "text": "x"}, {"line": -4, "text": "y"},
+                         {"file": "b", "line": 7.0, "text": "z"}, {"file": "c", "line": "12", "text": "z"},
+                         {"file": "d", "line": 1.5, "text": "z"}]}"#,
         );
         assert_eq!((read.score, read.reason.as_deref()), (None, Some("because")));
         let places: Vec<_> = read.findings.iter().map(|found| (found.file.as_str(), found.line)).collect();
-        assert_eq!(places, [("a", None), ("", None)], "lines are counted from one");
+        let wanted = [("a", None), ("", None), ("b", Some(7)), ("c", Some(12)), ("d", None)];
+        assert_eq!(places, wanted, "lines are whole numbers, counted from one");
         assert_eq!(audit("===REVIEW: FAIL:  ===").reason, None, "blank is no reason");
     }
 
     #[test]
     fn a_score_follows_the_same_rule() {
         assert_eq!(audit("===SCORE: 80===\n===SCORE: 95===\n===REVIEW: PASS===").score, Some(95));
-        assert_eq!(audit("===SCORE: 101===\n===REVIEW: PASS===").score, None);
         assert_eq!(audit("> ===SCORE: 80===\n===REVIEW: PASS===").score, None);
         assert_eq!(audit("===SCORE: 7===").verdict, None);
     }
@@ -527,7 +664,8 @@ mod tests {
             reader.read(&"===REVIEW: PASS===\n".repeat(10_000));
             reader.read(&"no line break in here ".repeat(50_000));
             reader.read("\n");
-            assert!(reader.open.len() + reader.line.len() + reader.kept.len() < 10 * STRETCH);
+            let held = [&reader.open, &reader.with_code, &reader.line, &reader.kept];
+            assert!(held.iter().map(|text| text.len()).sum::<usize>() < 16 * STRETCH);
         }
         reader.read("```\nthe end");
         let (audit, text) = reader.finish();
@@ -568,6 +706,29 @@ mod tests {
         #[test]
         fn any_text_is_read_without_a_panic(text in "(?s)[{}\"`~>=\\n A-Z:\u{e4}\u{1f980}]{0,200}") {
             let _ = audit(&text);
+        }
+
+        #[test]
+        fn an_answer_decides_alike_in_plain_text_and_in_a_fence(
+            before in "(?s)[a-zä\u{1f980} .\\n]{0,80}",
+            fence in "(`{3,6}|~{3,6})(json|JSON|)",
+            score in prop::num::f64::NORMAL,
+            word in prop::sample::select(vec!["pass", "Fail", "PASSED", "failed"]),
+            is_pretty in any::<bool>(),
+        ) {
+            let answer = json!({ "verdict": word, "score": score, "findings": [{ "file": "a", "text": "`x`" }] });
+            let answer = if is_pretty { format!("{answer:#}") } else { answer.to_string() };
+            let mark = fence.trim_end_matches(char::is_alphabetic);
+            let plain = audit(&format!("{before}\n{answer}\n"));
+            prop_assert_eq!(&audit(&format!("{before}\n{fence}\n{answer}\n{mark}\nDone.")), &plain);
+            prop_assert!(plain.verdict.is_some() && plain.score.is_some_and(|score| score <= MAX_SCORE));
+        }
+
+        #[test]
+        fn a_long_fenced_text_is_read_as_a_short_one(lines in 0usize..60_000) {
+            let mut text = "words that fill a line of this text\n".repeat(lines);
+            text.push_str("```json\n{\"verdict\": \"fail\"}\n```\n");
+            prop_assert_eq!(audit(&text).verdict, Some(AuditVerdict::Fail));
         }
     }
 }

@@ -22,9 +22,9 @@ pub use arbitrary::random_workflow;
 pub use change::{WorkflowChange, differences};
 pub use edges::{Edge, EdgeKind, IllegalTransition, render_table};
 pub use presets::{Preset, PresetInfo, default_workflow, default_workflow_json, preset, presets};
-pub use shape::{Finding, key_path, nearest, shape_findings};
+pub use shape::{Finding, key_path, nearest, nul_findings, shape_findings};
 pub use text::parse_json;
-pub use validate::{Parsed, parse, parse_value};
+pub use validate::{Parsed, parse, parse_stored, parse_value};
 
 use crate::{contract, names};
 
@@ -398,15 +398,25 @@ impl Workflow {
             .filter(|state| state.role.is_some())
     }
 
-    /// Where a claim of a task in `from` leads: to the first step of work. A person's claim takes a task out
-    /// of the backlog or the blocked state too, and starts it from the same place.
+    /// Where a claim of a task in `from` leads: to the first step of work. A claim takes a task out of the blocked
+    /// state too, and starts it from the same place. A task in the backlog is not ready to be claimed.
     #[must_use]
     pub fn claim_target(&self, from: &str) -> Option<&State> {
         match self.state(from)?.kind {
             StateKind::Initial => self.first_step(),
-            StateKind::Backlog | StateKind::Blocked => self.first_step().or_else(|| self.work_state()),
-            StateKind::Active | StateKind::Gate | StateKind::Terminal | StateKind::Custom => None,
+            StateKind::Blocked => self.first_step().or_else(|| self.work_state()),
+            StateKind::Backlog
+            | StateKind::Active
+            | StateKind::Gate
+            | StateKind::Terminal
+            | StateKind::Custom => None,
         }
+    }
+
+    /// The role that a claim fills: that of the first step of work.
+    #[must_use]
+    pub fn claim_role(&self) -> Option<&str> {
+        self.first_step().or_else(|| self.work_state())?.role.as_deref()
     }
 
     /// Whether passing this gate means that the work was judged: the one that runs the checks, or, where none

@@ -20,6 +20,7 @@ fn failing(folder: &Path, which: &str) -> CheckResult {
         stdout: said("out"),
         stderr: said("err"),
         duration_ms: 7,
+        diagnoses: None,
     })
 }
 

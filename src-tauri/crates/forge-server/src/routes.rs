@@ -55,7 +55,7 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken) -> Route
         paths.insert(operation.path, add(methods, operation));
     }
     let mut router = Router::new()
-        .route(gate::HEALTH, get(async || Json(json!({ "status": "ok" }))))
+        .route(gate::HEALTH, get(health))
         .route(&format!("{BASE}/openapi.json"), get(async || Json(openapi_document())))
         .route(&format!("{BASE}/events"), get(events::stream))
         .route(&format!("{BASE}{}", COSTS_CSV.path), get(csv::ledger));
@@ -89,6 +89,16 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken) -> Route
         .layer(middleware::from_fn_with_state(gate, gate::ask))
         .layer(middleware::from_fn(answer::finish))
         .with_state(Shared { api, stopping, streams: Arc::new(Semaphore::new(events::MAX_STREAMS)) })
+}
+
+/// Whether the engine can do its work: it writes a probe. Needs no token, so it says nothing of the data.
+async fn health(State(shared): State<Shared>) -> (StatusCode, Json<Value>) {
+    let engine = shared.api.engine();
+    let writable = engine.probe_storage().await.failure.is_none();
+    let free = engine.disk_space().map(|space| space.free);
+    let (status, word) =
+        if writable { (StatusCode::OK, "ok") } else { (StatusCode::SERVICE_UNAVAILABLE, "degraded") };
+    (status, Json(json!({ "status": word, "storage": { "writable": writable, "free_bytes": free } })))
 }
 
 type PathParams = Result<RawPathParams, RawPathParamsRejection>;

@@ -104,6 +104,12 @@ pub(crate) fn name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
+/// The ending of a path in small letters; empty where it has none. File systems that do not tell letters apart made
+/// `A.TS` and `a.ts` the same file, and tools read both.
+pub(crate) fn ending(path: &str) -> String {
+    name(path).rsplit_once('.').map_or_else(String::new, |(_, ending)| ending.to_ascii_lowercase())
+}
+
 /// One path behind another; `None` if it leads out of the root.
 pub(crate) fn join(folder: &str, path: &str) -> Option<String> {
     if path.starts_with('/') {

@@ -47,11 +47,11 @@ impl Language {
     /// The language of a path; `None` if its ending is none that is read here.
     #[must_use]
     pub fn of(path: &str) -> Option<Self> {
-        let (stem, ending) = files::name(path).rsplit_once('.')?;
+        let (stem, _) = files::name(path).rsplit_once('.')?;
         if stem.is_empty() {
             return None;
         }
-        Some(match ending {
+        Some(match files::ending(path).as_str() {
             "js" | "mjs" | "cjs" | "jsx" | "ts" | "tsx" | "mts" | "cts" => Self::Script,
             "py" | "pyi" => Self::Python,
             "rs" => Self::Rust,
@@ -137,7 +137,7 @@ fn judge(language: Language, path: &str, bytes: &[u8]) -> Syntax {
 
 /// Whether a script may hold elements; what is typed and not `.tsx` may not.
 pub(crate) fn has_markup(path: &str) -> bool {
-    ["js", "jsx", "tsx"].iter().any(|ending| path.ends_with(&format!(".{ending}")))
+    matches!(files::ending(path).as_str(), "js" | "jsx" | "tsx")
 }
 
 /// The text of a file, without a byte order mark.

@@ -81,6 +81,46 @@ fn nesting_a_hundred_thousand_deep_is_answered() {
 }
 
 #[test]
+fn toml_that_nests_deeper_than_its_reader_goes_is_not_called_broken() {
+    for depth in [79, 81, 500, 100_000] {
+        let arrays = format!("a = {}{}\n", "[".repeat(depth), "]".repeat(depth));
+        let tables = format!("a = {}1{}\n", "{b=".repeat(depth), "}".repeat(depth));
+        let keys = format!("{}a = 1\n", "a.".repeat(depth));
+        for text in [arrays, tables, keys] {
+            let verdict = syntax("a.toml", text.as_bytes());
+            assert!(!matches!(verdict, Some(Syntax::Broken(_))), "{depth}: {verdict:?}");
+        }
+    }
+    let torn = format!("a = \n b = {}{}\n", "[".repeat(79), "]".repeat(79));
+    assert!(matches!(syntax("a.toml", torn.as_bytes()), Some(Syntax::Broken(_))));
+}
+
+#[test]
+fn endings_are_read_in_any_case() {
+    for (path, text) in [
+        ("A.JS", "let x = ;"),
+        ("a.Mjs", "let x = ;"),
+        ("A.CJS", "let x = ;"),
+        ("a.TSX", "let x: = 1;"),
+        ("a.Ts", "let x: = 1;"),
+        ("a.MTS", "let x: = 1;"),
+        ("a.PY", "def f(:"),
+        ("a.RS", "fn f( {"),
+        ("a.GO", "package a\nfunc {"),
+        ("a.JSON", "{"),
+        ("a.Toml", "a = "),
+        ("a.YML", "a: [1"),
+    ] {
+        let broken = syntax(path, text.as_bytes());
+        assert!(matches!(broken, Some(Syntax::Broken(_))), "{path}: {broken:?}");
+        assert_eq!(broken, syntax(&path.to_lowercase(), text.as_bytes()), "{path}");
+    }
+    assert_eq!(syntax("TSCONFIG.JSON", b"{ /* a */ }"), Some(Syntax::Sound));
+    assert_eq!(syntax("a.TSX", b"const a = <b/>;"), Some(Syntax::Sound));
+    assert_eq!(syntax("a.TXT", b"{"), None);
+}
+
+#[test]
 fn every_way_down_is_bounded() {
     for path in ["a.tsx", "a.py", "a.rs"] {
         for part in DEEPER {

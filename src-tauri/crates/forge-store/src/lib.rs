@@ -8,11 +8,20 @@
 //!
 //! Deliberately absent: decisions. What may be written is the engine's business.
 
+pub mod backups;
+mod check;
 mod open;
 mod row;
 pub mod table;
+mod trouble;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
@@ -22,6 +31,7 @@ use sqlx::{Sqlite, SqliteConnection, Transaction};
 use tokio::sync::watch;
 
 pub use open::OpenError;
+pub use trouble::of_io as trouble_of_io;
 
 /// What can go wrong with the database.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +39,12 @@ pub enum StoreError {
     /// SQLite refused.
     #[error("failed to use the database: {0}")]
     Database(#[from] sqlx::Error),
+    /// The content of the file is damaged: nothing is written to it any more.
+    #[error("failed to write: the database is damaged ({detail})")]
+    Damaged {
+        /// What the check found.
+        detail: String,
+    },
     /// A stored value does not read back; the row names itself.
     #[error("failed to read {what}: {source}")]
     Corrupt {
@@ -39,6 +55,37 @@ pub enum StoreError {
     },
 }
 
+/// Told of every statement of a writing transaction before it runs, and may have it fail as a disk that refuses would.
+/// Tests have one; production has none.
+pub trait WriteObserver: Send + Sync {
+    /// Whether the disk takes the next statement.
+    fn takes_statement(&self) -> bool;
+}
+
+/// The seam between transactions and the connection that runs them.
+#[derive(Clone, Default)]
+pub(crate) struct Seam {
+    observer: Option<Arc<dyn WriteObserver>>,
+    /// Whether the connection refuses what it is given next.
+    refuses: Arc<AtomicBool>,
+}
+
+impl Seam {
+    fn pass(&self) {
+        if let Some(observer) = &self.observer
+            && !observer.takes_statement()
+        {
+            self.refuses.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl std::fmt::Debug for Seam {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Seam").field("observed", &self.observer.is_some()).finish()
+    }
+}
+
 /// The database of one data folder. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -46,6 +93,9 @@ pub struct Store {
     writer: SqlitePool,
     reader: SqlitePool,
     announced: watch::Sender<i64>,
+    /// What is wrong with the content, once a check has found something.
+    damage: Arc<OnceLock<String>>,
+    seam: Seam,
 }
 
 /// A writing transaction. Dropped without [`Tx::commit`], nothing of it happened.
@@ -53,6 +103,7 @@ pub struct Tx {
     inner: Transaction<'static, Sqlite>,
     announced: watch::Sender<i64>,
     last_event: Option<i64>,
+    seam: Seam,
 }
 
 impl Store {
@@ -76,9 +127,13 @@ impl Store {
     /// # Errors
     /// When it cannot be started.
     pub async fn write(&self) -> Result<Tx, StoreError> {
+        if let Some(detail) = self.damage.get() {
+            return Err(StoreError::Damaged { detail: detail.clone() });
+        }
+        self.seam.pass();
         // IMMEDIATE: the lock is taken here, so a transaction never fails half-way because of a reader.
         let inner = self.writer.begin_with("BEGIN IMMEDIATE").await?;
-        Ok(Tx { inner, announced: self.announced.clone(), last_event: None })
+        Ok(Tx { inner, announced: self.announced.clone(), last_event: None, seam: self.seam.clone() })
     }
 
     /// The number of the last committed event; changes wake whoever waits.
@@ -108,7 +163,7 @@ impl Tx {
         entity: &str,
         data: &serde_json::Value,
     ) -> Result<i64, StoreError> {
-        let seq = table::events::insert(&mut self.inner, kind, at, project, task, entity, data).await?;
+        let seq = table::events::insert(self, kind, at, project, task, entity, data).await?;
         self.last_event = Some(seq);
         Ok(seq)
     }
@@ -118,6 +173,7 @@ impl Tx {
     /// # Errors
     /// When it cannot be committed; then nothing of it happened.
     pub async fn commit(self) -> Result<(), StoreError> {
+        self.seam.pass();
         self.inner.commit().await?;
         if let Some(seq) = self.last_event {
             self.announced.send_if_modified(|last| {
@@ -140,6 +196,7 @@ impl std::ops::Deref for Tx {
 
 impl std::ops::DerefMut for Tx {
     fn deref_mut(&mut self) -> &mut SqliteConnection {
+        self.seam.pass();
         &mut self.inner
     }
 }

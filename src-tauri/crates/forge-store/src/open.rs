@@ -1,21 +1,28 @@
 //! Opening a database: options, the check for a newer schema, the backup before a migration.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, atomic::Ordering};
 use std::time::Duration;
 
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{Connection as _, Row, SqliteConnection};
 use tokio::sync::watch;
 
-use crate::{Store, table};
+use forge_model::storage::{BackupReason, StorageTrouble};
+
+use crate::{
+    Seam, Store, StoreError, WriteObserver,
+    backups::{self, BackupError},
+    table, trouble,
+};
 
 pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
-/// How many backups made before migrations are kept.
-const BACKUPS_KEPT: usize = 5;
+/// The database's file below the data folder.
+pub(crate) const DATABASE: &str = "forge.db";
 const READERS: u32 = 4;
 
 /// Why a database cannot be opened.
@@ -41,6 +48,17 @@ pub enum OpenError {
         /// Where the backups are.
         backups: PathBuf,
     },
+    /// It holds nothing, or is not there, while other files show that it held data.
+    #[error("failed to open {}: the database is empty or missing, but worktrees, logs or backups of it exist; restore one of the backups in {}", path.display(), backups.display())]
+    Emptied {
+        /// The file.
+        path: PathBuf,
+        /// Where the backups are.
+        backups: PathBuf,
+    },
+    /// The copy before a migration, or the restored one, cannot be made.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
     /// SQLite refused.
     #[error("failed to open {}: {source}", path.display())]
     Database {
@@ -67,7 +85,16 @@ pub enum OpenError {
     },
 }
 
-fn options(path: &Path) -> SqliteConnectOptions {
+impl OpenError {
+    /// That the content of a database is damaged.
+    #[must_use]
+    pub fn damaged(path: PathBuf, folder: &Path, detail: String) -> Self {
+        Self::Damaged { path, detail, backups: backups::folder_of(folder) }
+    }
+}
+
+/// How every connection to a database is opened.
+pub(crate) fn options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
         .foreign_keys(true)
@@ -80,17 +107,32 @@ fn options(path: &Path) -> SqliteConnectOptions {
 }
 
 impl Store {
-    /// Opens the database in `folder` (made when absent), migrating it when it is older.
+    /// Opens the database in `folder` (made when absent), migrating it when it is older. A copy that is to be restored
+    /// takes its place first.
     ///
     /// # Errors
-    /// When the schema is newer than known, the file is damaged, or a migration fails.
+    /// When the schema is newer than known, the file is damaged, it is empty where it held data, or a migration fails.
     pub async fn open(folder: &Path) -> Result<Self, OpenError> {
-        let path = folder.join("forge.db");
+        Self::open_observed(folder, None).await
+    }
+
+    /// The same, with somebody who is told of every statement that writes.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`].
+    pub async fn open_observed(
+        folder: &Path,
+        observer: Option<Arc<dyn WriteObserver>>,
+    ) -> Result<Self, OpenError> {
+        let seam = Seam { observer, refuses: Arc::default() };
+        let path = folder.join(DATABASE);
         std::fs::create_dir_all(folder)
             .map_err(|source| OpenError::Io { path: folder.to_owned(), source })?;
         let database = |source| classify(&path, folder, source);
+        backups::finish_restore(folder).await?;
+        refuse_if_lost(&path, folder)?;
         let existed = path.exists();
-        let writer = SqlitePoolOptions::new()
+        let writer = refusing(only_at_rest(SqlitePoolOptions::new()), &seam)
             .max_connections(1)
             .idle_timeout(None)
             .max_lifetime(None)
@@ -101,7 +143,7 @@ impl Store {
             before_migrating(&writer, &path, folder).await?;
         }
         MIGRATIONS.run(&writer).await.map_err(|source| OpenError::Migrate { path: path.clone(), source })?;
-        let reader = SqlitePoolOptions::new()
+        let reader = only_at_rest(SqlitePoolOptions::new())
             .max_connections(READERS)
             .connect_with(options(&path).read_only(true))
             .await
@@ -113,16 +155,13 @@ impl Store {
             backups: folder.join("backups"),
         })?;
         drop(connection);
-        Ok(Self { path, writer, reader, announced: watch::Sender::new(last) })
+        Ok(Self { path, writer, reader, announced: watch::Sender::new(last), damage: Arc::default(), seam })
     }
 }
 
 /// Tells a damaged file, which wants a backup restored, from everything else.
 fn classify(path: &Path, folder: &Path, source: sqlx::Error) -> OpenError {
-    const CORRUPT: &str = "11";
-    const NOT_A_DATABASE: &str = "26";
-    let code = source.as_database_error().and_then(|error| error.code()).unwrap_or_default();
-    if code == CORRUPT || code == NOT_A_DATABASE {
+    if trouble::of_sqlx(&source) == Some(StorageTrouble::Damaged) {
         let backups = folder.join("backups");
         return OpenError::Damaged { path: path.to_owned(), detail: source.to_string(), backups };
     }
@@ -139,7 +178,11 @@ async fn before_migrating(pool: &SqlitePool, path: &Path, folder: &Path) -> Resu
         .map_err(database)?
         .is_some();
     if !has_table {
-        return Ok(());
+        let tables: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema WHERE type = 'table'")
+            .fetch_one(pool)
+            .await
+            .map_err(database)?;
+        return if tables == 0 { refuse_if_past(path, folder) } else { Ok(()) };
     }
     let found: i64 = sqlx::query("SELECT coalesce(max(version), 0) FROM _sqlx_migrations")
         .fetch_one(pool)
@@ -150,40 +193,81 @@ async fn before_migrating(pool: &SqlitePool, path: &Path, folder: &Path) -> Resu
         return Err(OpenError::TooNew { path: path.to_owned(), found, known });
     }
     if found < known {
-        back_up(pool, path, folder, found).await?;
+        backups::create(folder, BackupReason::Migration).await?;
     }
     Ok(())
 }
 
-async fn back_up(pool: &SqlitePool, path: &Path, folder: &Path, version: i64) -> Result<(), OpenError> {
-    let backups = folder.join("backups");
-    let io = |source| OpenError::Io { path: backups.clone(), source };
-    std::fs::create_dir_all(&backups).map_err(io)?;
-    let mut number = 1;
-    let target = loop {
-        let candidate = backups.join(format!("forge-{version}-{number}.db"));
-        if !candidate.exists() {
-            break candidate;
-        }
-        number += 1;
+/// Whether a data folder shows that its database once held data: worktrees, logs or copies of it.
+fn has_past(folder: &Path) -> bool {
+    let holds = |path: &Path| std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+    let holds_deep = |path: &Path| {
+        std::fs::read_dir(path).is_ok_and(|entries| entries.flatten().any(|entry| holds(&entry.path())))
     };
-    let quoted = target.to_string_lossy().replace('\'', "''");
-    sqlx::query(AssertSqlSafe(format!("VACUUM INTO '{quoted}'")))
-        .execute(pool)
-        .await
-        .map_err(|source| classify(path, folder, source))?;
-    tracing::info!(backup = %target.display(), "database copied before migration");
-    let mut kept: Vec<_> = std::fs::read_dir(&backups)
-        .map_err(io)?
-        .filter_map(Result::ok)
-        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-        .filter(|(_, path)| path.extension().is_some_and(|extension| extension == "db"))
-        .collect();
-    kept.sort();
-    for (_, old) in kept.iter().rev().skip(BACKUPS_KEPT) {
-        std::fs::remove_file(old).map_err(io)?;
+    ["logs", "workspaces"].iter().any(|name| holds_deep(&folder.join(name)))
+        || backups::list(folder).is_ok_and(|copies| !copies.is_empty())
+}
+
+/// Refuses to begin anew where data was before.
+fn refuse_if_lost(path: &Path, folder: &Path) -> Result<(), OpenError> {
+    let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
+    // What a file of no bytes holds may all be in its log still.
+    let log = folder.join(format!("{DATABASE}-wal"));
+    if bytes(path) == 0 && bytes(&log) == 0 { refuse_if_past(path, folder) } else { Ok(()) }
+}
+
+fn refuse_if_past(path: &Path, folder: &Path) -> Result<(), OpenError> {
+    if has_past(folder) {
+        let backups = backups::folder_of(folder);
+        return Err(OpenError::Emptied { path: path.to_owned(), backups });
     }
     Ok(())
+}
+
+/// Whether a copy holds the tables of Forge.
+pub(crate) async fn tables_of_copy(path: &Path) -> Result<bool, StoreError> {
+    let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(true);
+    let mut connection = SqliteConnection::connect_with(&options).await?;
+    let found: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('tasks', '_sqlx_migrations')",
+    )
+    .fetch_one(&mut connection)
+    .await?;
+    connection.close().await?;
+    Ok(found == 2)
+}
+
+/// Lets connections refuse a statement where the seam says so: SQLite gives up as it does when the disk fails, and ends
+/// the transaction by itself when it has to.
+fn refusing(options: SqlitePoolOptions, seam: &Seam) -> SqlitePoolOptions {
+    if seam.observer.is_none() {
+        return options;
+    }
+    let refuses = Arc::clone(&seam.refuses);
+    options.after_connect(move |connection, _| {
+        let refuses = Arc::clone(&refuses);
+        Box::pin(async move {
+            let goes_on = move || !refuses.swap(false, Ordering::AcqRel);
+            connection.lock_handle().await?.set_progress_handler(1, goes_on);
+            Ok(())
+        })
+    })
+}
+
+/// Throws a connection away whose transaction is in doubt: SQLite may have ended it by itself when a write failed,
+/// and whoever gets the connection next could not begin one.
+fn only_at_rest(options: SqlitePoolOptions) -> SqlitePoolOptions {
+    options.after_release(|connection, _| {
+        Box::pin(async move {
+            // What was queued when the transaction was dropped has been done when this is answered.
+            connection.ping().await?;
+            let at_rest = !connection.is_in_transaction();
+            if !at_rest {
+                tracing::warn!("threw a database connection away whose transaction was in doubt");
+            }
+            Ok(at_rest)
+        })
+    })
 }
 
 #[cfg(test)]
@@ -228,6 +312,8 @@ mod tests {
         before_migrating(&store.writer, store.path(), folder.path()).await.unwrap();
         let backups: Vec<_> = std::fs::read_dir(folder.path().join("backups")).unwrap().collect();
         assert_eq!(backups.len(), 1);
+        let name = backups[0].as_ref().unwrap().file_name();
+        assert_eq!(name.to_string_lossy(), "000001-migration.db");
         let copy = SqlitePool::connect_with(
             SqliteConnectOptions::new().filename(backups[0].as_ref().unwrap().path()),
         )
@@ -247,5 +333,98 @@ mod tests {
         let error = Store::open(folder.path()).await.unwrap_err();
         assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
         assert!(error.to_string().contains("backups"));
+    }
+
+    #[tokio::test]
+    async fn emptied_database_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        Store::open(folder.path()).await.unwrap().close().await;
+        std::fs::create_dir_all(folder.path().join("logs/project/task")).unwrap();
+        for name in ["forge.db", "forge.db-wal", "forge.db-shm"] {
+            let _ = std::fs::remove_file(folder.path().join(name));
+        }
+        let error = Store::open(folder.path()).await.unwrap_err();
+        assert!(matches!(error, OpenError::Emptied { .. }), "{error}");
+        assert!(!folder.path().join("forge.db").exists(), "a new one was begun");
+        std::fs::write(folder.path().join("forge.db"), b"").unwrap();
+        let error = Store::open(folder.path()).await.unwrap_err();
+        assert!(matches!(error, OpenError::Emptied { .. }), "{error}");
+        assert_eq!(std::fs::metadata(folder.path().join("forge.db")).unwrap().len(), 0);
+    }
+
+    #[tokio::test]
+    async fn database_without_tables_is_refused_where_backups_exist() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        store.back_up(BackupReason::Manual).await.unwrap();
+        store.close().await;
+        std::fs::remove_file(folder.path().join("forge.db")).unwrap();
+        let empty =
+            SqliteConnectOptions::new().filename(folder.path().join("forge.db")).create_if_missing(true);
+        let mut connection = SqliteConnection::connect_with(&empty).await.unwrap();
+        sqlx::query("PRAGMA user_version = 3").execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        let error = Store::open(folder.path()).await.unwrap_err();
+        assert!(matches!(error, OpenError::Emptied { .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn first_start_in_an_empty_folder_is_no_loss() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("workspaces")).unwrap();
+        Store::open(folder.path()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn write_after_a_full_disk_uses_a_connection_at_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        store.probe(1).await.unwrap();
+        for round in 0..3 {
+            let mut tx = store.write().await.unwrap();
+            let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *tx).await.unwrap();
+            sqlx::query(sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}")))
+                .execute(&mut *tx)
+                .await
+                .unwrap();
+            let error = sqlx::query("UPDATE storage_probe SET filler = zeroblob(10000000)")
+                .execute(&mut *tx)
+                .await
+                .map_err(StoreError::from)
+                .unwrap_err();
+            assert_eq!(error.trouble(), Some(StorageTrouble::Full), "{error}");
+            drop(tx);
+            // There is room again; a connection that was kept knows only by being told.
+            let mut tx = store.write().await.unwrap();
+            sqlx::query("PRAGMA max_page_count = 1000000").execute(&mut *tx).await.unwrap();
+            tx.commit().await.unwrap();
+            store.probe(10 + round).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn statement_that_ends_the_transaction_by_itself_leaves_the_store_usable() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let mut tx = store.write().await.unwrap();
+        // What SQLite does by itself when a write fails for good.
+        sqlx::query("ROLLBACK").execute(&mut *tx).await.unwrap();
+        drop(tx);
+        store.probe(1).await.unwrap();
+        let mut tx = store.write().await.unwrap();
+        sqlx::query("ROLLBACK").execute(&mut *tx).await.unwrap();
+        tx.commit().await.unwrap_err();
+        store.probe(2).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn damaged_store_refuses_writes_and_serves_reads() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        assert_eq!(store.check().await.unwrap(), None);
+        store.note_damage("row 3 missing from index");
+        let error = store.probe(1).await.unwrap_err();
+        assert_eq!(error.trouble(), Some(StorageTrouble::Damaged), "{error}");
+        store.read().await.unwrap();
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use forge_model::time::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
-use sqlx::{Row as _, sqlite::SqliteRow};
+use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
 
 use crate::StoreError;
 
@@ -100,4 +100,16 @@ pub(crate) fn json_opt<T: Serialize>(value: Option<&T>) -> Result<Option<String>
 /// An optional name as text.
 pub(crate) fn text_opt(value: Option<impl Display>) -> Option<String> {
     value.map(|value| value.to_string())
+}
+
+/// Appends a list to search in, after `IN`.
+///
+/// The list is one parameter: a statement with a parameter per item would be another statement for each length, and
+/// every connection keeps the statements that it has prepared.
+pub(crate) fn push_list<T: Serialize>(
+    query: &mut QueryBuilder<Sqlite>,
+    items: &[T],
+) -> Result<(), StoreError> {
+    query.push("(SELECT value FROM json_each(").push_bind(json(items)?).push("))");
+    Ok(())
 }

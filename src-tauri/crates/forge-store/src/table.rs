@@ -1,9 +1,11 @@
 //! The tables, a file each: the row, what reads it, what writes it.
 
+pub mod accepted;
 pub mod agents;
 pub mod app_settings;
 pub mod approvals;
 pub mod attachments;
+pub mod clock;
 pub mod comments;
 pub mod costs;
 pub mod dependencies;
@@ -22,6 +24,7 @@ pub mod processes;
 pub mod projects;
 pub mod pull_requests;
 pub mod races;
+pub mod retention;
 pub mod reviews;
 pub mod roles;
 pub mod slots;

@@ -1,10 +1,11 @@
-//! The one developer tool: `cargo xtask run`, `test`, `codegen`, `tidy`, `shots` and `bench`.
+//! The one developer tool: `cargo xtask run`, `test`, `audit`, `codegen`, `tidy`, `shots` and `bench`.
 //!
 //! It depends on next to nothing, so that it is there seconds after a clone, before anything else can be
 //! built. Deliberately absent: knowledge of the product. It installs, builds, starts programs and reads files.
 
 mod bench;
 mod codegen;
+mod dependencies;
 mod program;
 mod python;
 mod run;
@@ -34,6 +35,9 @@ enum Task {
     Run,
     /// Everything that must hold before a change lands: the one thing CI runs.
     Test,
+    /// Look up known vulnerabilities of all dependencies: exits with 1 when there are some, with 2 when they cannot be
+    /// looked up.
+    Audit,
     /// Write the UI's types from the contract.
     Codegen {
         /// Only compare, and fail when the committed types are stale.
@@ -73,6 +77,7 @@ fn perform(task: &Task) -> anyhow::Result<ExitCode> {
     match task {
         Task::Run => run::run(&workspace),
         Task::Test => suite::run(&workspace).map(|()| ExitCode::SUCCESS),
+        Task::Audit => dependencies::audit(&workspace),
         Task::Codegen { check } => codegen::run(&workspace, *check).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::run(&workspace).map(|()| ExitCode::SUCCESS),
         Task::Shots { scene } => shots::run(&workspace, scene.as_deref()).map(|()| ExitCode::SUCCESS),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 
 use crate::{
-    codegen,
+    codegen, dependencies,
     program::{program, run as run_program},
     python,
     system::{self, Purpose},
@@ -21,10 +21,12 @@ type Stage = (&'static str, fn(&Workspace) -> Result<()>);
 const STAGES: &[Stage] = &[
     ("system packages and tools", |w| {
         system::prepare(Purpose::Test)?;
-        system::prepare_cargo_tools(&w.root)
+        system::prepare_cargo_tools(&w.root)?;
+        system::prepare_cargo_deny(&w.root)
     }),
     ("tidy", tidy::run),
     ("rust format", |w| cargo(w, &["fmt", "--all", "--check"])),
+    ("licences, bans and sources of dependencies", dependencies::check),
     ("ui packages", ui::install),
     ("ui types", |w| ui::npm(&w.ui(), ["run", "typecheck"])),
     ("ui lint and format", |w| ui::npm(&w.ui(), ["run", "lint"])),

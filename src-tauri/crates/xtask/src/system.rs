@@ -93,6 +93,38 @@ pub fn prepare_cargo_tools(root: &Path) -> Result<()> {
     Ok(())
 }
 
+/// What looks over dependencies, in the version that `.config/deny.toml` is written for.
+const CARGO_DENY: &str = "0.20.2";
+
+/// Installs cargo-deny unless a release of the same minor version is there.
+///
+/// Without optimisation and without debug information it is built in less than a minute on two cores, and looks over
+/// the workspace in seconds.
+pub fn prepare_cargo_deny(root: &Path) -> Result<()> {
+    let answer = program::output(&mut program::program("cargo", ["deny", "--version"], root));
+    if answer.is_ok_and(|version| is_of_minor(&version, CARGO_DENY)) {
+        return Ok(());
+    }
+    eprintln!("cargo-deny {CARGO_DENY} looks over dependencies and is missing; it is built once (a minute).");
+    let arguments = [
+        "install",
+        "cargo-deny",
+        "--version",
+        CARGO_DENY,
+        "--locked",
+        "--no-default-features",
+        "--debug",
+        "--force",
+    ];
+    run(program::program("cargo", arguments, root).env("CARGO_PROFILE_DEV_DEBUG", "false"))
+}
+
+/// Whether a program that says `name 1.2.3` has the major and minor version of another.
+fn is_of_minor(said: &str, wanted: &str) -> bool {
+    let minor = |version: &str| version.split('.').take(2).map(str::to_owned).collect::<Vec<_>>();
+    said.split_whitespace().nth(1).is_some_and(|version| minor(version) == minor(wanted))
+}
+
 fn is_debian() -> bool {
     Path::new("/etc/debian_version").exists() && answers("dpkg-query", &["--version"])
 }
@@ -169,6 +201,20 @@ mod tests {
         let wanted = ["gcc", "xvfb", "libwebkit2gtk-4.1-dev", "git", "dbus"];
         assert_eq!(missing(&wanted, listing), ["xvfb", "libwebkit2gtk-4.1-dev", "dbus"]);
         assert_eq!(missing(&["git"], "git-man ii \n"), ["git"], "a longer name is another package");
+    }
+
+    #[test]
+    fn a_tool_of_the_same_minor_version_suffices() {
+        for (said, suffices) in [
+            ("cargo-deny 0.20.2\n", true),
+            ("cargo-deny 0.20.9", true),
+            ("cargo-deny 0.2.2", false),
+            ("cargo-deny 1.20.2", false),
+            ("cargo-deny", false),
+            ("", false),
+        ] {
+            assert_eq!(is_of_minor(said, "0.20.2"), suffices, "{said:?}");
+        }
     }
 
     #[test]

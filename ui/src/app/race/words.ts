@@ -8,7 +8,9 @@ export function raceWords(badge: RaceBadge, t: TFunction): string {
     case "running":
       return t("race.badge.running", { over, count: entries });
     case "awaiting_crown":
-      return t("race.badge.awaiting_crown", { name: winner });
+      return winner === null
+        ? t("race.badge.awaiting_choice")
+        : t("race.badge.awaiting_crown", { name: winner });
     case "decided":
     case "promoted":
       return t("race.badge.won", { name: winner });

@@ -35,8 +35,10 @@ function useTake(task: Task) {
   return {
     busy: act.isPending || approve.isPending,
     take: (quick: Quick) => {
-      if (quick.kind === "approve") approve.mutate({ task_id: task.id, wait: "none" });
-      else {
+      if (quick.kind === "approve") {
+        const commit = task.review?.reviewed_commit ?? null;
+        approve.mutate({ task_id: task.id, commit, wait: "none" });
+      } else {
         act.mutate({
           task_id: task.id,
           verb: quick.offer.verb,

@@ -20,7 +20,12 @@ const annotation = (evidence: NonNullable<Task["error_annotation"]>["evidence"])
   at: "2030-01-15T11:00:00Z",
 });
 const review = sampleWorkflow.states.find(({ name }) => name === "review");
-const awaiting = { attempt_number: 1, status: "awaiting_human", verdict: null } as const;
+const awaiting = {
+  attempt_number: 1,
+  status: "awaiting_human",
+  verdict: null,
+  reviewed_commit: null,
+} as const;
 const names = (task: Task) =>
   offersFor(task, review).map((quick) =>
     quick.kind === "approve" ? "approval" : quick.offer.verb,

@@ -12,7 +12,10 @@ const most = 3;
 const heavy: ReadonlySet<Offer["verb"]> = new Set(["cancel", "reset_workspace"]);
 
 export function offersFor(task: Task, state: State | undefined): readonly Quick[] {
-  const awaits = task.error_annotation === null && task.review?.status === "awaiting_human";
+  const awaits =
+    task.error_annotation === null &&
+    task.work_changed === null &&
+    task.review?.status === "awaiting_human";
   const approve: Quick[] = awaits
     ? [{ kind: "approve", label: state?.gate_config?.approve_label ?? "" }]
     : [];

@@ -1,12 +1,13 @@
 import {
   CircleCheck,
   CircleDashed,
+  CircleDollarSign,
   CircleX,
   Clock,
-  CircleDollarSign,
   CloudOff,
   Crown,
   Flag,
+  GitBranch,
   GitMerge,
   GitPullRequest,
   GitPullRequestClosed,
@@ -188,6 +189,15 @@ function LineText({ task, line }: { task: Task; line: Line }) {
       return say(<CircleDashed />, t("board.line.checks"));
     case "held":
       return say(<Hand />, t("board.line.held"));
+    case "unmerged": {
+      const { byHand, commits } = line;
+      const text = t(byHand ? "board.line.closedUnmerged" : "board.line.unmerged", {
+        count: commits,
+      });
+      const branch = `forge/${task.id}`;
+      const stays = byHand && commits > 0 ? t("board.line.stay", { count: commits, branch }) : text;
+      return say(<GitBranch />, <span title={stays}>{text}</span>);
+    }
     case "none":
       return null;
   }

@@ -22,7 +22,12 @@ const annotation = {
   evidence: null,
   at: "2030-01-15T11:00:00Z",
 } as const;
-const awaiting = { attempt_number: 1, status: "awaiting_human", verdict: null } as const;
+const awaiting = {
+  attempt_number: 1,
+  status: "awaiting_human",
+  verdict: null,
+  reviewed_commit: null,
+} as const;
 
 it.each<[number, string]>([
   [0, "$0.00"],

@@ -30,6 +30,8 @@ export type Line =
   | { readonly kind: "awaiting" }
   | { readonly kind: "checks" }
   | { readonly kind: "held" }
+  /** It is closed, and commits of it are not merged. */
+  | { readonly kind: "unmerged"; readonly byHand: boolean; readonly commits: number }
   | { readonly kind: "none" };
 
 /** The one thing a card says below its title: the most pressing goes first. */
@@ -54,6 +56,10 @@ export function lineOf(task: Task, state: KnownState | undefined, ask: string | 
   }
   if (state?.kind === "gate" && task.review?.status === "running") return { kind: "checks" };
   if (task.held) return { kind: "held" };
+  const commits = task.unmerged_commits;
+  if (state?.kind === "terminal" && (task.closed_unmerged || commits > 0)) {
+    return { kind: "unmerged", byHand: task.closed_unmerged, commits };
+  }
   return { kind: "none" };
 }
 
@@ -67,6 +73,7 @@ export function lineTone(line: Line): "accent" | "warning" | "danger" | "review"
     case "awaiting":
     case "asks":
     case "undo":
+    case "unmerged":
       return "warning";
     case "checks":
     case "auditing":

@@ -10,6 +10,6 @@ it("tells on a card how far its race is, who won, and that one waits for the per
   expect(screen.getByLabelText("Race: cheap won").textContent).toBe("cheap");
   expect(screen.getByLabelText("Race: none of 2 passed")).toBeTruthy();
   expect(screen.getByText("Agents race")).toBeTruthy();
-  expect(screen.getByText("Waits for your crown")).toBeTruthy();
+  expect(screen.getByText("Choose the winner")).toBeTruthy();
   expect(screen.getByText("No entry of the race passed")).toBeTruthy();
 });

@@ -127,6 +127,11 @@ function Races({ state }: { state: InnerLoopState }) {
         name={t("innerLoop.field.humanCrown")}
         hint={t("innerLoop.field.humanCrownHint")}
       />
+      <On
+        path="competitive.nameDecides"
+        name={t("innerLoop.field.nameDecides")}
+        hint={t("innerLoop.field.nameDecidesHint")}
+      />
       <TextSetting
         path={`${key}.competitive.keepLosersDays`}
         kind="number"

@@ -1,5 +1,5 @@
 import { useTranslation } from "react-i18next";
-import type { WorkspaceReuse } from "#ui/api/generated.ts";
+import type { EnvironmentMode, ShellMode, WorkspaceReuse } from "#ui/api/generated.ts";
 import { Select } from "#ui/components/Select.tsx";
 import { CopyFiles } from "./CopyFiles.tsx";
 import { Imports } from "./Imports.tsx";
@@ -30,6 +30,64 @@ function Reuse() {
         onChange={(next) => patch(patchAt(path, next))}
       />
     </Frame>
+  );
+}
+
+const shellModes: readonly ShellMode[] = ["login_once", "login_each"];
+
+function LoginShell() {
+  const { t } = useTranslation();
+  const { view, patch, busy } = useSettings();
+  const path = "shell_mode";
+  const value = view.settings.shell_mode ?? "login_once";
+  const label = t("projectSettings.shellMode");
+  return (
+    <Frame path={path} label={label}>
+      <Select<ShellMode>
+        label={label}
+        value={value}
+        disabled={busy}
+        hint={t(`projectSettings.shellModeHints.${value}`)}
+        options={shellModes.map((each) => ({
+          value: each,
+          label: t(`projectSettings.shellModes.${each}`),
+        }))}
+        onChange={(next) => patch(patchAt(path, next))}
+      />
+    </Frame>
+  );
+}
+
+const environmentModes: readonly EnvironmentMode[] = ["safe", "minimal", "inherit_all"];
+
+function Environment() {
+  const { t } = useTranslation();
+  const { view, patch, busy } = useSettings();
+  const path = "environment.mode";
+  const value = view.settings.environment?.mode ?? "safe";
+  const label = t("projectSettings.environmentMode");
+  return (
+    <div className={styles.card}>
+      <Frame path={path} label={label}>
+        <Select<EnvironmentMode>
+          label={label}
+          value={value}
+          disabled={busy}
+          hint={t(`projectSettings.environmentModeHints.${value}`)}
+          options={environmentModes.map((each) => ({
+            value: each,
+            label: t(`projectSettings.environmentModes.${each}`),
+          }))}
+          onChange={(next) => patch(patchAt(path, next))}
+        />
+      </Frame>
+      <LinesSetting
+        path="environment.pass"
+        label={t("projectSettings.environmentPass")}
+        hint={t("projectSettings.environmentPassHint")}
+        add={t("projectSettings.addVariable")}
+      />
+    </div>
   );
 }
 
@@ -84,7 +142,10 @@ export function Setup({ projectId }: { projectId: string }) {
           hint={t("projectSettings.shellHint")}
           add={t("projectSettings.addShell")}
         />
+        <LoginShell />
       </div>
+      <h2 className={styles.heading}>{t("projectSettings.environment")}</h2>
+      <Environment />
       <h2 className={styles.heading}>{t("projectSettings.worktrees")}</h2>
       <Worktrees />
     </>

@@ -8,6 +8,7 @@ import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { setPreference, usePreference, type Theme } from "#ui/store/preferences.ts";
 import { Doors } from "./Doors.tsx";
 import { Row, Section } from "./Section.tsx";
+import { Storage } from "./Storage.tsx";
 import styles from "./SettingsScreen.module.css";
 
 const themes: readonly Theme[] = ["system", "light", "dark"];
@@ -29,6 +30,7 @@ export default function SettingsScreen() {
         </Row>
       </Section>
       <Doors />
+      <Storage />
       <Section title={t("settings.keyboard")}>
         <div className={styles.body}>
           <ShortcutList />

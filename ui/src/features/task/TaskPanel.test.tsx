@@ -150,13 +150,18 @@ describe("banner", () => {
     await waitFor(() => expect(sent("task_action")).toHaveLength(1));
   });
 
-  it("lets a review pass at once and sends it back only with a reason", async () => {
+  it("approves the reviewed commit at once and asks for changes with a reason", async () => {
     const { sent, user } = show(
       {
         task: someTask({
           ...worked,
           status: "review",
-          review: { attempt_number: 1, status: "awaiting_human", verdict: null },
+          review: {
+            attempt_number: 1,
+            status: "awaiting_human",
+            verdict: null,
+            reviewed_commit: "c0ffee",
+          },
         }),
       },
       {
@@ -165,7 +170,7 @@ describe("banner", () => {
       },
     );
     await user.click(await screen.findByRole("button", { name: "Approve" }));
-    expect(sent("review_approve")).toEqual([{ task_id: "t1", wait: "none" }]);
+    expect(sent("review_approve")).toEqual([{ task_id: "t1", wait: "none", commit: "c0ffee" }]);
     expect(await screen.findByText("failed to approve: nothing awaits you")).toBeTruthy();
     await user.click(screen.getByRole("button", { name: "Request changes" }));
     await user.type(await screen.findByRole("textbox", { name: "Reason" }), "Too slow.");

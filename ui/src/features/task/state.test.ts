@@ -34,13 +34,25 @@ describe("needOf", () => {
       "trouble before a review",
       {
         error_annotation: annotation,
-        review: { attempt_number: 1, status: "awaiting_human", verdict: null },
+        review: {
+          attempt_number: 1,
+          status: "awaiting_human",
+          verdict: null,
+          reviewed_commit: null,
+        },
       },
       "trouble",
     ],
     [
       "a review that awaits the person",
-      { review: { attempt_number: 1, status: "awaiting_human", verdict: null } },
+      {
+        review: {
+          attempt_number: 1,
+          status: "awaiting_human",
+          verdict: null,
+          reviewed_commit: null,
+        },
+      },
       "review",
     ],
     ["a dirty checkout", { waiting: waiting("target_checkout_dirty") }, "waiting"],

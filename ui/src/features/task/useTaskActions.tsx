@@ -101,8 +101,20 @@ export function useTaskActions(
   const [asking, setAsking] = useState(false);
   const { id, version, live } = task;
 
-  const start = (holder: string) =>
-    void action.run("task_claim", { task_id: id, agent_id: holder, version });
+  const claim = async (holder: string) => {
+    // Another agent than the one that holds the role is given the role first.
+    const role = view?.claim_role ?? view?.work_role;
+    const present = role === undefined || role === null ? null : task.roles[role];
+    const isHeld = present !== null && present !== undefined && present.id !== holder;
+    let now: number | undefined = version;
+    if (role && isHeld && holder !== "user") {
+      now = (await action.run("task_assign", { task_id: id, role, holder, version }))?.version;
+    }
+    if (now !== undefined) {
+      await action.run("task_claim", { task_id: id, agent_id: holder, version: now });
+    }
+  };
+  const start = (holder: string) => void claim(holder);
   const take = (verb: Verb) =>
     void action.run("task_action", { task_id: id, verb, version, wait: "none" });
   const go = (to: string) =>
@@ -114,8 +126,8 @@ export function useTaskActions(
   const kind = stateOf(view?.workflow, task.status)?.kind ?? "";
   // What waits or is held up goes on by itself, or by what the banner offers.
   const underWay = kind === "active" && (task.waiting !== null || task.error_annotation !== null);
-  const startable = !live && !underWay && ["backlog", "initial", "active"].includes(kind);
-  const worker = workingAgent(task, view?.work_role);
+  const startable = !live && !underWay && ["initial", "active"].includes(kind);
+  const worker = workingAgent(task, view?.claim_role) ?? workingAgent(task, view?.work_role);
   const cancel = task.offers.find(({ verb }) => verb === "cancel") ?? null;
   const starters = startable ? startersOf(agents, start) : [];
   const moves = movesOf(task, view, go);

@@ -9,7 +9,7 @@ import { useEditor, usePlace } from "./EditorContext.tsx";
 import { PlaceName, PlaceNumber, PlaceSelect, PlaceText } from "./fields.tsx";
 import { StateHooks } from "./StateHooks.tsx";
 import { Triggers } from "./Triggers.tsx";
-import { number, renameState, statePath, text, titleOf } from "./definition.ts";
+import { changeKind, number, renameState, statePath, text, titleOf } from "./definition.ts";
 import { kinds } from "./registry.ts";
 import { unclaimedIn } from "./stateFindings.ts";
 import { useStateOptions } from "./useStateOptions.tsx";
@@ -47,7 +47,7 @@ function Names({ index, state }: { index: number; state: State }) {
 
 function Place({ index, state }: { index: number; state: State }) {
   const { t } = useTranslation();
-  const { workflow } = useEditor();
+  const { workflow, edit } = useEditor();
   const roles = (workflow.roles ?? []).map((role) => ({
     value: text(role.name),
     label: text(role.display_name) || text(role.name),
@@ -63,6 +63,10 @@ function Place({ index, state }: { index: number; state: State }) {
           note: t(`workflow.kindNotes.${kind}`),
           icon: <StateGlyph kind={kindOfState({ ...state, kind })} label="" />,
         }))}
+        onChange={(next) => {
+          const kind = kinds.find((known) => known === next);
+          if (kind) edit(changeKind(workflow, index, kind));
+        }}
       />
       <PlaceText path={[...statePath(index), "column"]} label={t("workflow.column")} required />
       <PlaceSelect

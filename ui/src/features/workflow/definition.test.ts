@@ -3,6 +3,7 @@ import type { Workflow } from "#ui/api/generated.ts";
 import { sampleWorkflow } from "#ui/test/sample.ts";
 import {
   addState,
+  changeKind,
   differenceOf,
   isDrawable,
   removeState,
@@ -68,6 +69,14 @@ describe("editing a definition", () => {
       merge_failed: ["retry>doing"],
     });
     expect(renamed.states[3]?.gate_config?.reject_target).toBe("doing");
+  });
+
+  it("takes the rules of a gate from a state that becomes another kind", () => {
+    const active = changeKind(sampleWorkflow, 3, "active");
+    expect(active.states[3]).toMatchObject({ name: "review", kind: "active" });
+    expect(active.states[3]).not.toHaveProperty("gate_config");
+    const gate = changeKind(sampleWorkflow, 3, "gate");
+    expect(gate.states[3]).toEqual(sampleWorkflow.states[3]);
   });
 
   it("keeps to the other of two states of one name", () => {

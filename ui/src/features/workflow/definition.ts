@@ -155,6 +155,16 @@ export function addState(
   };
 }
 
+/** A state of another kind. Only a gate decides, so a state that becomes none keeps no rules of a gate. */
+export function changeKind(workflow: Workflow, index: number, kind: State["kind"]): Workflow {
+  const states = workflow.states.map((state, at): State => {
+    if (at !== index) return state;
+    const { gate_config, ...rest } = state;
+    return kind === "gate" && gate_config ? { ...rest, gate_config, kind } : { ...rest, kind };
+  });
+  return { ...workflow, states };
+}
+
 type Rename = (name: string) => string | undefined;
 
 /** Every place that names a state, with another name; `undefined` takes the reference away. */

@@ -17,12 +17,17 @@ mod spending;
 mod tests;
 mod wire;
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use forge_exec::Command;
 use forge_model::{
     agent::{AdapterKind, AgentModel, PermissionMode, ProgramConfig},
+    environment::Variables,
     execution::ExecutionRole,
     log::EntryKind,
 };
@@ -34,7 +39,7 @@ use crate::{
     dialogue::converse,
     end::{flush, never_began},
     fuzz::play,
-    program,
+    program, sign_in,
 };
 use dialogue::{AcpDialogue, Brief};
 use export::Export;
@@ -54,14 +59,23 @@ impl Adapter for AcpAdapter {
         Capabilities { review: false, steer: false, ..Capabilities::ALL }
     }
 
-    async fn detect(&self, config: &Value, path: &str) -> Result<Detected, AgentError> {
-        let (config, program) = program::named(config, None, path)?;
-        probe::detect(&config, program, path).await
+    fn sign_in_variables(&self, config: &Value, environment: &Variables) -> Vec<&'static str> {
+        let program = config.get("program").and_then(Value::as_str).unwrap_or_default();
+        sign_in::acp(program, environment)
     }
 
-    async fn models(&self, config: &Value, path: &str) -> Result<Vec<AgentModel>, AgentError> {
-        let (config, program) = program::named(config, None, path)?;
-        probe::models(&config, program, path).await
+    async fn detect(&self, config: &Value, environment: &Arc<Variables>) -> Result<Detected, AgentError> {
+        let (config, program) = program::named(config, None, &program::path_in(environment))?;
+        probe::detect(&config, program, environment).await
+    }
+
+    async fn models(
+        &self,
+        config: &Value,
+        environment: &Arc<Variables>,
+    ) -> Result<Vec<AgentModel>, AgentError> {
+        let (config, program) = program::named(config, None, &program::path_in(environment))?;
+        probe::models(&config, program, environment).await
     }
 
     async fn run(&self, mut launch: Launch, control: &Control) -> RunOutcome {
@@ -87,7 +101,7 @@ impl Adapter for AcpAdapter {
 
 fn prepare(launch: &mut Launch) -> Result<(Command, Option<Export>, ProgramConfig), AgentError> {
     let (config, program) = program::named(&launch.config, None, &program::path_of(launch))?;
-    let given = asking(&program).iter().filter(|(name, _)| std::env::var_os(name).is_none());
+    let given = asking(&program).iter().filter(|(name, _)| !launch.base.contains_key(OsStr::new(name)));
     launch.env.splice(0..0, given.map(|&(name, value)| (name.to_owned(), value.to_owned())));
     let bare = ProgramConfig { args: None, ..config.clone() };
     let export = Export::of(program::command(launch, &bare, program.clone(), &[]));

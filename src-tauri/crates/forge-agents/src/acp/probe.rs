@@ -1,9 +1,12 @@
 //! Looks at a program without calling the model: its version, its models.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use forge_exec::Exit;
-use forge_model::agent::{AgentModel, ProgramConfig};
+use forge_model::{
+    agent::{AgentModel, ProgramConfig},
+    environment::Variables,
+};
 use uuid::Uuid;
 
 use crate::{
@@ -26,9 +29,9 @@ const SESSION: u64 = 2;
 pub(super) async fn detect(
     config: &ProgramConfig,
     program: PathBuf,
-    path: &str,
+    environment: &Arc<Variables>,
 ) -> Result<Detected, AgentError> {
-    let heard = listen(probe::command(config, &program, path, PATIENCE).arg("--version")).await?;
+    let heard = listen(probe::command(config, &program, environment, PATIENCE).arg("--version")).await?;
     let version = version_in(&heard.text()).filter(|_| heard.exit == Exit::Code(0));
     Ok(Detected { program, version, signed_in: None })
 }
@@ -37,10 +40,11 @@ pub(super) async fn detect(
 pub(super) async fn models(
     config: &ProgramConfig,
     program: PathBuf,
-    path: &str,
+    environment: &Arc<Variables>,
 ) -> Result<Vec<AgentModel>, AgentError> {
     let folder = Folder::new()?;
-    let mut command = probe::command(config, &program, path, PATIENCE).args(config.args.iter().flatten());
+    let mut command =
+        probe::command(config, &program, environment, PATIENCE).args(config.args.iter().flatten());
     command.cwd.clone_from(&folder.0);
     let (mut sign_in, mut session, mut error) = (Vec::new(), None, None);
     let mut hear = |line: &[u8], input: &mut Input| {

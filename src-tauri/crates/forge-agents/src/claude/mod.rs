@@ -26,6 +26,7 @@ use async_trait::async_trait;
 use forge_exec::Command;
 use forge_model::{
     agent::{AdapterKind, AgentModel, PermissionMode},
+    environment::Variables,
     execution::ExecutionRole,
     log::EntryKind,
 };
@@ -37,7 +38,7 @@ use crate::{
     dialogue::{SESSION_LOST, converse},
     end::never_began,
     fuzz::play,
-    program,
+    program, sign_in,
 };
 use dialogue::{Brief, ClaudeDialogue};
 use outcome::Given;
@@ -59,14 +60,22 @@ impl Adapter for ClaudeAdapter {
         Capabilities { review: false, ..Capabilities::ALL }
     }
 
-    async fn detect(&self, config: &Value, path: &str) -> Result<Detected, AgentError> {
-        let (config, program) = program::named(config, Some(PROGRAM), path)?;
-        probe::detect(&config, program, path).await
+    fn sign_in_variables(&self, _: &Value, environment: &Variables) -> Vec<&'static str> {
+        sign_in::claude(environment)
     }
 
-    async fn models(&self, config: &Value, path: &str) -> Result<Vec<AgentModel>, AgentError> {
-        let (config, program) = program::named(config, Some(PROGRAM), path)?;
-        probe::models(&config, program, path).await
+    async fn detect(&self, config: &Value, environment: &Arc<Variables>) -> Result<Detected, AgentError> {
+        let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(environment))?;
+        probe::detect(&config, program, environment).await
+    }
+
+    async fn models(
+        &self,
+        config: &Value,
+        environment: &Arc<Variables>,
+    ) -> Result<Vec<AgentModel>, AgentError> {
+        let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(environment))?;
+        probe::models(&config, program, environment).await
     }
 
     async fn run(&self, mut launch: Launch, control: &Control) -> RunOutcome {
@@ -120,8 +129,8 @@ fn start_anew(launch: &mut Launch) -> Launch {
         prompt_file: launch.prompt_file.clone(),
         worktree: launch.worktree.clone(),
         given: launch.given.clone(),
+        base: Arc::clone(&launch.base),
         env: launch.env.clone(),
-        env_remove: launch.env_remove,
         shell: launch.shell.clone(),
         limits: launch.limits,
         grace: launch.grace,

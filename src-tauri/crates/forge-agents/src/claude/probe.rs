@@ -1,18 +1,24 @@
 //! Looks at the program without calling the model: its version, whether it is signed in, its models.
 
 use std::{
+    ffi::OsStr,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use forge_exec::{Command, Exit};
-use forge_model::agent::{AgentModel, ProgramConfig};
+use forge_model::{
+    agent::{AgentModel, ProgramConfig},
+    environment::Variables,
+};
 use serde_json::Value;
 
 use crate::{
     AgentError, Detected,
     json::{list, owned, text},
     probe::{self, Input, listen, talk},
+    sign_in,
 };
 
 use super::{
@@ -26,16 +32,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The first version that was seen to tell whether it is signed in. Much older ones take the words for a prompt.
 const TELLS_SIGN_IN: [u32; 3] = [2, 1, 330];
 
-/// Variables that sign the program in.
-const KEYS: &[&str] = &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
-
 /// The program, its version, and whether it is signed in.
 pub(super) async fn detect(
     config: &ProgramConfig,
     program: PathBuf,
-    path: &str,
+    environment: &Arc<Variables>,
 ) -> Result<Detected, AgentError> {
-    let answer = listen(command(config, &program, path, &["--version"])).await?;
+    let answer = listen(command(config, &program, environment, &["--version"])).await?;
     let version = version_in(&answer.text());
     if answer.exit != Exit::Code(0) {
         return Err(AgentError::Unavailable {
@@ -45,17 +48,19 @@ pub(super) async fn detect(
     }
     let told = match version.as_deref() {
         Some(version) if numbers(version) >= TELLS_SIGN_IN => {
-            let answer = listen(command(config, &program, path, &["auth", "status", "--json"])).await?;
+            let answer =
+                listen(command(config, &program, environment, &["auth", "status", "--json"])).await?;
             is_signed_in(answer.bytes())
         }
         _ => None,
     };
+    let inherited = |name: &str| environment.get(OsStr::new(name))?.to_str().map(str::to_owned);
     let has_key = || {
         let set = |name: &&str| {
             let own = config.env.as_ref().and_then(|env| env.get(*name)).cloned();
-            own.or_else(|| std::env::var(name).ok()).is_some_and(|value| !value.is_empty())
+            own.or_else(|| inherited(name)).is_some_and(|value| !value.is_empty())
         };
-        KEYS.iter().any(set).then_some(true)
+        sign_in::CLAUDE_KEYS.iter().any(set).then_some(true)
     };
     Ok(Detected { program, version, signed_in: told.or_else(has_key) })
 }
@@ -64,7 +69,7 @@ pub(super) async fn detect(
 pub(super) async fn models(
     config: &ProgramConfig,
     program: PathBuf,
-    path: &str,
+    environment: &Arc<Variables>,
 ) -> Result<Vec<AgentModel>, AgentError> {
     let args = [STREAMS, &["--no-session-persistence"]].concat();
     let mut response = None;
@@ -75,7 +80,7 @@ pub(super) async fn models(
             response = answer_in(line);
         }
     };
-    let command = command(config, &program, path, &args);
+    let command = command(config, &program, environment, &args);
     let answer = talk(command, &wire::initialize("models"), &mut hear).await?;
     let Some(response) = response else {
         return Err(AgentError::Protocol {
@@ -116,8 +121,8 @@ fn model(model: &Value) -> Option<AgentModel> {
     })
 }
 
-fn command(config: &ProgramConfig, program: &Path, path: &str, args: &[&str]) -> Command {
-    let mut command = probe::command(config, program, path, PATIENCE).args(args);
+fn command(config: &ProgramConfig, program: &Path, environment: &Arc<Variables>, args: &[&str]) -> Command {
+    let mut command = probe::command(config, program, environment, PATIENCE).args(args);
     // The profile's own variables come after ours.
     let ours = ENVIRONMENT.iter().map(|(name, value)| (name.into(), value.into()));
     command.env.splice(0..0, ours);

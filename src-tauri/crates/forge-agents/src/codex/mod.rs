@@ -17,13 +17,18 @@ mod usage;
 mod wire;
 
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use async_trait::async_trait;
 use forge_exec::Command;
-use forge_model::agent::{AdapterKind, AgentModel, ProgramConfig};
+use forge_model::{
+    agent::{AdapterKind, AgentModel, ProgramConfig},
+    environment::Variables,
+};
 use serde_json::Value;
 
 pub use dialogue::{CodexDialogue, Plan};
@@ -32,7 +37,7 @@ pub use fuzz::fuzz_lines;
 
 use crate::{
     Adapter, AgentError, Capabilities, Control, Detected, ForgeMcp, Launch, RunOutcome, clock::now_ms,
-    dialogue::converse, end::never_began, program,
+    dialogue::converse, end::never_began, program, sign_in,
 };
 
 /// The program, unless a profile names another.
@@ -55,14 +60,22 @@ impl Adapter for CodexAdapter {
         Capabilities::ALL
     }
 
-    async fn detect(&self, config: &Value, path: &str) -> Result<Detected, AgentError> {
-        let (config, program) = program::named(config, Some(PROGRAM), path)?;
-        probe::detect(&config, program, path).await
+    fn sign_in_variables(&self, _: &Value, _: &Variables) -> Vec<&'static str> {
+        sign_in::CODEX.to_vec()
     }
 
-    async fn models(&self, config: &Value, path: &str) -> Result<Vec<AgentModel>, AgentError> {
-        let (config, program) = program::named(config, Some(PROGRAM), path)?;
-        probe::models(&config, program, path).await
+    async fn detect(&self, config: &Value, environment: &Arc<Variables>) -> Result<Detected, AgentError> {
+        let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(environment))?;
+        probe::detect(&config, program, environment).await
+    }
+
+    async fn models(
+        &self,
+        config: &Value,
+        environment: &Arc<Variables>,
+    ) -> Result<Vec<AgentModel>, AgentError> {
+        let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(environment))?;
+        probe::models(&config, program, environment).await
     }
 
     async fn run(&self, launch: Launch, control: &Control) -> RunOutcome {
@@ -124,9 +137,10 @@ fn own_temp_folder(launch: &Launch, config: &ProgramConfig) -> Option<PathBuf> {
     if of_profile("TMPDIR").is_some() {
         return None;
     }
+    let inherited = |name: &str| launch.base.get(OsStr::new(name))?.to_str().map(str::to_owned);
     let variable = |name: &str| {
         let of_launch = launch.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone());
-        of_profile(name).or(of_launch).or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
+        of_profile(name).or(of_launch).or_else(|| inherited(name)).filter(|value| !value.is_empty())
     };
     let temp = variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
     let home = variable("CODEX_HOME")

@@ -2,8 +2,10 @@
 //! own within 30 ms, so that an agent that prints thousands of lines costs few system calls.
 //!
 //! Memory is bounded: who appends faster than the disk takes it does the writing itself and waits. When
-//! the disk refuses (it is full), the entries in memory are kept and tried again; once there are too many,
-//! newer ones are dropped, counted, and their number is said in the log when it closes.
+//! the disk refuses (it is full), the entries in memory are kept and tried again, and whoever reads a program's
+//! output waits for room ([`LogWriter::until_room`]), so that the program waits, too. From those who append all
+//! the same, newer entries are dropped once there are too many, counted, and their number is said in the log when
+//! it closes.
 
 use std::{
     io,
@@ -27,6 +29,12 @@ use super::{
 
 /// How long entries wait for company before they are written.
 const FLUSH_EVERY: Duration = Duration::from_millis(30);
+
+/// How long a disk that refuses is left alone before it is tried again.
+const RETRY_EVERY: Duration = Duration::from_millis(500);
+
+/// With this much in memory, and a disk that refuses, there is no room: who reads a program's output waits.
+const WAIT_BYTES: usize = 8 * 1024 * 1024;
 
 /// How long raw bytes wait to fill a frame.
 const FRAME_EVERY: Duration = Duration::from_secs(1);
@@ -110,6 +118,8 @@ struct Shared {
     /// Taken before `state` by whoever writes, so that batches reach the files in order.
     files: Mutex<Files>,
     last: watch::Sender<u64>,
+    /// Whether there is room in memory for more.
+    room: watch::Sender<bool>,
 }
 
 /// What is numbered but perhaps not written.
@@ -127,6 +137,8 @@ struct State {
     lines: Vec<u8>,
     offsets: Vec<u8>,
     raw: Vec<u8>,
+    /// Long texts that the disk refused, by the entry that they belong to.
+    blobs: Vec<(u64, String)>,
     /// How many bytes of lines and of raw bytes are being written now: what the disk refuses of them comes back.
     writing: usize,
     raw_writing: usize,
@@ -162,6 +174,7 @@ impl LogWriter {
             lines: Vec::new(),
             offsets: Vec::new(),
             raw: Vec::new(),
+            blobs: Vec::new(),
             writing: 0,
             raw_writing: 0,
             raw_position: files.raw_end.content,
@@ -179,6 +192,7 @@ impl LogWriter {
             wake: Condvar::new(),
             files: Mutex::new(files),
             last: watch::Sender::new(total),
+            room: watch::Sender::new(true),
         });
         let worker = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -199,6 +213,7 @@ impl LogWriter {
         let (seq, busy, asleep) = {
             let mut state = shared.state();
             state.append(shared, entry);
+            shared.look_for_room(&state);
             (state.last_seq, state.is_busy(), state.is_to_be_woken())
         };
         if asleep {
@@ -222,6 +237,7 @@ impl LogWriter {
                 state.raw.extend_from_slice(bytes);
                 state.raw_since.get_or_insert_with(Instant::now);
             }
+            shared.look_for_room(&state);
             // Whoever sleeps since the first bytes of a frame came sleeps until it is due.
             let wakes = is_first || state.raw.len() >= FRAME_BYTES;
             (offset, state.is_busy(), wakes && state.is_to_be_woken())
@@ -246,9 +262,22 @@ impl LogWriter {
         self.inner.shared.last.subscribe()
     }
 
-    /// Writes what is in memory, raw bytes included. Blocks on the disk.
-    pub fn flush(&self) {
+    /// Writes what is in memory, raw bytes included. Blocks on the disk. False when the disk refused any of it: that
+    /// stays in memory.
+    pub fn flush(&self) -> bool {
         self.inner.shared.write(true);
+        !self.inner.shared.state().refused
+    }
+
+    /// Waits until there is room for more: at once, unless the disk refuses what is in memory already. `waiting` is
+    /// called while it goes on.
+    pub async fn until_room(&self, mut waiting: impl FnMut() + Send) {
+        let mut room = self.inner.shared.room.subscribe();
+        while !*room.borrow_and_update() {
+            waiting();
+            // The writer lives as long as this handle, so the wait ends by the time or by news.
+            let _ = tokio::time::timeout(RETRY_EVERY, room.changed()).await;
+        }
     }
 
     /// Writes what is in memory and ends the log; what is appended later is dropped. Blocks on the disk.
@@ -290,7 +319,7 @@ impl Drop for Inner {
 
 impl State {
     fn append(&mut self, shared: &Shared, entry: NewEntry) {
-        if self.closing || (self.refused && self.lines.len() + self.writing >= FULL_BYTES) {
+        if self.closing || (self.refused && self.held() >= FULL_BYTES) {
             self.dropped += 1;
             return;
         }
@@ -318,12 +347,12 @@ impl State {
         let seq = self.last_seq + 1;
         let raw_offset = entry.raw_offset.unwrap_or(self.raw_position);
         if let Some(short) = blob::shorten(&mut entry.body, seq) {
+            let length = short.text.len() as u64;
             if let Err(error) = blob::write(&shared.paths, seq, &short.text) {
-                tracing::warn!(%error, log = %shared.paths.lines.display(), "failed to keep a long text");
-                self.dropped += 1;
-                return;
+                tracing::warn!(%error, log = %shared.paths.lines.display(), "failed to write a long text; trying again");
+                self.blobs.push((seq, short.text));
             }
-            self.used += short.text.len() as u64;
+            self.used += length;
             entry.body = short.body;
         }
         let start = self.lines.len();
@@ -364,6 +393,11 @@ impl State {
         self.put(shared, NewEntry::new(EntryKind::Notice, String::new(), body));
     }
 
+    /// How many bytes of entries wait for the disk.
+    fn held(&self) -> usize {
+        self.lines.len() + self.writing + self.blobs.iter().map(|(_, text)| text.len()).sum::<usize>()
+    }
+
     fn is_busy(&self) -> bool {
         !self.refused && (self.lines.len() > BUSY_BYTES || self.raw.len() > BUSY_BYTES)
     }
@@ -380,7 +414,7 @@ impl State {
     }
 
     fn is_dirty(&self) -> bool {
-        !self.lines.is_empty() || self.raw.len() >= FRAME_BYTES
+        !self.lines.is_empty() || !self.blobs.is_empty() || self.raw.len() >= FRAME_BYTES
     }
 
     fn frame_is_due(&self) -> bool {
@@ -407,7 +441,8 @@ impl Shared {
             }
             state.asleep = false;
             // The first entry after a pause is written at once, those on its heels together.
-            let until = last_write.map(|last| last + FLUSH_EVERY);
+            let pause = if state.refused { RETRY_EVERY } else { FLUSH_EVERY };
+            let until = last_write.map(|last| last + pause);
             while let Some(left) = until.and_then(|until| until.checked_duration_since(Instant::now()))
                 && !left.is_zero()
                 && !state.closing
@@ -433,9 +468,30 @@ impl Shared {
         self.wake.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
     }
 
+    /// Says whether there is room for more.
+    fn look_for_room(&self, state: &State) {
+        let is_full = state.held() >= WAIT_BYTES || state.raw.len() + state.raw_writing >= WAIT_BYTES;
+        let has_room = !(state.refused && is_full);
+        self.room.send_if_modified(|room| std::mem::replace(room, has_room) != has_room);
+    }
+
+    /// Writes long texts that the disk refused before.
+    fn write_blobs(&self) -> io::Result<()> {
+        let blobs = std::mem::take(&mut self.state().blobs);
+        for (at, (seq, text)) in blobs.iter().enumerate() {
+            if let Err(error) = blob::write(&self.paths, *seq, text) {
+                let left = blobs.get(at..).unwrap_or_default().to_vec();
+                self.state().blobs.splice(..0, left);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// Writes what is in memory; raw bytes too when a frame of them is due, or all of them.
     fn write(&self, all_raw: bool) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let written_blobs = self.write_blobs();
         let (lines, offsets, raw, last_seq) = {
             let mut state = self.state();
             let raw = if all_raw || state.frame_is_due() {
@@ -448,7 +504,8 @@ impl Shared {
             (std::mem::take(&mut state.lines), std::mem::take(&mut state.offsets), raw, state.last_seq)
         };
         let written_raw = self.write_raw(&mut files, &raw);
-        let written = files.write_entries(&lines, &offsets);
+        // An entry is written after the text that it refers to.
+        let written = written_blobs.and_then(|()| files.write_entries(&lines, &offsets));
         let mut state = self.state();
         if let Some(error) = written_raw.as_ref().err().or(written.as_ref().err())
             && !state.refused
@@ -464,7 +521,9 @@ impl Shared {
         if written.is_err() {
             state.lines.splice(..0, lines);
             state.offsets.splice(..0, offsets);
+            self.look_for_room(&state);
         } else {
+            self.look_for_room(&state);
             drop(state);
             self.last.send_if_modified(|last| std::mem::replace(last, last_seq) != last_seq);
         }
@@ -565,6 +624,57 @@ mod tests {
         let texts: Vec<_> = page.entries.iter().filter_map(|entry| entry.body["text"].as_str()).collect();
         assert_eq!(texts, ["before", "during", "more", "after"]);
         assert_eq!(LogReader::raw(dir.path(), "log", 0, 100).expect("bytes"), b"beforeduring");
+    }
+
+    #[tokio::test]
+    async fn full_disk_leaves_no_room_until_it_takes_writes_again() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let log = LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES).expect("a log");
+        log.until_room(|| panic!("waited while the disk takes everything")).await;
+        let text = File::open(dir.path().join("log.jsonl")).expect("the text");
+        let right = std::mem::replace(&mut log.inner.shared.files.lock().expect("the files").text, text);
+        let mut appended = 0;
+        while *log.inner.shared.room.borrow() {
+            log.append_entry(NewEntry::text(EntryKind::Stdout, &"x".repeat(60_000)));
+            appended += 1;
+            assert!(log.inner.shared.state().lines.len() < FULL_BYTES, "room is said to be there still");
+        }
+        assert!(!log.flush(), "the disk refuses");
+        let waiter = log.clone();
+        let (waits, waiting) = tokio::sync::oneshot::channel();
+        let mut waits = Some(waits);
+        let waited = tokio::spawn(async move {
+            waiter
+                .until_room(|| {
+                    if let Some(waits) = waits.take() {
+                        waits.send(()).expect("somebody who waits for it");
+                    }
+                })
+                .await;
+        });
+        waiting.await.expect("a wait");
+        log.inner.shared.files.lock().expect("the files").text = right;
+        waited.await.expect("room");
+        assert_eq!(log.close(), LogSummary { entries: appended, dropped: 0, raw_bytes: 0 });
+    }
+
+    #[test]
+    fn long_text_that_the_disk_refuses_is_written_later() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let log = LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES).expect("a log");
+        // A file where the folder of long texts belongs is in the way of it.
+        let blobs = dir.path().join("log.blobs");
+        std::fs::write(&blobs, b"").expect("a file");
+        log.append_entry(NewEntry::text(EntryKind::Stdout, &"y".repeat(200_000)));
+        assert!(!log.flush());
+        assert_eq!(*log.follow().borrow(), 0, "told of an entry whose text is nowhere");
+        std::fs::remove_file(&blobs).expect("no file");
+        assert!(log.flush());
+        assert_eq!(log.close().dropped, 0);
+        assert_eq!(
+            std::fs::read_to_string(dir.path().join("log.blobs/1.txt")).expect("a text").len(),
+            200_000
+        );
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! From an agent profile to a command line.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use forge_exec::{Command, find_program};
 use forge_model::agent::ShellConfig;
 use serde_json::Value;
 
-use crate::{AgentError, Detected, Launch, marker_of};
+use crate::{AgentError, Detected, Launch, marker_of, program::path_in};
 
 /// Stands for the prompt's path in a profile's command and arguments.
 const PROMPT_FILE: &str = "{prompt_file}";
@@ -38,26 +41,29 @@ pub(super) fn prepare(launch: &Launch) -> Result<Command, AgentError> {
     let config = parse(&launch.config)?;
     let marker = marker_of(&launch.execution_id);
     let prompt_file = launch.prompt_file.to_string_lossy();
-    let path = variable(&config, launch, "PATH");
+    let path = variable(&config, launch, "PATH").unwrap_or_else(|| path_in(&launch.base));
     let command = match &config.args {
         Some(args) => {
             let program = config.command.replace(PROMPT_FILE, &prompt_file);
-            let program = resolve(&program, path.as_deref())?;
+            let program = resolve(&program, &path)?;
             let args = args.iter().map(|arg| arg.replace(PROMPT_FILE, &prompt_file));
             Command::new(program, &launch.worktree, marker).args(args)
         }
         None => {
             let line = config.command.replace(PROMPT_FILE, &quote(&launch.prompt_file));
             let mut command = Command::shell(&launch.shell, &line, &launch.worktree, marker);
-            command.program = resolve(&command.program.to_string_lossy(), path.as_deref())?.into();
+            command.program = resolve(&command.program.to_string_lossy(), &path)?.into();
             command
         }
     };
-    let command = launch.env_remove.iter().fold(command, |command, name| command.env_remove(name));
     let command = command
+        .base(Arc::clone(&launch.base))
         .envs(launch.env.iter().map(|(name, value)| (name, value)))
         .envs(config.env.iter().flatten())
         .env("FORGE_PROMPT_FILE", &launch.prompt_file)
+        // Set in any case, so that a command never sees those of a run that it is nested in.
+        .env("FORGE_MODEL", launch.model.as_deref().unwrap_or_default())
+        .env("FORGE_EFFORT", config.effort.as_deref().unwrap_or_default())
         .grace(launch.grace);
     Ok(match launch.limits.wall_clock {
         Some(limit) => command.timeout(limit),
@@ -65,14 +71,12 @@ pub(super) fn prepare(launch: &Launch) -> Result<Command, AgentError> {
     })
 }
 
-/// The program's path, when the child is given a `PATH` of its own; else the engine's decides.
-fn resolve(program: &str, path: Option<&str>) -> Result<PathBuf, AgentError> {
-    match path {
-        Some(path) if !program.contains('/') => {
-            find_program(program, path).ok_or_else(|| not_on_path(program))
-        }
-        Some(_) | None => Ok(PathBuf::from(program)),
+/// The program's path, by the `PATH` that the child gets.
+fn resolve(program: &str, path: &str) -> Result<PathBuf, AgentError> {
+    if program.contains('/') {
+        return Ok(PathBuf::from(program));
     }
+    find_program(program, path).ok_or_else(|| not_on_path(program))
 }
 
 fn not_on_path(program: &str) -> AgentError {

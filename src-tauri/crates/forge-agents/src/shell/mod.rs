@@ -8,12 +8,13 @@ mod fuzz;
 #[cfg(test)]
 mod tests;
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use async_trait::async_trait;
 use forge_exec::{Exit, Finished, ProcessIdentity};
 use forge_model::{
     agent::{AdapterKind, AgentModel},
+    environment::Variables,
     log::EntryKind,
     usage,
 };
@@ -26,6 +27,7 @@ use crate::{
     Adapter, AgentError, Capabilities, Control, Detected, Launch, LimitKind, Limits, NewEntry, RunOutcome,
     end::{flush, not_run, note_end},
     output::{Output, Sheet},
+    program::path_in,
 };
 
 /// Runs commands.
@@ -42,11 +44,16 @@ impl Adapter for ShellAdapter {
         Capabilities { usage: true, ..Capabilities::default() }
     }
 
-    async fn detect(&self, config: &Value, path: &str) -> Result<Detected, AgentError> {
-        command::detect(config, path)
+    /// Whatever its command is, a profile names what it needs.
+    fn sign_in_variables(&self, _: &Value, _: &Variables) -> Vec<&'static str> {
+        Vec::new()
     }
 
-    async fn models(&self, _: &Value, _: &str) -> Result<Vec<AgentModel>, AgentError> {
+    async fn detect(&self, config: &Value, environment: &Arc<Variables>) -> Result<Detected, AgentError> {
+        command::detect(config, &path_in(environment))
+    }
+
+    async fn models(&self, _: &Value, _: &Arc<Variables>) -> Result<Vec<AgentModel>, AgentError> {
         Ok(Vec::new())
     }
 

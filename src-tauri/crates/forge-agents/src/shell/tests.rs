@@ -67,8 +67,8 @@ impl Run {
             prompt_file,
             worktree: self.worktree(),
             given: None,
+            base: forge_exec::own_variables(),
             env: self.env.clone(),
-            env_remove: &[],
             shell: vec!["sh".to_owned(), "-c".to_owned()],
             limits: self.limits,
             grace: Duration::from_millis(200),
@@ -92,6 +92,10 @@ impl Run {
         let of_kind = self.entries().into_iter().filter(|entry| entry.kind == kind);
         of_kind.map(|entry| entry.body["text"].as_str().unwrap_or_default().to_owned()).collect()
     }
+}
+
+fn on_path(path: &str) -> Arc<Variables> {
+    Arc::new(Variables::from([("PATH".into(), path.into())]))
 }
 
 fn entries(logs: &Path) -> Vec<LogEntry> {
@@ -339,7 +343,7 @@ async fn shows_the_last_activity_even_when_it_came_too_soon() {
 
 #[tokio::test]
 async fn finds_the_program_of_a_profile() {
-    let detect = async |config: Value| ShellAdapter.detect(&config, "/usr/bin:/bin").await;
+    let detect = async |config: Value| ShellAdapter.detect(&config, &on_path("/usr/bin:/bin")).await;
     let found = detect(json!({ "command": "sh", "args": [] })).await.expect("sh");
     assert!(found.program.ends_with("sh") && found.program.is_absolute());
     assert_eq!(

@@ -18,41 +18,54 @@ pub(crate) fn refuse_lists(
     value: &Value,
     path: &str,
 ) -> Result<(), ApiError> {
-    let schema = only_option(schema, definitions);
+    let mut options = Vec::new();
+    add_options(schema, definitions, &mut options);
+    let first_of = |kind: &str| options.iter().find(|option| takes(option, kind));
     match value {
-        Value::Array(_) if wants_object(schema) => {
-            Err(ApiError::invalid(path, "invalid type: a list, expected an object"))
+        Value::Array(items) => match (first_of("array"), first_of("object")) {
+            (None, Some(_)) => Err(ApiError::invalid(path, "invalid type: a list, expected an object")),
+            (list, _) => items.iter().enumerate().try_for_each(|(index, item)| {
+                let schema = list.map_or(&Value::Null, |list| &list["items"]);
+                refuse_lists(schema, definitions, item, &format!("{path}[{index}]"))
+            }),
+        },
+        Value::Object(fields) => {
+            let is_meant = |option: &&&Value| takes(option, "object") && has_its_tags(option, fields);
+            let Some(object) = options.iter().find(is_meant) else { return Ok(()) };
+            fields.iter().try_for_each(|(name, field)| {
+                let named = object["properties"].get(name).unwrap_or(&object["additionalProperties"]);
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                refuse_lists(named, definitions, field, &path)
+            })
         }
-        Value::Array(items) => items.iter().enumerate().try_for_each(|(index, item)| {
-            refuse_lists(&schema["items"], definitions, item, &format!("{path}[{index}]"))
-        }),
-        Value::Object(fields) => fields.iter().try_for_each(|(name, field)| {
-            let named = schema["properties"].get(name).unwrap_or(&schema["additionalProperties"]);
-            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            refuse_lists(named, definitions, field, &path)
-        }),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
 }
 
-/// What a schema says of a value that is not null.
-fn only_option<'a>(schema: &'a Value, definitions: &'a Map<String, Value>) -> &'a Value {
+/// The schemas of which a value must fit one, choices within choices laid flat.
+fn add_options<'a>(schema: &'a Value, definitions: &'a Map<String, Value>, options: &mut Vec<&'a Value>) {
     let schema = resolve(schema, definitions);
-    let mut options = schema["anyOf"].as_array().into_iter().flatten().filter(|it| it["type"] != "null");
-    match (options.next(), options.next()) {
-        (Some(only), None) => resolve(only, definitions),
-        _ => schema,
+    match ["oneOf", "anyOf"].iter().find_map(|key| schema[*key].as_array()) {
+        Some(choice) => choice.iter().for_each(|option| add_options(option, definitions, options)),
+        None => options.push(schema),
     }
 }
 
-fn wants_object(schema: &Value) -> bool {
+/// Whether a value of this type may stand here; what names no type takes any.
+fn takes(schema: &Value, kind: &str) -> bool {
     match &schema["type"] {
-        Value::String(kind) => kind == "object",
-        Value::Array(kinds) => {
-            kinds.iter().any(|kind| kind == "object") && kinds.iter().all(|kind| kind != "array")
-        }
-        _ => false,
+        Value::String(name) => name == kind,
+        Value::Array(names) => names.iter().any(|name| name == kind),
+        _ => schema["const"].is_null() && schema["enum"].is_null(),
     }
+}
+
+/// Whether the fields that tell one kind of object from another are those of this one.
+fn has_its_tags(object: &Value, fields: &Map<String, Value>) -> bool {
+    let properties = object["properties"].as_object();
+    properties.into_iter().flatten().all(|(name, property)| {
+        property["const"].is_null() || fields.get(name).is_some_and(|field| *field == property["const"])
+    })
 }
 
 #[cfg(test)]
@@ -60,6 +73,42 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_list_is_no_object_where_there_is_a_choice() {
+        let kind = |name: &str| {
+            json!({ "type": "object", "properties": {
+                "type": { "type": "string", "const": name },
+                (name): { "$ref": "#/$defs/Limits" },
+            } })
+        };
+        let definitions = json!({
+            "Limits": { "type": "object", "properties": { "review": { "type": "integer" } } },
+            "Kinds": { "oneOf": [kind("one"), kind("two")] },
+        });
+        let definitions = definitions.as_object().unwrap();
+        let schema = json!({ "type": "object", "properties": {
+            "tagged": { "anyOf": [{ "$ref": "#/$defs/Kinds" }, { "type": "null" }] },
+            "text_or": { "anyOf": [{ "type": "string" }, { "$ref": "#/$defs/Limits" }] },
+            "list_or": { "anyOf": [
+                { "type": "array", "items": { "$ref": "#/$defs/Limits" } }, { "$ref": "#/$defs/Limits" },
+            ] },
+            "map": { "type": "object", "additionalProperties": { "$ref": "#/$defs/Limits" } },
+        } });
+        let path = |value: Value| {
+            let error = refuse_lists(&schema, definitions, &value, "").err()?;
+            error.details["findings"][0]["path"].as_str().map(str::to_owned)
+        };
+        assert_eq!(
+            path(json!({ "tagged": { "type": "two", "two": {} }, "text_or": "x", "list_or": [{}] })),
+            None
+        );
+        assert_eq!(path(json!({ "tagged": ["one", {}] })).as_deref(), Some("tagged"));
+        assert_eq!(path(json!({ "tagged": { "type": "two", "two": [1] } })).as_deref(), Some("tagged.two"));
+        assert_eq!(path(json!({ "text_or": [1] })).as_deref(), Some("text_or"));
+        assert_eq!(path(json!({ "list_or": [[1]] })).as_deref(), Some("list_or[0]"));
+        assert_eq!(path(json!({ "map": { "a": [1] } })).as_deref(), Some("map.a"));
+    }
 
     #[test]
     fn a_list_is_no_object() {

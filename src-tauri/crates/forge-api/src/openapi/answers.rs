@@ -19,7 +19,7 @@ pub(super) enum Takes {
 type Kind = (u16, &'static str, &'static str);
 
 /// Any route: what was sent makes no sense, who asks may not, or the engine cannot.
-const OF_ALL: [Kind; 7] = [
+const OF_ALL: [Kind; 8] = [
     (400, "Invalid", "A field is wrong; `details.findings` names each with its path. Nothing was done."),
     (401, "Unauthorized", "The request does not carry the token."),
     (403, "Forbidden", "Another host is named, or a page of another origin asks."),
@@ -28,9 +28,11 @@ const OF_ALL: [Kind; 7] = [
     (500, "Failed", "The engine failed; its log says more."),
     (
         503,
-        "Stopping",
-        "The engine is ending; what was begun goes on at its next start, a validation ends with it.",
+        "Unavailable",
+        "The engine is ending (`stopping`): what was begun goes on at its next start, a validation ends with it. Or the \
+         database cannot be used (`storage_unavailable`, `database_damaged`): nothing was done, the hint says what helps.",
     ),
+    (507, "StorageFull", "The disk of the data folder is full. Nothing was done; the hint says what helps."),
 ];
 /// Those that name something.
 const OF_FIELDS: [Kind; 2] = [

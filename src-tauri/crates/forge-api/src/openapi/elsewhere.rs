@@ -16,8 +16,21 @@ const HEALTH: &str = "/healthz";
 pub(super) fn paths() -> Map<String, Value> {
     let json = "application/json";
     let object = json!({ "type": "object" });
-    let healthy =
-        json!({ "type": "object", "properties": { "status": { "const": "ok" } }, "required": ["status"] });
+    let healthy = json!({
+        "type": "object",
+        "properties": {
+            "status": { "enum": ["ok", "degraded"] },
+            "storage": {
+                "type": "object",
+                "properties": {
+                    "writable": { "type": "boolean", "description": "Whether a probe could be written." },
+                    "free_bytes": { "type": ["integer", "null"], "minimum": 0 },
+                },
+                "required": ["writable", "free_bytes"],
+            },
+        },
+        "required": ["status", "storage"],
+    });
     let last_seen = json!({
         "name": "Last-Event-ID",
         "in": "header",
@@ -28,7 +41,13 @@ pub(super) fn paths() -> Map<String, Value> {
         "schema": { "type": "integer", "minimum": 0 },
     });
     let plain = |id, summary, schema| described(id, summary, Takes::Nothing, (json, schema), &[]);
-    let mut health = plain("health", "Whether the engine answers.", &healthy);
+    let mut health = plain(
+        "health",
+        "Whether the engine can do its work; 503 with the same body while the database takes no writes.",
+        &healthy,
+    );
+    health["responses"]["503"] = answers::good(json, &healthy);
+    health["responses"]["503"]["description"] = "The database takes no writes.".into();
     health["security"] = json!([]);
     health["servers"] = json!([{ "url": "/" }]);
     let summary = "What happens, as server-sent events: `id` is the number, `data` one line of JSON.";

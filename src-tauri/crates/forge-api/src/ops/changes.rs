@@ -4,6 +4,7 @@ use forge_engine::{DiffPage, DiffRequest};
 use forge_model::actor::Actor;
 use forge_model::diff::{FileChange, FileDiff, Hunk};
 use forge_model::ids::TaskId;
+use forge_model::review::WorkChanged;
 
 use super::{answer, input, workspaces::Scope};
 use crate::{Api, ApiError};
@@ -58,6 +59,9 @@ answer! {
         pub added: u32,
         /// Removed lines over all text files.
         pub removed: u32,
+        /// What the task holds besides the reviewed commit that is shown; null when the changes shown are not those of
+        /// a review, or nothing differs.
+        pub outside_review: Option<WorkChanged>,
     }
 }
 
@@ -90,6 +94,7 @@ pub(crate) async fn read(api: Api, _: Actor, read: ReadChanges) -> Result<Change
         files: Vec::new(),
         added: summary.added,
         removed: summary.removed,
+        outside_review: summary.outside_review,
     };
     if let Some(path) = path {
         let file = file(&api, &task_id, scope, &path, ROWS_OF_FILE).await?;

@@ -5,7 +5,7 @@ use forge_model::actor::Actor;
 use forge_model::ids::ProjectId;
 use forge_model::inner_loop::InnerLoopState;
 use forge_model::loop_status::SubsystemStatus;
-use forge_model::project::{Project, WorkMode};
+use forge_model::project::{Project, RepositoryDifference, WorkMode};
 use forge_model::settings::ProjectSettings;
 use serde_json::Value;
 
@@ -40,6 +40,14 @@ input! {
     pub struct ProjectPath {
         /// The project.
         pub project_id: ProjectId,
+    }
+
+    /// A difference of the repository that a person has seen.
+    pub struct AcceptRepository {
+        /// The project.
+        pub project_id: ProjectId,
+        /// Names the difference.
+        pub digest: String,
     }
 
     /// What is to change of a project.
@@ -78,6 +86,12 @@ pub struct PatchSettings {
 }
 
 answer! {
+    /// Whether a repository still is as it was accepted.
+    pub struct RepositoryState {
+        /// How it differs; nothing when it does not, or no agent has run there.
+        pub difference: Option<RepositoryDifference>,
+    }
+
     /// Settings with their provenance.
     pub struct SettingsView {
         /// The settings in force.
@@ -133,6 +147,28 @@ pub(crate) async fn update(api: Api, _: Actor, change: UpdateProject) -> Result<
 pub(crate) async fn delete(api: Api, _: Actor, project: DeleteProject) -> Result<Done, ApiError> {
     api.engine().delete_project(&project.project_id, &project.confirm).await?;
     Ok(Done::yes())
+}
+
+pub(crate) async fn repository(api: Api, _: Actor, path: ProjectPath) -> Result<RepositoryState, ApiError> {
+    Ok(RepositoryState { difference: api.engine().repository_change(&path.project_id).await? })
+}
+
+pub(crate) async fn accept_repository(
+    api: Api,
+    actor: Actor,
+    seen: AcceptRepository,
+) -> Result<RepositoryState, ApiError> {
+    api.engine().settle_repository(actor, &seen.project_id, Some(&seen.digest)).await?;
+    Ok(RepositoryState { difference: None })
+}
+
+pub(crate) async fn undo_repository(
+    api: Api,
+    actor: Actor,
+    path: ProjectPath,
+) -> Result<RepositoryState, ApiError> {
+    api.engine().settle_repository(actor, &path.project_id, None).await?;
+    Ok(RepositoryState { difference: None })
 }
 
 pub(crate) async fn pause(api: Api, _: Actor, path: ProjectPath) -> Result<Project, ApiError> {

@@ -38,6 +38,7 @@ pub(crate) async fn crown(api: Api, actor: Actor, crown: CrownEntry) -> Result<R
         reason: None,
         message: None,
         entry: Some(crown.strategy),
+        commit: None,
     };
     api.engine().act_on(actor.clone(), &crown.task_id, request).await?;
     last(api, actor, TaskPath { task_id: crown.task_id }).await

@@ -17,6 +17,10 @@ input! {
         /// Why; a rejection needs it or a comment, both go to the agent.
         #[serde(default)]
         pub reason: Option<String>,
+        /// With an approval: the reviewed commit that the person saw, in full or its first seven digits or more. Another
+        /// one is refused with `work_changed_since_review`.
+        #[serde(default)]
+        pub commit: Option<String>,
         /// With a rejection: comments on lines of the diff, besides the drafts that were made.
         #[serde(default)]
         pub comments: Vec<NewComment>,
@@ -37,6 +41,10 @@ input! {
         /// Why; a rejection needs it or a comment, both go to the agent.
         #[serde(default)]
         pub reason: Option<String>,
+        /// With an approval: the reviewed commit that the person saw, in full or its first seven digits or more. Another
+        /// one is refused with `work_changed_since_review`.
+        #[serde(default)]
+        pub commit: Option<String>,
         /// With a rejection: comments on lines of the diff, besides the drafts that were made.
         #[serde(default)]
         pub comments: Vec<NewComment>,
@@ -60,16 +68,16 @@ async fn decide(
     gate: bool,
     decision: Decision,
 ) -> Result<TaskAndReview, ApiError> {
-    let DecideGate { task_id, state, reason, comments, version, wait } = at;
+    let DecideGate { task_id, state, reason, commit, comments, version, wait } = at;
     let gate = gate.then_some(state);
-    let request = DecisionRequest { gate, decision, version, reason, comments };
+    let request = DecisionRequest { gate, decision, version, reason, commit, comments };
     api.engine().decide(actor, &task_id, request).await?;
     settled(api, &task_id, wait).await
 }
 
 fn anywhere(review: DecideReview) -> DecideGate {
-    let DecideReview { task_id, reason, comments, version, wait } = review;
-    DecideGate { task_id, state: String::new(), reason, comments, version, wait }
+    let DecideReview { task_id, reason, commit, comments, version, wait } = review;
+    DecideGate { task_id, state: String::new(), reason, commit, comments, version, wait }
 }
 
 pub(crate) async fn approve(api: Api, actor: Actor, review: DecideReview) -> Result<TaskAndReview, ApiError> {

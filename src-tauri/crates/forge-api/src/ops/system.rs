@@ -7,6 +7,7 @@ use forge_model::ids::AgentId;
 use forge_model::inner_loop::{Strategy, TaskRace};
 use forge_model::project::Project;
 use forge_model::review::ReviewConfig;
+use forge_model::storage::is_low;
 use serde_json::json;
 
 use super::{Empty, answer, holder};
@@ -57,6 +58,40 @@ pub(crate) async fn meta(api: Api, _: Actor, _: Empty) -> Result<Meta, ApiError>
     })
 }
 
+fn database(api: &Api) -> DoctorFinding {
+    let failure = api.engine().storage_health().failure;
+    DoctorFinding {
+        subject: "database".to_owned(),
+        ok: failure.is_none(),
+        detail: match &failure {
+            Some(failure) => failure.detail.clone(),
+            None => api.engine().store().path().to_string_lossy().into_owned(),
+        },
+        remedy: failure.map(|failure| failure.trouble.remedy().to_owned()),
+    }
+}
+
+fn disk(api: &Api) -> DoctorFinding {
+    const MIB: u64 = 1024 * 1024;
+    let space = api.engine().disk_space();
+    let low = space.is_some_and(|space| is_low(space.free, space.total));
+    let detail = space.map_or_else(
+        || "the system does not say how much space is left".to_owned(),
+        |space| format!("{} MiB of {} MiB free", space.free / MIB, space.total / MIB),
+    );
+    let remedy = low.then(|| "Free some space: Forge stops writing when the disk is full.".to_owned());
+    DoctorFinding { subject: "disk".to_owned(), ok: !low, detail, remedy }
+}
+
+async fn backups(api: &Api) -> Result<DoctorFinding, ApiError> {
+    let newest = api.engine().database_backups().await?.into_iter().next();
+    let detail = newest.map_or_else(
+        || "none yet; one is made each day while Forge runs".to_owned(),
+        |backup| format!("the newest is {}, of {}", backup.name, backup.created_at),
+    );
+    Ok(DoctorFinding { subject: "backups".to_owned(), ok: true, detail, remedy: None })
+}
+
 pub(crate) async fn doctor(api: Api, _: Actor, _: Empty) -> Result<Doctor, ApiError> {
     let engine = api.engine();
     let good = |subject: &str, detail: String| DoctorFinding {
@@ -68,7 +103,9 @@ pub(crate) async fn doctor(api: Api, _: Actor, _: Empty) -> Result<Doctor, ApiEr
     let mut findings = vec![
         good("git", git_version(&api)),
         good("data folder", engine.data_dir().to_string_lossy().into_owned()),
-        good("database", engine.store().path().to_string_lossy().into_owned()),
+        database(&api),
+        disk(&api),
+        backups(&api).await?,
     ];
     for project in engine.projects().await? {
         let there = std::path::Path::new(&project.repo_path).join(".git").exists();

@@ -210,6 +210,10 @@ input! {
         /// Which entry of the race, for those that ask.
         #[serde(default)]
         pub entry: Option<String>,
+        /// With `approve`: the reviewed commit that the person saw, in full or its first seven digits or more. Another
+        /// one is refused with `work_changed_since_review`.
+        #[serde(default)]
+        pub commit: Option<String>,
         /// Whether the answer waits for what follows.
         #[serde(default)]
         pub wait: Option<Wait>,
@@ -393,6 +397,7 @@ pub(crate) async fn action(api: Api, actor: Actor, offer: TakeOffer) -> Result<T
         reason: offer.reason,
         message: offer.message,
         entry: offer.entry,
+        commit: offer.commit,
     };
     let before = Before::now(&api, &offer.task_id).await?;
     api.engine().act_on(actor, &offer.task_id, request).await?;

@@ -64,6 +64,8 @@ answer! {
         pub dispatching: Vec<String>,
         /// The role whose holder does the work.
         pub work_role: Option<String>,
+        /// The role that a claim fills: that of the first step of work.
+        pub claim_role: Option<String>,
         /// Where it is defined.
         pub source: WorkflowSource,
         /// Where in the repository it was read.
@@ -144,5 +146,6 @@ fn view(actor: &Actor, state: WorkflowState) -> WorkflowView {
         .map(|state| state.name.clone())
         .collect();
     let work_role = workflow.work_state().and_then(|state| state.role.clone());
-    WorkflowView { workflow, moves, dispatching, work_role, source, origin, version }
+    let claim_role = workflow.claim_role().map(str::to_owned);
+    WorkflowView { workflow, moves, dispatching, work_role, claim_role, source, origin, version }
 }

@@ -27,6 +27,36 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
             );
             Ok(Answer::new(project, text))
         }
+        Project::Repository { project, accept, undo } => {
+            // A name is understood where a project is read.
+            let found = at.call("project_get", json!({ "project_id": project })).await?;
+            let mut input = json!({ "project_id": found["id"] });
+            let (operation, done) = match accept {
+                Some(digest) => {
+                    input["digest"] = Value::from(digest);
+                    ("project_repository_accept", "Accepted.")
+                }
+                None if undo => {
+                    ("project_repository_undo", "Undone; what was there is kept in the data folder.")
+                }
+                None => ("project_repository", "The repository's configuration is as accepted."),
+            };
+            let state = at.call(operation, input).await?;
+            let difference = &state["difference"];
+            let files = difference["files"].as_array().into_iter().flatten();
+            let shown: Vec<String> =
+                files.map(|file| format!("{}\n{}", string(file, "path"), string(file, "diff"))).collect();
+            let text = if shown.is_empty() {
+                done.to_owned()
+            } else {
+                format!(
+                    "{}\nAccept it with --accept {}, or --undo.",
+                    shown.join("\n"),
+                    string(difference, "digest")
+                )
+            };
+            Ok(Answer::new(state, text))
+        }
         Project::List => {
             let page = at.call("project_list", json!({})).await?;
             let keys = ["id", "name", "default_branch", "repo_path"];

@@ -5,6 +5,7 @@ use std::{io::Read as _, path::Path};
 use forge_model::log::{EntryKind, LogEntry};
 use forge_model::replay::{CostInput, HistoryInput, RaceInput};
 use forge_model::verdict::AuditReader;
+use forge_model::workflow::{Finding, shape_findings};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{DeserializeOwned, Error as _},
@@ -72,16 +73,21 @@ struct Case {
 pub(crate) fn run(replay: Replay) -> Result<Answer, CliError> {
     match replay {
         Replay::Verdict => {
-            let said = parse(&read(Path::new("-"))?)?;
+            let text = read(Path::new("-"))?;
+            if !parse::<Value>(&text)?.is_object() {
+                let message = "the facts: must be an object".to_owned();
+                return Err(CliError::Usage { message, hint: ONE_OBJECT });
+            }
+            let said = parse(&text)?;
             let json = verdict(said)?;
             Ok(Answer::new(json.clone(), format!("{json:#}")))
         }
         Replay::Election(facts) => decide("election", &facts.file, election),
-        Replay::Anomaly(facts) => {
-            decide("anomaly", &facts.file, |case| written(&facts_of::<CostInput>(case)?.judge()))
-        }
+        Replay::Anomaly(facts) => decide("anomaly", &facts.file, |case| {
+            written(&facts_of::<CostInput>(case, shape_findings::<CostInput>)?.judge())
+        }),
         Replay::ValidateHistory(facts) => decide("validate-sequence", &facts.file, |case| {
-            written(&facts_of::<HistoryInput>(case)?.measure())
+            written(&facts_of::<HistoryInput>(case, shape_findings::<HistoryInput>)?.measure())
         }),
     }
 }
@@ -187,7 +193,14 @@ fn one(path: &str, given: &Value) -> Result<Case, CliError> {
     Ok(Case { path: at("input"), name, input: input.clone(), expected })
 }
 
-fn facts_of<T: DeserializeOwned>(case: &Case) -> Result<T, CliError> {
+fn facts_of<T: DeserializeOwned>(
+    case: &Case,
+    shape: fn(&Value, &str) -> Vec<Finding>,
+) -> Result<T, CliError> {
+    // Deserialisation alone takes a list for an object whose fields have that order.
+    if let Some(Finding { path, message }) = shape(&case.input, &case.path).into_iter().next() {
+        return Err(CliError::Usage { message: format!("{path}: {message}"), hint: ONE_OBJECT });
+    }
     serde_path_to_error::deserialize(&case.input).map_err(|error| wrong(&case.path, &error))
 }
 
@@ -202,7 +215,7 @@ fn written(decision: &impl Serialize) -> Result<Value, CliError> {
 }
 
 fn election(case: &Case) -> Result<Value, CliError> {
-    written(&facts_of::<RaceInput>(case)?.elect())
+    written(&facts_of::<RaceInput>(case, shape_findings::<RaceInput>)?.elect())
 }
 
 /// How a decision differs from what it was to be, in what that names.

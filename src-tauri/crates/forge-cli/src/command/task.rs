@@ -37,15 +37,17 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
             put(&mut input, "reason", reason);
             act(at, "task_transition", &task, input, wait).await
         }
-        Task::Approve { task, reason, wait } => {
+        Task::Approve { task, commit, reason, wait } => {
             let task = find(at, &task).await?;
-            let mut input = json!({ "task_id": task["id"] });
+            let commit = commit.map_or_else(|| task["review"]["reviewed_commit"].clone(), Value::from);
+            let mut input = json!({ "task_id": task["id"], "commit": commit });
             put(&mut input, "reason", reason);
             act(at, "review_approve", &task, input, wait).await
         }
         Task::Reject { task, reason, wait } => {
             let task = find(at, &task).await?;
-            let input = json!({ "task_id": task["id"], "reason": reason });
+            let mut input = json!({ "task_id": task["id"] });
+            put(&mut input, "reason", reason);
             act(at, "review_reject", &task, input, wait).await
         }
         Task::Cancel { task, reason } => {
@@ -58,6 +60,9 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
         Task::Action { task, verb, reason, message, wait } => {
             let task = find(at, &task).await?;
             let mut input = offer(&task, &verb);
+            if verb == "approve" {
+                input["commit"] = task["review"]["reviewed_commit"].clone();
+            }
             put(&mut input, "reason", reason);
             put(&mut input, "message", message);
             act(at, "task_action", &task, input, wait).await
@@ -147,14 +152,17 @@ async fn start(
     follow_after(at, &task, wait, async || at.call("task_claim", input).await).await
 }
 
-/// Who a task is for: the holder of its working role, else the only agent there is.
+/// Who a task is for: the holder of the role that a claim fills, else of its working role, else the only agent there
+/// is.
 async fn own_holder(at: &At, task: &Value) -> Result<String, CliError> {
-    let role = work_role(at, &string(task, "project_id")).await?;
-    let holder = &task["roles"][&role];
-    match (holder["type"].as_str(), holder["id"].as_str()) {
-        (Some("agent"), Some(id)) => return Ok(id.to_owned()),
-        (Some("user"), _) => return Ok("user".to_owned()),
-        _ => {}
+    let view = at.call("project_workflow_get", json!({ "project_id": string(task, "project_id") })).await?;
+    for role in [&view["claim_role"], &view["work_role"]] {
+        let holder = &task["roles"][role.as_str().unwrap_or_default()];
+        match (holder["type"].as_str(), holder["id"].as_str()) {
+            (Some("agent"), Some(id)) => return Ok(id.to_owned()),
+            (Some("user"), _) => return Ok("user".to_owned()),
+            _ => {}
+        }
     }
     let agents = at.call("agent_list", json!({})).await?;
     match items(&agents) {
@@ -223,7 +231,11 @@ async fn follow_after(
 
 async fn shown(at: &At, task: Value) -> Result<Answer, CliError> {
     let reviews = at.call("task_reviews", json!({ "task_id": task["id"] })).await?;
-    let text = show::task(&task, items(&reviews).last());
+    let runs = at.call("task_executions", json!({ "task_id": task["id"] })).await?;
+    let mut text = show::task(&task, items(&reviews).last());
+    if let Some(withheld) = items(&runs).last().and_then(show::withheld) {
+        text = format!("{text}\n\n{withheld}");
+    }
     Ok(Answer::new(task, text))
 }
 

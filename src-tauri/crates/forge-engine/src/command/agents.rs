@@ -1,10 +1,12 @@
 //! Agent profiles.
 
 use forge_agents::{Detected, adapter};
-use forge_model::agent::{AdapterKind, Agent, ProgramConfig, ShellConfig};
+use forge_model::agent::{AdapterKind, Agent, Profile, ProgramConfig, ShellConfig, config_findings};
+use forge_model::environment::findings_of_names;
 use forge_model::event::EventType;
 use forge_model::ids::AgentId;
 use forge_model::words::counted;
+use forge_model::workflow::{Finding, shape_findings};
 use forge_store::Tx;
 use forge_store::table::agents;
 use serde_json::{Value, json};
@@ -146,8 +148,8 @@ impl Engine {
         kind: AdapterKind,
         config: &Value,
     ) -> Result<Result<Detected, forge_agents::AgentError>> {
-        Ok(match self.refreshed_path().await {
-            Ok(path) => adapter(kind).detect(config, &path).await,
+        Ok(match self.refreshed_login().await {
+            Ok(()) => adapter(kind).detect(config, &self.probe_environment(kind, config).await).await,
             Err(error) => Err(error),
         })
     }
@@ -161,15 +163,24 @@ fn validate(agent: &Agent) -> Result<()> {
         return Err(EngineError::invalid("max_concurrent", "must be 1 to 64"));
     }
     let empty = match agent.adapter {
-        AdapterKind::Shell => ("command", configured::<ShellConfig>(agent)?.command.trim().is_empty()),
+        AdapterKind::Shell => {
+            let config: ShellConfig = configured(agent, shape_findings::<ShellConfig>)?;
+            ("command", config.command.trim().is_empty())
+        }
         AdapterKind::Acp => {
-            ("program", configured::<ProgramConfig>(agent)?.program.is_none_or(|name| name.trim().is_empty()))
+            let config: ProgramConfig = configured(agent, shape_findings::<ProgramConfig>)?;
+            ("program", config.program.is_none_or(|name| name.trim().is_empty()))
         }
         AdapterKind::Codex | AdapterKind::Claude => {
-            let program = configured::<ProgramConfig>(agent)?.program;
+            let config: ProgramConfig = configured(agent, shape_findings::<ProgramConfig>)?;
+            let program = config.program;
             ("program", program.is_some_and(|name| name.trim().is_empty()))
         }
     };
+    let names = findings_of_names(&Profile::of(agent).pass, "config.environment.pass");
+    if !names.is_empty() {
+        return Err(EngineError::Invalid(names));
+    }
     match empty {
         (_, false) => Ok(()),
         ("command", true) => {
@@ -180,7 +191,15 @@ fn validate(agent: &Agent) -> Result<()> {
 }
 
 /// The configuration of a profile, or what is wrong with it and where.
-fn configured<T: serde::de::DeserializeOwned>(agent: &Agent) -> Result<T> {
+fn configured<T: serde::de::DeserializeOwned>(
+    agent: &Agent,
+    shape: fn(&Value, &str) -> Vec<Finding>,
+) -> Result<T> {
+    let mut findings = shape(&agent.config, "config");
+    findings.extend(config_findings(&agent.config));
+    if !findings.is_empty() {
+        return Err(EngineError::Invalid(findings));
+    }
     serde_path_to_error::deserialize(&agent.config).map_err(|error| {
         let path = error.path().to_string();
         let path = if path == "." { "config".to_owned() } else { format!("config.{path}") };

@@ -7,7 +7,6 @@ use forge_model::ids::TaskId;
 use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus, Verdict};
 use forge_model::task::AnnotationType;
-use forge_model::workflow::Audience;
 use forge_store::Tx;
 use forge_store::table::{executions, reviews, slots, tasks, tasks::TaskRow, transitions};
 use serde_json::Value;
@@ -41,6 +40,8 @@ pub struct DecisionRequest {
     pub version: Option<u32>,
     /// Why, in their words.
     pub reason: Option<String>,
+    /// With an approval: the commit that the person saw.
+    pub commit: Option<String>,
     /// With a rejection: comments on lines of the diff, besides the drafts.
     pub comments: Vec<NewComment>,
 }
@@ -49,29 +50,27 @@ impl Engine {
     /// Decides the review that waits for a person.
     ///
     /// # Errors
-    /// `NotFound`, `VersionConflict`, `NotAwaiting`, `ReviewerRunning`, `Invalid` for a rejection without a word.
+    /// `NotFound`, `VersionConflict`, `NotAwaiting`, `ReviewerRunning`, `WorkChangedSinceReview` for an approval of other
+    /// work than what was reviewed.
     pub async fn decide(&self, actor: Actor, id: &TaskId, request: DecisionRequest) -> Result<()> {
-        let DecisionRequest { gate, decision, version, reason, comments } = request;
+        let DecisionRequest { gate, decision, version, reason, commit, comments } = request;
         let gate = gate.as_deref();
         let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
         let notes = match decision {
             Decision::Approve => Vec::new(),
             Decision::Reject => self.notes(id, comments).await?,
         };
-        if decision == Decision::Reject && reason.is_none() && notes.is_empty() {
-            let message = "say what should change, here or on lines of the diff; it goes to the agent";
-            return Err(EngineError::invalid("reason", message));
-        }
         let _hold = self.hold(id).await;
         let mut aside = None;
         if decision == Decision::Approve {
-            let (task, context) = {
+            let (task, context, review) = {
                 let mut conn = self.store().read().await?;
                 let (task, context) = self.load_own(&mut conn, id, version).await?;
-                self.awaited_review(&mut conn, &task, gate).await?;
-                (task, context)
+                let review = self.awaited_review(&mut conn, &task, gate).await?;
+                (task, context, review)
             };
-            aside = self.ask_guards(&context, &task, Audience::UserOnly).await?;
+            self.require_reviewed_work(&context, &task, &review, commit.as_deref()).await?;
+            aside = self.ask_guards(&context, &task, actor.audience()).await?;
         }
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load_own(&mut tx, id, version).await?;
@@ -87,6 +86,7 @@ impl Engine {
             (Decision::Reject, _) => {
                 let comments = self.send_drafts(&mut tx, &task, notes).await?;
                 let reason = reason.unwrap_or_else(|| match comments.len() {
+                    0 => "no reason was given".to_owned(),
                     1 => "one comment on the diff".to_owned(),
                     count => format!("{count} comments on the diff"),
                 });

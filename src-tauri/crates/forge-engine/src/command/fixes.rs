@@ -79,7 +79,7 @@ impl Engine {
     }
 
     /// Applies a drafted fix as a commit of its own and has the failing step run again: green, it is verified; else it is
-    /// rolled back by itself. What a reviewer at work on the task asks for is applied once they have sent the work back: the
+    /// rolled back by itself. A fix of an entry of a race that nobody won makes that entry the winner first. What a reviewer at work on the task asks for is applied once they have sent the work back: the
     /// files stay as they are while somebody judges them.
     ///
     /// # Errors
@@ -88,9 +88,13 @@ impl Engine {
         if let Some(wanted) = self.want_fix(&actor, id, fix).await? {
             return Ok(wanted);
         }
+        if let Some(chosen) = self.apply_to_entry(&actor, id, fix).await? {
+            return Ok(chosen);
+        }
         let (task, context, workspace, fix, _lock) = self.take_up(id, fix, &[FixStatus::Drafted]).await?;
         let of = Fixing { context: &context, task: &task, workspace: &workspace };
         let fix = self.land_fix(&of, fix, actor, true).await?;
+        self.look_at_changed_work(id).await?;
         self.kick(id);
         Ok(fix)
     }
@@ -103,7 +107,9 @@ impl Engine {
         let statuses = [FixStatus::Applied, FixStatus::Verified];
         let (task, context, workspace, fix, _lock) = self.take_up(id, fix, &statuses).await?;
         let of = Fixing { context: &context, task: &task, workspace: &workspace };
-        self.take_back_fix(&of, fix, Some(actor), "somebody took it back").await
+        let fix = self.take_back_fix(&of, fix, Some(actor), "somebody took it back").await?;
+        self.look_at_changed_work(id).await?;
+        Ok(fix)
     }
 
     /// Puts a drafted fix aside.
@@ -199,6 +205,9 @@ impl Engine {
         }
         let message = format!("Fix `{}` in {path}\n\nDrafted fix {}", fix.gate.command, fix.fix_id);
         let commit = repo.patched(&head, &path, (&fix.patch, Way::Forward), &message, FORGE).await;
+        if matches!(commit, Err(GitError::PatchRefused { .. })) {
+            self.supersede(of.context, of.task, &fix.fix_id).await?;
+        }
         let commit = commit.map_err(refusal)?;
         fix.applied_commit = Some(commit.clone());
         let mut tx = self.store().write().await?;

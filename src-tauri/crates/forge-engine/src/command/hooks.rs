@@ -18,8 +18,8 @@ use serde_json::json;
 use crate::{
     ConflictCode, Engine, EngineError,
     context::ProjectContext,
+    environment::ProgramEnvironment,
     error::Result,
-    executions::close_log,
     hook_script::{HookFacts, ScriptRun},
     hooks::{HookStep, SkippedOnce, is_blocking},
     read::page_of,
@@ -84,18 +84,20 @@ impl Engine {
         let environment =
             self.hook_env(&trial.context, trial.task.as_ref(), trial.workspace.as_ref(), &trial.facts);
         let cwd = working_dir(&trial.context, trial.workspace.as_ref());
+        let inherited = self.command_environment(&trial.context).await?;
         let log = open_log(&trial.log_dir, &trial.log_id)?;
         let task = trial.task.as_ref().map(|task| &task.id);
         let follow = self.follow_log(project, task, &trial.log_id, &log);
         let run = match &trial.hook {
             LifecycleHook::Plugin(plugin) => plugin_trial(plugin, blank),
             LifecycleHook::Script(script) => {
-                self.try_script(&trial, script, cwd.clone(), environment.clone(), &log, blank).await
+                let env = (inherited, environment.clone());
+                self.try_script(&trial, script, cwd.clone(), env, &log, blank).await
             }
         };
         log.append(EntryKind::HookRun, "", record_of(&run)?);
         drop(follow);
-        close_log(log).await?;
+        self.close_log(log).await?;
         Ok(HookTest {
             status: run.status,
             exit_code: run.exit_code,
@@ -147,20 +149,12 @@ impl Engine {
         trial: &Trial,
         script: &ScriptHook,
         cwd: PathBuf,
-        env: std::collections::BTreeMap<String, String>,
+        (environment, env): (ProgramEnvironment, std::collections::BTreeMap<String, String>),
         log: &forge_agents::LogWriter,
         blank: HookRun,
     ) -> HookRun {
         let owner = trial.task.as_ref().map_or_else(nobody, |task| task.id.clone());
-        let run = ScriptRun {
-            owner: &owner,
-            script,
-            shell: &trial.context.settings.shell,
-            cwd,
-            env,
-            log,
-            log_id: &trial.log_id,
-        };
+        let run = ScriptRun { owner: &owner, script, environment, cwd, env, log, log_id: &trial.log_id };
         self.run_script(run, blank, &self.inner.shutdown.child_token()).await
     }
 

@@ -5,7 +5,7 @@ use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::task::{AnnotationType, HolderKind, RoleHolder, Task, WaitReason};
 use forge_model::transition::StepKind;
-use forge_model::workflow::{Audience, StateKind};
+use forge_model::workflow::{Action, State, StateKind};
 use forge_store::Tx;
 use forge_store::table::{agents, limits, roles, slots, steps, tasks, tasks::TaskRow, transitions};
 use serde_json::{Value, json};
@@ -92,15 +92,19 @@ impl Engine {
         }
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
         self.refuse_locked(id, request.if_locked).await?;
-        let aside = self.ask_guards(&context, &task, Audience::UserOnly).await?;
+        let aside = self.ask_guards(&context, &task, actor.audience()).await?;
         let _hold = self.hold(id).await;
         let turn = self.stop_turn_of(&task).await?;
         self.stop_run(id).await;
+        if context.workflow.state(&request.to).is_some_and(State::is_terminal) {
+            // Whoever closes it is told what stays behind.
+            self.count_unmerged(id).await;
+        }
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load_own(&mut tx, id, request.version).await?;
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
         self.check_part_move(&mut tx, &context, &task, &request.to).await?;
-        let mut mv = Move::by_user(&request.to, trigger_of(&context, &task, &request.to), actor.clone());
+        let mut mv = Move::by(&request.to, trigger_of(&context, &task, &request.to), actor.clone());
         mv.reason = request.reason;
         if let Some(place) = &request.place {
             mv.position = self.position(&mut tx, &context, &task, &request.to, place).await?;
@@ -220,7 +224,7 @@ impl Engine {
                 "its agent has been started: move the card back instead",
             ));
         }
-        let mut mv = Move::by_user(&last.from, "undo", actor);
+        let mut mv = Move::by(&last.from, "undo", actor);
         mv.keeps_pass = true;
         self.apply(&mut tx, &context, &mut task, mv).await?;
         tx.commit().await?;
@@ -236,7 +240,7 @@ impl Engine {
         let ClaimRequest { version, holder, queue, if_locked } = request;
         let conflict = EngineError::conflict;
         self.refuse_locked(id, if_locked).await?;
-        let aside = self.ask_guards_of_claim(id, version).await?;
+        let aside = self.ask_guards_of_claim(&actor, id, version).await?;
         let _hold = self.hold(id).await;
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load_own(&mut tx, id, version).await?;
@@ -248,10 +252,7 @@ impl Engine {
         }
         self.require_same_agent(&mut tx, &context, &task, &holder).await?;
         let Some(target) = context.workflow.claim_target(&task.status).cloned() else {
-            return Err(conflict(
-                ConflictCode::NotClaimable,
-                format!("a task in {} cannot be claimed", task.status),
-            ));
+            return Err(conflict(ConflictCode::NotClaimable, not_claimable(&context, &task)));
         };
         let Some(role) = target.role.clone() else {
             return Err(conflict(
@@ -259,6 +260,8 @@ impl Engine {
                 format!("{} has no role to claim", target.display_name),
             ));
         };
+        let present = roles::holder(&mut tx, id, &role).await?;
+        require_free_role(&role, present.as_ref(), &holder)?;
         self.require_prerequisites(&mut tx, &context, &task).await?;
         if let Some(agent_id) = &holder.id {
             let agent = agents::get(&mut tx, agent_id)
@@ -279,14 +282,8 @@ impl Engine {
                 }
             }
         }
-        roles::put(&mut tx, id, &role, Some(&holder)).await?;
-        // Who plans a task that nobody else was named for also does it.
-        if let Some(work) = context.work_role().filter(|work| *work != role)
-            && roles::holder(&mut tx, id, work).await?.is_none()
-        {
-            roles::put(&mut tx, id, work, Some(&holder)).await?;
-        }
-        let mv = Move::by_user(&target.name, "claim", actor);
+        self.fill_claimed_roles(&mut tx, &context, &task, (&target, &role), &holder).await?;
+        let mv = Move::by(&target.name, "claim", actor);
         let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
         self.apply(&mut tx, &context, &mut task, mv).await?;
         tx.commit().await?;
@@ -294,15 +291,53 @@ impl Engine {
         Ok(())
     }
 
+    /// Writes the roles that a claim fills. Whoever takes the first step of a task that nobody else does also does
+    /// the work. The holder of the work does not become the holder of a step that tasks pass by without one.
+    async fn fill_claimed_roles(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &TaskRow,
+        (target, role): (&State, &str),
+        holder: &RoleHolder,
+    ) -> Result<()> {
+        let mut filled = vec![role];
+        if let Some(work) = context.work_role().filter(|work| *work != role) {
+            match roles::holder(tx, &task.id, work).await? {
+                None => filled.push(work),
+                Some(present)
+                    if present == *holder && target.has_action(Action::AutoCascadeOnUnassignedRole) =>
+                {
+                    filled.clear();
+                }
+                Some(_) => {}
+            }
+        }
+        for role in filled {
+            let present = roles::holder(tx, &task.id, role).await?;
+            if present.as_ref() != Some(holder) {
+                roles::put(tx, &task.id, role, Some(holder)).await?;
+                self.emit(tx, EventType::TaskAssigned, task, task.id.as_str(), &json!({ "role": role }))
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Asks the guards of the state that a claim would leave; what cannot be claimed is told by the claim itself.
-    async fn ask_guards_of_claim(&self, id: &TaskId, version: Option<u32>) -> Result<Option<Aside>> {
+    async fn ask_guards_of_claim(
+        &self,
+        actor: &Actor,
+        id: &TaskId,
+        version: Option<u32>,
+    ) -> Result<Option<Aside>> {
         let (task, context) = {
             let mut conn = self.store().read().await?;
             self.load_own(&mut conn, id, version).await?
         };
         let leaves = context.workflow.claim_target(&task.status).is_some_and(|to| to.name != task.status);
         if leaves && !is_ordered(&task) {
-            return self.ask_guards(&context, &task, Audience::UserOnly).await;
+            return self.ask_guards(&context, &task, actor.audience()).await;
         }
         Ok(None)
     }
@@ -357,6 +392,30 @@ impl Engine {
         loop {
             progress.borrow_and_update();
             if self.is_settled(id).await? || self.agent_acts(id).await? {
+                return Ok(());
+            }
+            tokio::select! {
+                changed = progress.changed() => if changed.is_err() { return Ok(()) },
+                () = self.inner.shutdown.cancelled() => return Ok(()),
+            }
+        }
+    }
+
+    /// Waits until a gate that a task was moved into is entered: the work is committed and its review has begun, or
+    /// something else became of the move.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn enter_gate(&self, id: &TaskId) -> Result<()> {
+        if !self.works_on_named(id) {
+            return Ok(());
+        }
+        let mut progress = self.progress();
+        loop {
+            progress.borrow_and_update();
+            let open = steps::open(&mut *self.store().read().await?, id).await?;
+            let captures = open.iter().any(|step| step.kind == StepKind::Capture);
+            if !captures || self.is_settled(id).await? {
                 return Ok(());
             }
             tokio::select! {
@@ -421,13 +480,41 @@ impl Engine {
     }
 }
 
+/// Refuses a claim for a role that another agent or the person holds. The person may take a task over themselves.
+fn require_free_role(role: &str, present: Option<&RoleHolder>, claimer: &RoleHolder) -> Result<()> {
+    match present {
+        Some(present) if present != claimer && claimer.kind != HolderKind::User => {
+            Err(EngineError::Conflict {
+                code: ConflictCode::RoleConflict,
+                message: format!(
+                    "the role {role} is held by another: claim the task for its holder, or assign the role first"
+                ),
+                details: json!({ "role": role, "holder": present }),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Why a task cannot be claimed where it is, with what to do about it.
+fn not_claimable(context: &ProjectContext, task: &TaskRow) -> String {
+    let state = context.workflow.state(&task.status);
+    let name = state.map_or(task.status.as_str(), |state| state.display_name.as_str());
+    let initial = context.workflow.initial().map_or("", |initial| initial.display_name.as_str());
+    match state.map(|state| state.kind) {
+        Some(StateKind::Backlog) => format!("a task in {name} cannot be claimed: move it to {initial} first"),
+        _ => format!("a task in {name} cannot be claimed"),
+    }
+}
+
 fn trigger_of(context: &ProjectContext, task: &TaskRow, to: &str) -> &'static str {
-    let from_terminal =
-        context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal);
+    let from_terminal = context.workflow.state(&task.status).is_some_and(State::is_terminal);
     if from_terminal {
         "reopen"
     } else if to == context.workflow.cancellation_state {
         "cancel"
+    } else if context.workflow.is_override(&task.status, to) {
+        "override"
     } else {
         "move"
     }

@@ -6,7 +6,6 @@ use forge_agents::log::DEFAULT_CAP_BYTES;
 use forge_agents::{
     AgentError, Control, Detected, Launch, Limits, LogReader, LogWriter, SessionRequest, adapter,
 };
-use forge_git::REPOSITORY_VARIABLES;
 use forge_model::agent::{AdapterKind, Agent, AgentModel, PermissionMode};
 use forge_model::execution::ExecutionRole;
 use forge_model::ids::AgentId;
@@ -16,7 +15,6 @@ use serde_json::{Value, json};
 use crate::{
     Engine, EngineError,
     error::Result,
-    executions::close_log,
     prices::{Cost, Ledger},
 };
 
@@ -79,16 +77,19 @@ impl Engine {
     /// When the profiles cannot be read.
     pub async fn known_programs(&self) -> Result<Vec<KnownProgram>> {
         let agents = self.agents().await?;
-        let path = self.refreshed_path().await;
+        let refreshed = self.refreshed_login().await;
         let looks = KNOWN.iter().map(|known| {
-            let (agents, path) = (&agents, &path);
+            let (agents, refreshed) = (&agents, &refreshed);
             async move {
                 let mut config = json!({ "program": known.program });
                 if !known.args.is_empty() {
                     config = json!({ "program": known.program, "args": known.args });
                 }
-                let found = match path {
-                    Ok(path) => adapter(known.adapter).detect(&config, path).await,
+                let found = match refreshed {
+                    Ok(()) => {
+                        let environment = self.probe_environment(known.adapter, &config).await;
+                        adapter(known.adapter).detect(&config, &environment).await
+                    }
                     Err(error) => Err(error.clone()),
                 };
                 let uses = |agent: &&Agent| {
@@ -113,8 +114,8 @@ impl Engine {
         kind: AdapterKind,
         config: &Value,
     ) -> Result<std::result::Result<Vec<AgentModel>, AgentError>> {
-        Ok(match self.refreshed_path().await {
-            Ok(path) => adapter(kind).models(config, &path).await,
+        Ok(match self.refreshed_login().await {
+            Ok(()) => adapter(kind).models(config, &self.probe_environment(kind, config).await).await,
             Err(error) => Err(error),
         })
     }
@@ -152,8 +153,8 @@ impl Engine {
             prompt_file: prompt_file.clone(),
             worktree: tree,
             given: None,
-            env: self.login_path_env().await.into_iter().collect(),
-            env_remove: &REPOSITORY_VARIABLES,
+            base: self.agent_environment(None, agent).await?.base(),
+            env: Vec::new(),
             shell: vec!["sh".to_owned(), "-c".to_owned()],
             limits: Limits { wall_clock: Some(TRIAL_TIME), ..Limits::default() },
             grace: TRIAL_GRACE,
@@ -167,7 +168,7 @@ impl Engine {
         let (control, _handle, _told) = Control::new(self.inner.shutdown.child_token());
         let begun = Instant::now();
         let outcome = adapter(agent.adapter).run(launch, &control).await;
-        close_log(log).await?;
+        self.close_log(log).await?;
         let mut ledger = Ledger::default();
         for sample in &outcome.usage {
             ledger.add(sample, &std::collections::BTreeMap::new());
@@ -177,10 +178,10 @@ impl Engine {
         Ok(Trial { result: outcome.result, text, took: begun.elapsed(), cost_micro_usd: micro_usd })
     }
 
-    /// The login shell's path, asked anew: a program may just have been installed.
-    pub(crate) async fn refreshed_path(&self) -> std::result::Result<String, AgentError> {
-        let path = self.inner.login_path.refresh().await;
-        path.map(|path| path.to_string_lossy().into_owned()).map_err(|error| AgentError::Unavailable {
+    /// Takes the login shell's environment anew: a program may just have been installed.
+    pub(crate) async fn refreshed_login(&self) -> std::result::Result<(), AgentError> {
+        let taken = self.inner.logins.refresh(&self.inner.login_shell).await;
+        taken.map(drop).map_err(|error| AgentError::Unavailable {
             program: "the login shell".to_owned(),
             detail: error.to_string(),
         })

@@ -6,7 +6,9 @@ use forge_git::{GitError, Repo};
 use forge_model::event::EventType;
 use forge_model::ids::ProjectId;
 use forge_model::project::{Project, WorkMode};
-use forge_model::settings::{ProjectSettings, WorkflowSource, merge_patch, parse_settings};
+use forge_model::settings::{
+    ProjectSettings, WorkflowSource, branch_fault, merge_patch, parse_settings, tidy_settings,
+};
 use forge_model::workflow::{Workflow, default_workflow_json, parse_value};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
@@ -66,7 +68,7 @@ impl Engine {
         let repo = Repo::open(self.git(), &path).await.map_err(|error| not_a_repository(&path, error))?;
         let root = repo.root().to_owned();
         let branch = match new.default_branch {
-            Some(branch) => branch,
+            Some(branch) => checked_branch(&branch)?,
             None => repo
                 .default_branch()
                 .await
@@ -83,7 +85,8 @@ impl Engine {
             None => serde_json::from_str(default_workflow_json())
                 .map_err(|error| EngineError::invalid("workflow", error.to_string()))?,
         };
-        let settings = new.settings.unwrap_or_else(|| json!({}));
+        let mut settings = new.settings.unwrap_or_else(|| json!({}));
+        tidy_settings(&mut settings);
         let parsed = parse_settings(&settings).map_err(|findings| prefixed("settings", findings))?;
         let now = self.now();
         let mut row = ProjectRow {
@@ -175,6 +178,7 @@ impl Engine {
             row.project.name = checked_name(&name)?;
             self.require_free_name(&mut tx, &row.project.name, Some(id)).await?;
         }
+        let default_branch = default_branch.map(|branch| checked_branch(&branch)).transpose()?;
         let moved = default_branch.is_some();
         if let Some(branch) = default_branch {
             let repo = Repo::open(self.git(), Path::new(&row.project.repo_path)).await?;
@@ -276,6 +280,7 @@ impl Engine {
             projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
         let source_before = self.context(&mut tx, id).await?.settings.workflow_source;
         merge_patch(&mut row.settings, patch);
+        tidy_settings(&mut row.settings);
         // What is written now is refused where what was written once is mended.
         let settings = parse_settings(&row.settings).map_err(EngineError::Invalid)?;
         let moved_to = (settings.workflow_source != source_before).then_some(settings.workflow_source);
@@ -316,6 +321,15 @@ fn checked_name(name: &str) -> Result<String> {
         return Err(EngineError::invalid("name", format!("must be 1 to {MAX_NAME} characters on one line")));
     }
     Ok(name.to_owned())
+}
+
+/// The name of a branch without the blanks around it. What git would take for an expression, such as `main~1`, is none.
+fn checked_branch(name: &str) -> Result<String> {
+    let name = name.trim();
+    match branch_fault(name) {
+        Some(fault) => Err(EngineError::invalid("default_branch", fault)),
+        None => Ok(name.to_owned()),
+    }
 }
 
 pub(crate) fn expand_home(path: &str) -> PathBuf {

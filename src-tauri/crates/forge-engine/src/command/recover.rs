@@ -23,6 +23,7 @@ use crate::{
     error::Result,
     guards::open_prerequisites,
     hooks::SkippedOnce,
+    reviewed::supersede_review,
     steps::audit::audits,
     transition::{Carry, Move, Trouble, is_reviewed},
     view::offers_of,
@@ -56,6 +57,8 @@ pub struct ActionRequest {
     pub message: Option<String>,
     /// Which entry of the race, for those that ask.
     pub entry: Option<String>,
+    /// With an approval: the commit that the person saw.
+    pub commit: Option<String>,
 }
 
 impl Engine {
@@ -69,6 +72,12 @@ impl Engine {
             Verb::Hold => return self.set_held(id, request.version, true).await,
             Verb::Release => return self.set_held(id, request.version, false).await,
             Verb::ResetWorkspace => return self.reset_workspace(actor, id).await.map(drop),
+            Verb::AcceptRepository | Verb::UndoRepository => {
+                return self.settle_repository_of(actor, id, request.verb).await;
+            }
+            Verb::AddEmbedded | Verb::IgnoreEmbedded => {
+                return self.settle_embedded(actor, id, request.verb).await;
+            }
             _ => {}
         }
         let notes = match request.verb {
@@ -83,6 +92,7 @@ impl Engine {
             self.stop_turn_of(&task).await?
         };
         self.stop_run(id).await;
+        self.prepare_action(id, &request, &actor).await?;
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, id, None).await?;
         let annotation = task.error_annotation.clone();
@@ -95,8 +105,19 @@ impl Engine {
                 };
                 self.apply(&mut tx, &context, &mut task, mv).await?;
             }
-            Verb::Restart => self.start_over(&mut tx, &context, &mut task, actor).await?,
-            Verb::Approve => self.approve_blocked(&mut tx, &context, &mut task, actor, text).await?,
+            Verb::Restart | Verb::RestartWithChanges => {
+                if request.verb == Verb::Restart {
+                    self.forget_work(&mut tx, &context, &mut task).await?;
+                }
+                self.start_over(&mut tx, &context, &mut task, actor, request.verb).await?;
+            }
+            Verb::ReviewAgain => self.review_again(&mut tx, &context, &mut task, actor).await?,
+            Verb::RestoreBranch => {
+                self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?;
+            }
+            Verb::Approve | Verb::MergeReviewed => {
+                self.approve_blocked(&mut tx, &context, &mut task, actor, text).await?;
+            }
             Verb::ResetBudget => {
                 boundary::reset(&mut tx, &mut task).await?;
                 self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?;
@@ -137,15 +158,82 @@ impl Engine {
                 let skipped = SkippedOnce { actor, at: self.now(), reason };
                 self.go_on_behind_barrier(&mut tx, &context, &mut task, Some(skipped)).await?;
             }
-            Verb::Hold | Verb::Release | Verb::ResetWorkspace => {}
+            Verb::Hold
+            | Verb::Release
+            | Verb::ResetWorkspace
+            | Verb::AcceptRepository
+            | Verb::UndoRepository
+            | Verb::AddEmbedded
+            | Verb::IgnoreEmbedded => {}
         }
         if let Some(turn) = &turn {
             self.go_on_after(&mut tx, turn).await?;
         }
+        self.supersede_race_fixes(&mut tx, &task).await?;
         tx.commit().await?;
         self.point("action.committed");
         self.wake_waiting();
         Ok(())
+    }
+
+    /// What an offer needs of git before it is taken, while nothing else runs for the task.
+    async fn prepare_action(&self, id: &TaskId, request: &ActionRequest, actor: &Actor) -> Result<()> {
+        let (task, context, review) = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load(&mut conn, id, None).await?;
+            (task, context, reviews::last(&mut conn, id).await?)
+        };
+        match (request.verb, review) {
+            (Verb::Approve, Some(review)) => {
+                self.require_reviewed_work(&context, &task, &review, request.commit.as_deref()).await
+            }
+            (Verb::MergeReviewed, Some(_)) => {
+                self.ask_guards(&context, &task, actor.audience()).await?;
+                self.keep_the_rest(&context, &task).await
+            }
+            (Verb::RestoreBranch, _) => self.restore_branch(&task, &context).await,
+            (Verb::Restart, _) => {
+                let repo = self.repo(&context).await?;
+                self.set_work_aside(&repo, &context, &task).await
+            }
+            (Verb::Cancel, _) => {
+                self.count_unmerged(id).await;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reviews the work as it is now, as a new attempt at the gate. Checks that passed on the same files are not run
+    /// again.
+    async fn review_again(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        actor: Actor,
+    ) -> Result<()> {
+        let last = reviews::last(tx, &task.id).await?;
+        let gate = last.as_ref().and_then(|review| context.workflow.state(&review.state));
+        let gate = gate.filter(|state| is_reviewed(state)).or_else(|| context.workflow.review_gate());
+        let gate = gate.ok_or_else(|| EngineError::not_found("state", "of kind gate"))?.name.clone();
+        let carry = Carry {
+            cause: Some("reviewed again by hand".to_owned()),
+            reuse_passes: true,
+            ..Carry::default()
+        };
+        task.review_passed_at = None;
+        if gate == task.status {
+            supersede_review(tx, &task.id, self.now()).await?;
+            task.work_changed = None;
+            let last = transitions::last(tx, &task.id)
+                .await?
+                .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
+            return self.insert_entry(tx, context, task, &last, carry).await;
+        }
+        let mut mv = Move::by_user(&gate, Verb::ReviewAgain.as_str(), actor);
+        mv.carry = carry;
+        self.apply(tx, context, task, mv).await.map(drop)
     }
 
     /// Refuses what is not offered and what lacks a field; gives the text that came with it.
@@ -178,6 +266,7 @@ impl Engine {
         context: &ProjectContext,
         task: &mut TaskRow,
         actor: Actor,
+        verb: Verb,
     ) -> Result<()> {
         let initial = context
             .workflow
@@ -195,7 +284,7 @@ impl Engine {
         }
         task.review_passed_at = None;
         boundary::start_over(tx, task).await?;
-        self.apply(tx, context, task, Move::by_user(&initial, "restart", actor)).await.map(drop)
+        self.apply(tx, context, task, Move::by_user(&initial, verb.as_str(), actor)).await.map(drop)
     }
 
     /// Asks an agent's provider at once instead of waiting.
@@ -230,7 +319,7 @@ impl Engine {
     }
 
     /// Runs again what failed, in the state it came from.
-    async fn retry(
+    pub(crate) async fn retry(
         &self,
         tx: &mut Tx,
         context: &ProjectContext,
@@ -244,7 +333,8 @@ impl Engine {
         let kind = annotation.as_ref().map(|annotation| annotation.kind);
         let last_run = executions::last(tx, &task.id).await?;
         carry.subtask_turn = kind == Some(AnnotationType::SubtaskPaused)
-            || self.is_open_turn(tx, context, last_run.as_ref()).await?;
+            || self.is_open_turn(tx, context, last_run.as_ref()).await?
+            || (kind != Some(AnnotationType::MergeConflict) && Self::is_failed_turn(last_run.as_ref()));
         let from_state = annotation
             .as_ref()
             .map(|annotation| annotation.from_state.clone())
@@ -276,7 +366,8 @@ impl Engine {
         self.apply(tx, context, task, mv).await.map(drop)
     }
 
-    /// What a review came to stays on its row: another try at its gate is another review.
+    /// What a review came to stays on its row: another try at its gate is another review. One of work begins with the
+    /// work's commit, once the gate is entered anew.
     async fn review_anew(
         &self,
         tx: &mut Tx,
@@ -284,7 +375,7 @@ impl Engine {
         task: &TaskRow,
         last: &TransitionRow,
     ) -> Result<()> {
-        let Some(state) = context.workflow.state(&task.status).filter(|state| is_reviewed(state)) else {
+        let Some(state) = context.workflow.state(&task.status).filter(|state| state.plans()) else {
             return Ok(());
         };
         let review = reviews::last(tx, &task.id).await?.filter(|review| review.state == state.name);
@@ -391,11 +482,9 @@ impl Engine {
         let message = request.message.trim().to_owned();
         let task_id = {
             let mut conn = self.store().read().await?;
-            executions::get(&mut conn, id)
-                .await?
-                .ok_or_else(|| EngineError::not_found("execution", id))?
-                .execution
-                .task_id
+            let row = executions::get(&mut conn, id).await?;
+            let row = row.ok_or_else(|| EngineError::not_found("execution", id))?;
+            self.task_of_work(&mut conn, &row.execution.task_id).await?
         };
         self.refuse_locked(&task_id, request.if_locked).await?;
         let notes = if request.with_comments { self.notes(&task_id, Vec::new()).await? } else { Vec::new() };

@@ -2,20 +2,25 @@
 
 use std::path::Path;
 
-use forge_model::actor::Actor;
+use forge_git::Repo;
+use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::offer::Verb;
+use forge_model::race::RaceStatus;
 use forge_model::task::AnnotationType;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{roles, tasks, workspaces};
+use forge_store::Tx;
+use forge_store::table::{races, roles, tasks, tasks::TaskRow, workspaces};
 use serde_json::Value;
 
 use crate::{
     ConflictCode, Engine, EngineError, boundary,
-    context::{backup_prefix, task_branch},
+    context::{ProjectContext, backup_prefix, task_branch},
     error::Result,
+    guards::is_done,
     steps::cleanup::Goes,
+    subtasks::is_ordered,
     transition::{Move, Trouble},
     view::offers_of,
 };
@@ -38,20 +43,7 @@ impl Engine {
             (task, context, old)
         };
         let repo = self.repo(&context).await?;
-        if let Some(old) = old.clone().filter(|w| w.status != WorkspaceStatus::Cleaned)
-            && let Err(reason) = self.remove_workspace(&context, &task, old, Goes::Away).await?
-        {
-            return Err(EngineError::conflict(
-                ConflictCode::InUse,
-                format!("the old worktree cannot go: {reason}"),
-            ));
-        }
-        self.point("reset.removed");
-        let branch = task_branch(&task);
-        if let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? {
-            keep_tip(&repo, &backup_prefix(&task), &tip).await?;
-            repo.delete_branch(&branch, &tip).await?;
-        }
+        self.set_work_aside(&repo, &context, &task).await?;
         let mut tx = self.store().write().await?;
         if let Some(old) = &old {
             workspaces::delete(&mut tx, &old.id).await?;
@@ -63,7 +55,7 @@ impl Engine {
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load_own(&mut tx, id, None).await?;
         task.review_passed_at = None;
-        task.diff_stat = None;
+        self.forget_work(&mut tx, &context, &mut task).await?;
         boundary::start_over(&mut tx, &mut task).await?;
         let trouble =
             Trouble::new(AnnotationType::Manual, "The workspace was reset. Claim the task to start.");
@@ -79,7 +71,62 @@ impl Engine {
             self.apply(&mut tx, &context, &mut task, mv).await?;
         }
         tx.commit().await?;
+        self.count_unmerged(id).await;
         Ok(workspace)
+    }
+
+    /// Removes a task's worktree and branch. What they held is kept: uncommitted content and the branch's commits as
+    /// backup refs. Done again after a kill, it finds what is done.
+    pub(crate) async fn set_work_aside(
+        &self,
+        repo: &Repo,
+        context: &ProjectContext,
+        task: &TaskRow,
+    ) -> Result<()> {
+        let old = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
+        if let Some(old) = old.filter(|w| w.status != WorkspaceStatus::Cleaned)
+            && let Err(reason) = self.remove_workspace(context, task, old, Goes::Away).await?
+        {
+            return Err(EngineError::conflict(
+                ConflictCode::InUse,
+                format!("the old worktree cannot go: {reason}"),
+            ));
+        }
+        self.point("reset.removed");
+        let branch = task_branch(task);
+        if let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? {
+            keep_tip(repo, &backup_prefix(task), &tip).await?;
+            repo.delete_branch(&branch, &tip).await?;
+        }
+        Ok(())
+    }
+
+    /// Forgets what only the work that was set aside had: its size, its fixes, the race that it came from, and that
+    /// ordered subtasks are done in it.
+    pub(crate) async fn forget_work(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+    ) -> Result<()> {
+        task.diff_stat = None;
+        self.supersede_all(tx, task, "the work that it was drafted on was set aside").await?;
+        if let Some(mut race) = races::last(tx, &task.id).await?
+            && race.status == RaceStatus::Promoted
+        {
+            race.status = RaceStatus::Cancelled;
+            races::put(tx, &race).await?;
+        }
+        let Some(initial) = context.workflow.initial().map(|initial| initial.name.clone()) else {
+            return Ok(());
+        };
+        for mut part in tasks::children(tx, &task.id).await? {
+            if is_ordered(&part) && is_done(context, &part) {
+                let mv = Move::by(&initial, "restart", Actor::System { cause: Cause::Workflow });
+                self.apply(tx, context, &mut part, mv).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Refuses while nothing is wrong that a fresh worktree would mend.
@@ -135,7 +182,10 @@ impl Engine {
             EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
         })?;
         let _lock = self.lock_workspace_now(id, &workspace, &format!("restore-{}", workspace.id))?;
-        match self.repo(&context).await?.restore_backup(Path::new(&workspace.path), commit).await {
+        let repo = self.repo(&context).await?;
+        let restored = repo.restore_backup(Path::new(&workspace.path), commit).await;
+        self.keep_own_changes(&context, &repo).await?;
+        match restored {
             Err(forge_git::GitError::RestoreInTheWay { files }) => Err(EngineError::Conflict {
                 code: ConflictCode::BackupInTheWay,
                 message: format!("local changes are in the way: {}", files.join(", ")),
@@ -147,7 +197,7 @@ impl Engine {
 }
 
 /// Keeps a commit under the next free number of a prefix.
-pub(crate) async fn keep_tip(repo: &forge_git::Repo, prefix: &str, tip: &str) -> Result<()> {
+pub(crate) async fn keep_tip(repo: &Repo, prefix: &str, tip: &str) -> Result<()> {
     const ABSENT: &str = "0000000000000000000000000000000000000000";
     let mut number = repo.backups(prefix).await?.len() + 1;
     loop {

@@ -91,6 +91,7 @@ impl Engine {
     pub async fn create_task(&self, project: &ProjectId, new: NewTask) -> Result<Task> {
         let mut findings = text_findings(Some(&new.title), Some(&new.description));
         findings.extend(new.review_config.iter().flat_map(|config| config.findings("review_config")));
+        findings.extend(new.merge_config.iter().flat_map(|config| config.findings("merge_config")));
         let mut tx = self.store().write().await?;
         let context = self.context(&mut tx, project).await?;
         if let Some(race) = &new.race {
@@ -127,7 +128,7 @@ impl Engine {
             subtask_order: part.order,
             commit_result: None,
             review_config: new.review_config,
-            merge_config: new.merge_config,
+            merge_config: new.merge_config.map(MergeConfig::tidied),
             task_state_config: new.task_state_config,
             race: new.race,
             review_passed_at: None,
@@ -138,6 +139,9 @@ impl Engine {
             budget_boundary: 0,
             session_boundary: 0,
             diff_stat: None,
+            unmerged_commits: 0,
+            closed_unmerged: false,
+            work_changed: None,
             status_since: now,
             created_at: now,
             updated_at: now,
@@ -237,6 +241,8 @@ impl Engine {
         let mut findings = text_findings(edit.title.as_deref(), edit.description.as_deref());
         findings
             .extend(edit.review_config.iter().flatten().flat_map(|config| config.findings("review_config")));
+        findings
+            .extend(edit.merge_config.iter().flatten().flat_map(|config| config.findings("merge_config")));
         if !findings.is_empty() {
             return Err(EngineError::Invalid(findings));
         }
@@ -254,7 +260,10 @@ impl Engine {
         row.description = edit.description.unwrap_or(row.description);
         row.priority = edit.priority.unwrap_or(row.priority);
         row.review_config = edit.review_config.unwrap_or(row.review_config);
-        row.merge_config = edit.merge_config.unwrap_or(row.merge_config);
+        row.merge_config = match edit.merge_config {
+            Some(config) => config.map(MergeConfig::tidied),
+            None => row.merge_config,
+        };
         row.task_state_config = edit.task_state_config.unwrap_or(row.task_state_config);
         row.race = edit.race.unwrap_or(row.race);
         if let Some(order) = edit.subtask_order {
@@ -418,6 +427,9 @@ impl Engine {
                 ConflictCode::InUse,
                 format!("its worktree cannot go: {reason}"),
             ));
+        }
+        if let Err(error) = self.turn_reviewed_into_backups(&context, &row).await {
+            tracing::warn!(task = %id, %error, "the reviewed commits of a deleted task stay where they are");
         }
         let mut tx = self.store().write().await?;
         // It is the host's: whoever reads the event learns where it is.

@@ -135,6 +135,7 @@ impl Engine {
             let worktree = Path::new(&workspace.path);
             if let Some(before) = execution.before_commit.as_ref().filter(|_| worktree.is_dir()) {
                 let repo = self.repo(context).await?;
+                self.mend_dot_git(&repo, task, workspace).await?;
                 let prefix = backup_prefix(task);
                 let undone =
                     repo.discard_changes(worktree, &workspace.branch, before, &untracked, &prefix).await?;
@@ -167,8 +168,14 @@ impl Engine {
         let repo = self.repo(context).await?;
         let target = context.target_branch(task);
         let branch = format!("refs/heads/{}", task_branch(task));
+        let reviewed = current.last().and_then(|review| review.reviewed_commit.clone());
+        let reviewed = match reviewed {
+            Some(commit) => repo.resolve(&commit).await?,
+            None => None,
+        };
         let commit = match workspace.map(|workspace| Path::new(&workspace.path)).filter(|tree| tree.is_dir())
         {
+            _ if reviewed.is_some() => reviewed.unwrap_or_default(),
             Some(worktree) => repo.head(worktree).await?,
             None => repo.resolve(&branch).await?.ok_or_else(|| {
                 EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")

@@ -9,6 +9,7 @@ use forge_exec::{Command, Exit, Finished, HeadTail, Marker, OutputSink, Stream};
 use forge_git::{DiffScope, Repo};
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
+use forge_model::fix::FixStatus;
 use forge_model::log::EntryKind;
 use forge_model::prompt::Correction;
 use forge_model::review::{DEFAULT_CI_TIMEOUT_SECONDS, Review, ReviewConfig, ReviewStatus, ReviewStep};
@@ -20,9 +21,10 @@ use forge_store::table::{fixes, reviews, tasks, workspaces};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{End, Stepping, decide::Rejection, half_done::Settled};
+use super::{End, Stepping, decide::Rejection};
 use crate::{
     Engine, EngineError,
+    diagnosing::Diagnosing,
     error::Result,
     transition::{Trouble, failure_policy},
 };
@@ -47,13 +49,22 @@ impl Engine {
             workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
         let Some(workspace) = present else { return Ok(End::skipped("no workspace")) };
         let repo = self.repo(&s.context).await?;
-        // A person may have worked there by hand.
-        if let Settled::Open(trouble) = self.settle_worktree(s, &repo, &workspace).await? {
-            return Ok(End::Block(*trouble));
+        if let Some(end) = self.capture_again(s, &repo, &workspace, &mut review).await? {
+            return Ok(end);
+        }
+        if let Some(end) = self.refuse_embedded(s, &repo, &workspace, None).await? {
+            return Ok(end);
+        }
+        if let Some(end) = self.refuse_unpushed(s, &mut review, &repo, &workspace).await? {
+            return Ok(end);
         }
         self.open_review(s, &mut review, &repo, &workspace).await?;
         self.supersede_fixes(&s.task.id).await;
-        match self.run_mended(s, &mut review, &repo, &workspace, cancel).await? {
+        let checked = self.run_mended(s, &mut review, &repo, &workspace, cancel).await?;
+        if !has_no_checks(s) && !matches!(checked, Checked::Interrupted) {
+            self.keep_check_files(&repo, &review, &workspace).await?;
+        }
+        match checked {
             Checked::Passed(0) => Ok(End::Ok(Some(NO_CHECKS.to_owned()))),
             Checked::Passed(count) => {
                 Ok(End::Ok(Some(counted(count as u64, "check passed", "checks passed"))))
@@ -61,6 +72,17 @@ impl Engine {
             Checked::Failed(check) => self.failed(s, review, &workspace, *check).await,
             Checked::Interrupted => Ok(End::Interrupted),
         }
+    }
+
+    /// Keeps which untracked files the checks made: the worktree held none when they began, so nobody's work is in them.
+    async fn keep_check_files(&self, repo: &Repo, review: &Review, workspace: &Workspace) -> Result<()> {
+        let changes = repo.status(Path::new(&workspace.path)).await?;
+        let made = changes.into_iter().filter(|it| it.untracked).map(|it| it.path);
+        let made: Vec<String> = made.collect();
+        let mut tx = self.store().write().await?;
+        reviews::set_check_files(&mut tx, &review.id, &made).await?;
+        tx.commit().await?;
+        Ok(())
     }
 
     /// Runs the checks of an opened review; where a drafted fix takes the place of the retry, the failing one and the
@@ -101,7 +123,7 @@ impl Engine {
             }
         };
         self.settle_fix(s, workspace, fix, &step).await?;
-        self.judge_commit(review, Some(repo.head(Path::new(&workspace.path)).await?)).await?;
+        self.review_commit(repo, review, repo.head(Path::new(&workspace.path)).await?).await?;
         // What failed without it is what is to be mended.
         Ok(match (checked, first) {
             (Checked::Failed(_), Some(first)) => Checked::Failed(first),
@@ -160,7 +182,8 @@ impl Engine {
                 // What passed on the files as they were says nothing about these.
                 known.clear();
             }
-            self.write_check(s, review, &check).await?;
+            // What a check came to is not found out twice because it cannot be written now.
+            self.with_patience_until(cancel, || self.write_check(s, review, &check)).await?;
             if !check.has_passed() {
                 return Ok(Checked::Failed(Box::new(check)));
             }
@@ -183,13 +206,22 @@ impl Engine {
             Some(commit) if repo.status(worktree).await?.is_empty() => Some(repo.tree_of(commit).await?),
             Some(_) | None => None,
         };
+        let verified = match &tree {
+            Some(tree) => self.verified_on(s, repo, tree).await?,
+            None => Vec::new(),
+        };
         let mut tx = self.store().write().await?;
+        let again = reviews::reuses_passes(&mut tx, &review.id).await?;
         let known = match &tree {
             // What passed in the race passed on these very files.
             Some(tree)
-                if config.reuse_passes == Some(true) || self.is_from_race(&mut tx, &s.task.id).await? =>
+                if again
+                    || config.reuse_passes == Some(true)
+                    || self.is_from_race(&mut tx, &s.task.id).await? =>
             {
-                reviews::steps_on_tree(&mut tx, &s.task.project_id, tree).await?
+                let mut known = reviews::steps_on_tree(&mut tx, &s.task.project_id, tree).await?;
+                known.extend(verified.into_iter().filter(|_| again));
+                known
             }
             Some(_) | None => Vec::new(),
         };
@@ -200,7 +232,27 @@ impl Engine {
         Ok(known.into_iter().filter(counts).collect())
     }
 
-    /// Marks the review as running on the worktree's commit; an earlier, interrupted try is forgotten.
+    /// Checks that passed when a fix was verified on the very same files.
+    async fn verified_on(&self, s: &Stepping, repo: &Repo, tree: &str) -> Result<Vec<ReviewStep>> {
+        let all = fixes::of_task(&mut *self.store().read().await?, &s.task.id).await?;
+        let mut passed = Vec::new();
+        for fix in all.into_iter().filter(|fix| fix.status == FixStatus::Verified) {
+            let (Some(commit), Some(verified)) = (&fix.applied_commit, &fix.verification) else { continue };
+            if repo.resolve(commit).await?.is_some() && repo.tree_of(commit).await? == tree {
+                let begun = ReviewStep::begun(fix.gate.step, &fix.gate.command, &verified.log_id);
+                passed.push(ReviewStep {
+                    exit_code: verified.exit_code,
+                    timed_out: verified.timed_out,
+                    finished: true,
+                    duration_ms: verified.duration_ms,
+                    ..begun
+                });
+            }
+        }
+        Ok(passed)
+    }
+
+    /// Marks the review as running; an earlier, interrupted try is forgotten.
     async fn open_review(
         &self,
         s: &Stepping,
@@ -208,7 +260,10 @@ impl Engine {
         repo: &Repo,
         workspace: &Workspace,
     ) -> Result<()> {
-        let commit = repo.head(Path::new(&workspace.path)).await?;
+        let commit = match &review.reviewed_commit {
+            Some(commit) => commit.clone(),
+            None => repo.head(Path::new(&workspace.path)).await?,
+        };
         let strayed = self.paths_outside_the_pass(s, repo, workspace, &commit).await?;
         let no_checks = has_no_checks(s);
         let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
@@ -293,7 +348,9 @@ impl Engine {
             Duration::from_secs(u64::from(config.ci_timeout_seconds.unwrap_or(DEFAULT_CI_TIMEOUT_SECONDS)));
         let marker = Marker(log_id.clone());
         let worktree = Path::new(&workspace.path);
-        let process = Command::shell(&s.context.settings.shell, &check.command, worktree, marker.clone())
+        let environment = self.command_environment(&s.context).await?;
+        let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
+            .base(environment.base())
             .envs(self.task_env(&s.context, &s.task, Some(workspace)))
             .timeout(timeout)
             .grace(GRACE);
@@ -303,12 +360,14 @@ impl Engine {
             &log_id,
             forge_agents::log::DEFAULT_CAP_BYTES,
         )?;
-        let mut output = CheckOutput { log: log.clone(), kept: HeadTail::new(TAIL_BYTES) };
+        environment.note_withheld(&log);
+        let output = CheckOutput { log: log.clone(), kept: HeadTail::new(TAIL_BYTES) };
+        let mut output = Diagnosing::new(output);
         let _follow = self.follow_log(&s.task.project_id, Some(&s.task.id), &log_id, &log);
         let finished = self.run_recorded(&s.task, process, cancel, &mut output).await;
-        tokio::task::spawn_blocking(move || log.close())
-            .await
-            .map_err(|e| EngineError::io("close a log")(io::Error::other(e)))?;
+        self.close_log(log).await?;
+        let (output, diagnoses) = output.finish(worktree, finished.as_ref().ok()).await;
+        check.diagnoses = diagnoses;
         let kept = output.kept.into_strings();
         (check.stdout_tail, check.stderr_tail, check.finished) = (kept.stdout, kept.stderr, true);
         match finished {
@@ -347,12 +406,7 @@ impl Engine {
     ) -> Result<()> {
         repo.commit_all(worktree, &format!("Changes made by check: {}", check.command), None).await?;
         check.changed_files = Vec::new();
-        review.reviewed_commit = Some(repo.head(worktree).await?);
-        let mut tx = self.store().write().await?;
-        reviews::update(&mut tx, review).await?;
-        reviews::set_tree(&mut tx, &review.id, None).await?;
-        tx.commit().await?;
-        Ok(())
+        self.review_commit(repo, review, repo.head(worktree).await?).await
     }
 
     async fn failed(
@@ -463,6 +517,7 @@ pub(crate) struct CheckOutput {
 #[async_trait]
 impl OutputSink for CheckOutput {
     async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        self.log.until_room(|| {}).await;
         self.kept.push(stream, bytes);
         self.log.raw(bytes);
         let kind = match stream {

@@ -166,6 +166,7 @@ impl Engine {
         }
         let _lock = self.lock_workspace_now(&task.id, workspace, &format!("cleanup-{}", workspace.id))?;
         require_nobody_in(path).await?;
+        self.mend_dot_git(&repo, task, workspace).await?;
         // Asked first: a `.git` that leads elsewhere would have another repository looked into and written to.
         let entry = repo.own_worktree(path).await?;
         if !entry.is_being_added() {

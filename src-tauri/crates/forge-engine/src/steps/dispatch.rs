@@ -255,7 +255,7 @@ impl Engine {
             trouble.evidence = self.log_evidence(s, &last.execution).await;
             return Ok(End::Block(trouble));
         }
-        let subtask_turn = self.is_open_turn(tx, &s.context, Some(&last)).await?;
+        let subtask_turn = Self::is_failed_turn(Some(&last));
         let mut carry = Carry {
             cause: Some(if lost { "Forge was restarted" } else { "automatic restart" }.to_owned()),
             subtask_turn,
@@ -282,7 +282,7 @@ impl Engine {
         let carry = Carry {
             cause: Some("the limit is over".to_owned()),
             corrections: vec![Correction::Interrupted { what }],
-            subtask_turn: self.is_open_turn(tx, &s.context, Some(last)).await?,
+            subtask_turn: Self::is_failed_turn(Some(last)),
             goes_on: true,
             ..Carry::default()
         };

@@ -44,6 +44,9 @@ impl Engine {
             Settled::Ready(done) => done,
             Settled::Open(trouble) => return self.back_to_half_done(s, *trouble).await,
         };
+        if let Some(end) = self.refuse_embedded(s, &repo, &workspace, Some(&execution)).await? {
+            return Ok(end);
+        }
         let author =
             s.context.settings.author.as_ref().map(|author| (author.name.as_str(), author.email.as_str()));
         let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
@@ -68,6 +71,7 @@ impl Engine {
         }
         tx.commit().await?;
         self.supersede_fixes(&s.task.id).await;
+        self.count_unmerged(&s.task.id).await;
         let committed = committed.map(|commit| format!("committed {}", commit.get(..10).unwrap_or(&commit)));
         let remarks: Vec<String> = settled.into_iter().chain(committed).collect();
         Ok(End::Ok((!remarks.is_empty()).then(|| remarks.join(", "))))

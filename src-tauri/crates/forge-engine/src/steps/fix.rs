@@ -6,7 +6,7 @@ use forge_model::execution::Execution;
 use forge_model::fix::{FixProposal, FixStatus, FixVerification};
 use forge_model::review::{Review, ReviewStep};
 use forge_model::workspace::Workspace;
-use forge_store::table::{fixes, reviews, tasks, workspaces};
+use forge_store::table::{fixes, tasks, workspaces};
 use tokio_util::sync::CancellationToken;
 
 use super::{End, Stepping};
@@ -54,6 +54,7 @@ impl Engine {
             tasks::update(&mut tx, &mut task, self.now()).await?;
         }
         tx.commit().await?;
+        self.look_at_changed_work(&s.task.id).await?;
         Ok(Some(fix))
     }
 
@@ -67,31 +68,56 @@ impl Engine {
         cancel: &CancellationToken,
     ) -> Result<bool> {
         let all = fixes::of_task(&mut *self.store().read().await?, &s.task.id).await?;
-        for mut fix in all {
+        for fix in all {
             let Some(actor) = fix.wanted_by.clone() else { continue };
             // Of an earlier run that nobody settled, a wish is over.
             let is_meant = sent_back && fix.updated_at >= run.started_at;
-            if is_meant && fix.status == FixStatus::Drafted {
-                let of = Fixing { context: &s.context, task: &s.task, workspace };
-                match self.land_fix(&of, fix.clone(), actor, false).await {
-                    Ok(landed) => fix = landed,
-                    Err(EngineError::Conflict { code, message, .. }) if code != ConflictCode::Stopping => {
-                        tracing::info!(task = %s.task.id, %message, "a fix that the reviewer asked for is not applied");
-                    }
-                    Err(error) => return Err(error),
+            if is_meant {
+                if !self.apply_and_check(s, workspace, fix, actor, cancel).await? {
+                    return Ok(false);
                 }
+            } else {
+                self.forget_wish(&fix).await?;
             }
-            if is_meant && fix.status == FixStatus::Applied {
-                match self.check_with_fix(s, workspace, fix, cancel).await? {
-                    Some(settled) => fix = settled,
-                    None => return Ok(false),
-                }
-            }
-            let mut tx = self.store().write().await?;
-            fixes::forget_wish(&mut tx, &fix).await?;
-            tx.commit().await?;
         }
         Ok(true)
+    }
+
+    /// Applies a fix that somebody asked for and has its failing step run again; then the wish is over. False when
+    /// cancelled first. A fix that cannot be applied stays out, and says why itself.
+    pub(crate) async fn apply_and_check(
+        &self,
+        s: &Stepping,
+        workspace: &Workspace,
+        mut fix: FixProposal,
+        actor: Actor,
+        cancel: &CancellationToken,
+    ) -> Result<bool> {
+        if fix.status == FixStatus::Drafted {
+            let of = Fixing { context: &s.context, task: &s.task, workspace };
+            match self.land_fix(&of, fix.clone(), actor, false).await {
+                Ok(landed) => fix = landed,
+                Err(EngineError::Conflict { code, message, .. }) if code != ConflictCode::Stopping => {
+                    tracing::info!(task = %s.task.id, %message, "a fix that somebody asked for is not applied");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if fix.status == FixStatus::Applied {
+            match self.check_with_fix(s, workspace, fix, cancel).await? {
+                Some(settled) => fix = settled,
+                None => return Ok(false),
+            }
+        }
+        self.forget_wish(&fix).await?;
+        Ok(true)
+    }
+
+    async fn forget_wish(&self, fix: &FixProposal) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        fixes::forget_wish(&mut tx, fix).await?;
+        tx.commit().await?;
+        Ok(())
     }
 
     /// Writes what the failing step said with the fix, and takes the fix back when that did not help.
@@ -171,17 +197,10 @@ impl Engine {
             }
             Err(error) => return Err(error),
         };
-        self.judge_commit(review, fix.applied_commit.clone()).await?;
+        if let Some(commit) = fix.applied_commit.clone() {
+            let repo = self.repo(&s.context).await?;
+            self.review_commit(&repo, review, commit).await?;
+        }
         Ok(Some(fix))
-    }
-
-    /// From now on this commit is what a review judges; what passed on another's files says nothing about its own.
-    pub(super) async fn judge_commit(&self, review: &mut Review, commit: Option<String>) -> Result<()> {
-        review.reviewed_commit = commit;
-        let mut tx = self.store().write().await?;
-        reviews::update(&mut tx, review).await?;
-        reviews::set_tree(&mut tx, &review.id, None).await?;
-        tx.commit().await?;
-        Ok(())
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{Stepping, checks::TAIL_BYTES};
-use crate::{Engine, EngineError, error::Result, executions::close_log, validate::Call};
+use crate::{Engine, EngineError, error::Result, validate::Call};
 
 /// What the step is called.
 const NAME: &str = "validate";
@@ -57,7 +57,7 @@ impl Engine {
         let text = format!("{}\n", told(&report.results));
         log.raw(text.as_bytes());
         log.append(EntryKind::Stdout, "", json!({ "text": text }));
-        close_log(log).await
+        self.close_log(log).await
     }
 }
 

@@ -32,11 +32,12 @@ impl Engine {
     ) -> Result<Settled> {
         let author = s.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let (tree, branch) = (Path::new(&workspace.path), &workspace.branch);
+        let mended = self.mend_dot_git(repo, &s.task, workspace).await?;
         Ok(match repo.settle_half_done(tree, branch, &backup_prefix(&s.task), author).await? {
             Standing::Ready { finished, taken } => {
                 let finished = finished.map(|operation| format!("finished the {}", name_of(operation)));
                 let taken = taken.then(|| "took the commits that were made beside the branch".to_owned());
-                let done: Vec<String> = finished.into_iter().chain(taken).collect();
+                let done: Vec<String> = mended.into_iter().chain(finished).chain(taken).collect();
                 Settled::Ready((!done.is_empty()).then(|| done.join(", ")))
             }
             Standing::Open(half_done) => {

@@ -45,6 +45,7 @@ fn starts_something(step: &StepRow) -> bool {
         | StepKind::UndoWindow
         | StepKind::ClearBarrier
         | StepKind::CommitWork
+        | StepKind::Capture
         | StepKind::Advance
         | StepKind::Restart
         | StepKind::BlockDependents

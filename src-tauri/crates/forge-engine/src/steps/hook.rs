@@ -28,7 +28,6 @@ use crate::{
     Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    executions::close_log,
     hook_script::{HookFacts, ScriptRun},
     hooks::{HookStep, is_blocking},
     transition::Trouble,
@@ -90,6 +89,8 @@ impl Engine {
             }
             LifecycleHook::Script(script) => {
                 let run = match self.run_hook_script(s, &step, &script, blank.clone(), cancel).await {
+                    // The script has not been begun: that waits for the disk.
+                    Err(error) if self.passes_with_storage(&error).await => return Err(error),
                     Ok(run) => run,
                     // A hook's trouble is the hook's own, whatever it is.
                     Err(error) => HookRun {
@@ -137,16 +138,18 @@ impl Engine {
         cancel: &CancellationToken,
     ) -> Result<HookRun> {
         let (workspace, facts) = self.facts_of_hook(s, step).await?;
+        let environment = self.command_environment(&s.context).await?;
         let log_id = s.step.log_id.clone().unwrap_or_default();
         let dir = self.log_dir(&s.task.project_id, &s.task.id);
-        let log = open_log(&dir, &log_id)?;
+        // From here on nothing fails for want of space: a script is begun at most once.
+        let log = self.with_patience_until(cancel, || async { open_log(&dir, &log_id) }).await?;
         let follow = self.follow_log(&s.task.project_id, Some(&s.task.id), &log_id, &log);
         let run = self
             .run_script(
                 ScriptRun {
                     owner: &s.task.id,
                     script,
-                    shell: &s.context.settings.shell,
+                    environment,
                     cwd: working_dir(&s.context, workspace.as_ref()),
                     env: self.hook_env(&s.context, Some(&s.task), workspace.as_ref(), &facts),
                     log: &log,
@@ -158,7 +161,7 @@ impl Engine {
             .await;
         log.append(EntryKind::HookRun, "", record_of(&run)?);
         drop(follow);
-        close_log(log).await?;
+        self.close_log(log).await?;
         Ok(run)
     }
 
@@ -205,6 +208,7 @@ impl Engine {
             Some(reason) => End::skipped(reason),
             None => match self.act_as_plugin(s, plugin.name).await {
                 Ok(end) => end,
+                Err(error) if self.passes_with_storage(&error).await => return Err(error),
                 Err(error) => End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string())),
             },
         };

@@ -9,13 +9,13 @@ use std::{
     sync::{Arc, LazyLock, Mutex},
 };
 
-use forge_git::{Landing, MergeComputation, MergeRequest, Repo, lines_in};
+use forge_git::{LandedChange, Landing, MergeComputation, MergeRequest, Repo, lines_in};
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionRole;
+use forge_model::ids::TaskId;
 use forge_model::merge::{
     Conflict, ConflictPath, ConflictPlace, ConflictSide, Merge, MergeStatus, conflict_hunks, conflict_sides,
 };
-use forge_model::review::{Review, ReviewStatus};
 use forge_model::settings::MergeStrategy;
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
 use forge_model::words::counted;
@@ -24,10 +24,22 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{End, Stepping, rebase::Rebased};
-use crate::{Engine, context::task_branch, engine::locked, error::Result, transition::Trouble};
+use crate::{
+    Engine,
+    context::task_branch,
+    engine::locked,
+    error::Result,
+    reviewed::{Approved, parts, short},
+    transition::Trouble,
+};
 
 /// How often a merge is computed anew because its target moved meanwhile.
 pub(crate) const ATTEMPTS: u32 = 5;
+
+/// Why nothing is merged.
+pub(super) const NOTHING: &str = "nothing to merge";
+/// Why nothing is merged for a task that went past its work.
+pub(super) const NEVER_STARTED: &str = "nothing to merge: no work was started";
 
 /// How much of the places in conflict is recorded, in bytes over all files.
 const MAX_HUNK_BYTES: usize = 32 * 1024;
@@ -50,11 +62,15 @@ pub(crate) async fn turn_at(repo: &Repo, target: &str) -> tokio::sync::OwnedMute
 
 impl Engine {
     pub(super) async fn run_merge(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-        let repo = self.repo(&s.context).await?;
         let target = s.context.target_branch(&s.task);
-        let Some(source) = self.merge_source(s, &repo).await? else {
-            return self.nothing(s, self.intent(s, &target, "").await?, "the task has no branch").await;
+        let source = match self.approved_work(&s.context, &s.task).await? {
+            Approved::Commit(source) => source,
+            Approved::NeverStarted => {
+                return self.nothing(s, self.intent(s, &target, "").await?, NEVER_STARTED).await;
+            }
+            Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
         };
+        let repo = self.repo(&s.context).await?;
         self.unwatch(&s.task.id);
         let _turn = match self.merge_turn(s, &repo, &target).await? {
             Ok(turn) => turn,
@@ -82,7 +98,7 @@ impl Engine {
             merge.source_commit.clone_from(&source);
             let request = self.merge_request(s, target, &source);
             let (commit, before) = match repo.compute_merge(&request).await? {
-                MergeComputation::NothingToMerge => return self.nothing(s, merge, "nothing to merge").await,
+                MergeComputation::NothingToMerge => return self.nothing_new(s, repo, merge).await,
                 MergeComputation::Conflict { target_before, tree, paths, .. } => {
                     let paths = described(repo, &tree, paths).await?;
                     return self.end_in_conflict(s, merge, target_before, paths).await;
@@ -131,33 +147,47 @@ impl Engine {
         Ok(End::Block(Trouble::new(AnnotationType::TargetUnstable, message)))
     }
 
+    /// Ends a merge that would change nothing. That there is nothing to merge is said only when it is true: the source is
+    /// reachable from the target, or changes nothing, and the task holds nothing that nobody reviewed.
+    pub(super) async fn nothing_new(&self, s: &Stepping, repo: &Repo, mut merge: Merge) -> Result<End> {
+        let (source, target) = (merge.source_commit.clone(), format!("refs/heads/{}", merge.target));
+        let base = repo.merge_base(&target, &source).await?;
+        let unchanged = match &base {
+            Some(base) => repo.tree_of(base).await? == repo.tree_of(&source).await?,
+            None => false,
+        };
+        if !unchanged {
+            // The same change reached the target in other commits.
+            merge.status = MergeStatus::Landed;
+            merge.merge_commit = repo.resolve(&target).await?;
+            merge.target_before.clone_from(&merge.merge_commit);
+            let why = format!("{} has these changes already", merge.target);
+            merge.reason = Some(why.clone());
+            self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
+            return Ok(End::Ok(Some(why)));
+        }
+        let review = reviews::last(&mut *self.store().read().await?, &s.task.id).await?;
+        // A person who approved it was told of what stays behind.
+        if let Some(review) = review.filter(|_| !s.transition.actor.is_user())
+            && let Some(changed) = self.work_changed(&s.context, &s.task, &review).await?
+        {
+            let what = parts(&changed);
+            let message = format!(
+                "Could not merge: the reviewed commit changes nothing, and nobody reviewed {what}.\nReview again."
+            );
+            let mut trouble = Trouble::new(AnnotationType::WorkChanged, message);
+            trouble.details = json!(changed);
+            return Ok(End::Block(trouble));
+        }
+        self.nothing(s, merge, NOTHING).await
+    }
+
     /// Records that there is nothing to merge; the task goes on as after a merge.
     pub(super) async fn nothing(&self, s: &Stepping, mut merge: Merge, why: &str) -> Result<End> {
         merge.status = MergeStatus::Nothing;
         merge.reason = Some(why.to_owned());
         self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
         Ok(End::Ok(Some(why.to_owned())))
-    }
-
-    /// What is merged: the commit that passed the review, so that nothing lands that nobody looked at; the
-    /// branch's tip when a person sent the task here past the review.
-    pub(super) async fn merge_source(&self, s: &Stepping, repo: &Repo) -> Result<Option<String>> {
-        let Some(tip) = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await? else {
-            return Ok(None);
-        };
-        let all = reviews::list(&mut *self.store().read().await?, &s.task.id).await?;
-        // What a rebase of Forge's own came to, other than a pass, is no judgement of the work.
-        let judged = |review: &Review| review.status == ReviewStatus::Passed || review.state != s.task.status;
-        let passed = all
-            .into_iter()
-            .rev()
-            .find(judged)
-            .filter(|review| review.status == ReviewStatus::Passed)
-            .and_then(|review| review.reviewed_commit);
-        match passed {
-            Some(commit) if repo.is_ancestor(&commit, &tip).await? => Ok(Some(commit)),
-            _ => Ok(Some(tip)),
-        }
     }
 
     /// The merge row of this task's present move: the one left by a kill, or a new one.
@@ -200,6 +230,7 @@ impl Engine {
 
     fn merge_request(&self, s: &Stepping, target: &str, source: &str) -> MergeRequest {
         let config = s.context.merge_config(&s.task);
+        let strategy = way_of(config.strategy.unwrap_or(MergeStrategy::Merge));
         let template = config.message_template.unwrap_or_else(|| "{title} (#{number})".to_owned());
         let message = template
             .replace("{number}", &s.task.number.to_string())
@@ -209,11 +240,7 @@ impl Engine {
         MergeRequest {
             target_branch: target.to_owned(),
             source: source.to_owned(),
-            strategy: match config.strategy.unwrap_or(MergeStrategy::Merge) {
-                MergeStrategy::Merge => forge_git::MergeStrategy::Merge,
-                MergeStrategy::Squash => forge_git::MergeStrategy::Squash,
-                MergeStrategy::Rebase => forge_git::MergeStrategy::Rebase,
-            },
+            strategy,
             message,
             author: s
                 .context
@@ -225,8 +252,12 @@ impl Engine {
     }
 
     async fn landed(&self, s: &Stepping, repo: &Repo, mut merge: Merge) -> Result<End> {
-        if !self.already_landed(repo, &merge).await? {
-            let message = format!("{} does not hold the merge that was made", merge.target);
+        if !self.holds_change(repo, &merge).await? {
+            let message = format!(
+                "Could not finish: {} does not hold the reviewed commit {}.\nLook at what moved it, then try again.",
+                merge.target,
+                short(&merge.source_commit),
+            );
             return Ok(End::Block(Trouble::new(AnnotationType::MergeError, message)));
         }
         merge.status = MergeStatus::Landed;
@@ -236,7 +267,53 @@ impl Engine {
             remark.push_str(&format!("; {left}"));
         }
         self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
+        self.count_unmerged(&s.task.id).await;
         Ok(End::Ok(Some(remark)))
+    }
+
+    /// Whether the reviewed change of a task that the engine finished is in its target, as git tells it. True for a task
+    /// that no work was started for; false for one that was never merged.
+    ///
+    /// # Errors
+    /// `NotFound`, git's errors.
+    pub async fn holds_reviewed_change(&self, id: &TaskId) -> Result<bool> {
+        let (context, merge) = {
+            let mut conn = self.store().read().await?;
+            let (_, context) = self.load_own(&mut conn, id, None).await?;
+            (context, merges::last(&mut conn, id).await?)
+        };
+        let Some(merge) = merge else { return Ok(false) };
+        if merge.status == MergeStatus::Nothing && merge.source_commit.is_empty() {
+            return Ok(true);
+        }
+        let repo = self.repo(&context).await?;
+        let target = format!("refs/heads/{}", merge.target);
+        if repo.is_ancestor(&merge.source_commit, &target).await? {
+            return Ok(true);
+        }
+        match merge.status {
+            MergeStatus::Landed => self.holds_change(&repo, &merge).await,
+            MergeStatus::Nothing => match repo.merge_base(&target, &merge.source_commit).await? {
+                Some(base) => Ok(repo.tree_of(&base).await? == repo.tree_of(&merge.source_commit).await?),
+                None => Ok(false),
+            },
+            MergeStatus::Intended | MergeStatus::Conflict | MergeStatus::Failed => Ok(false),
+        }
+    }
+
+    /// Whether the target holds what was merged: git is asked, not the record.
+    async fn holds_change(&self, repo: &Repo, merge: &Merge) -> Result<bool> {
+        let (Some(commit), Some(target_before)) = (&merge.merge_commit, &merge.target_before) else {
+            return Ok(false);
+        };
+        let landed = LandedChange {
+            target_branch: &merge.target,
+            source: &merge.source_commit,
+            target_before,
+            commit,
+            strategy: way_of(merge.strategy),
+        };
+        Ok(repo.holds_change(landed).await?)
     }
 
     async fn end_in_conflict(
@@ -298,6 +375,15 @@ impl Engine {
         self.emit(&mut tx, event, &s.task, merge.id.as_str(), &facts).await?;
         tx.commit().await?;
         Ok(())
+    }
+}
+
+/// A strategy as git's crate calls it.
+const fn way_of(strategy: MergeStrategy) -> forge_git::MergeStrategy {
+    match strategy {
+        MergeStrategy::Merge => forge_git::MergeStrategy::Merge,
+        MergeStrategy::Squash => forge_git::MergeStrategy::Squash,
+        MergeStrategy::Rebase => forge_git::MergeStrategy::Rebase,
     }
 }
 

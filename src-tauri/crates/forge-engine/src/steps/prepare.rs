@@ -11,18 +11,21 @@ use forge_exec::{Command, Exit, Finished, HeadTail, Marker};
 use forge_git::{CopyMode, CopyRule, GitError, Repo};
 use forge_model::event::EventType;
 use forge_model::log::{EntryKind, EntryStatus};
+use forge_model::merge::MergeStatus;
 use forge_model::settings::{self, SETUP_TIMEOUT_SECONDS};
 use forge_model::task::{AnnotationType, Evidence, WaitReason};
 use forge_model::words::counted;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{roles, steps, workspaces};
+use forge_store::table::{merges, roles, steps, workspaces};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{End, Stepping, checks::CheckOutput};
 use crate::{
     Engine, EngineError,
+    context::{backup_prefix, task_branch},
     error::{Result, whole},
+    reviewed::RESTORABLE,
     transition::Trouble,
     workspace::Found,
 };
@@ -38,12 +41,15 @@ impl Engine {
         }
         self.unwatch(&s.task.id);
         let repo = self.repo(&s.context).await?;
+        let Some(restarted) = self.start_from_target(s, &repo, cancel).await? else {
+            return Ok(End::Interrupted);
+        };
         let (workspace, recovered) = match self.look(&repo, &s.task).await? {
             Found::Ready(workspace) => {
                 self.keep_workspace(workspace).await?;
-                return Ok(End::Ok(Some("already there".to_owned())));
+                return Ok(End::Ok(Some(restarted.unwrap_or_else(|| "already there".to_owned()))));
             }
-            Found::Gone(workspace) => return self.gone(workspace).await,
+            Found::Gone(workspace) => return self.gone(s, &repo, workspace).await,
             // From here on it is made to the end, whatever happens in between.
             Found::Lost(workspace) => {
                 (Workspace { status: WorkspaceStatus::Creating, cleanup_at: None, ..workspace }, true)
@@ -60,12 +66,69 @@ impl Engine {
         let preparation = Preparation { s, repo: &repo, workspace: &workspace, log: &log, log_id: &log_id };
         let unready = self.make_ready(&preparation, cancel).await;
         drop(growth);
-        let closed = tokio::task::spawn_blocking(move || log.close()).await;
-        closed.map_err(|error| EngineError::io("close a log")(std::io::Error::other(error)))?;
+        self.close_log(log).await?;
         if let Some(end) = unready? {
             return Ok(end);
         }
-        self.ready(s, workspace, recovered).await
+        self.ready(s, workspace, recovered, restarted).await
+    }
+
+    /// A task that is opened again after its commits were merged as other ones begins at its target: on its old branch
+    /// it would conflict with its own work. What the branch held is kept as a backup. Says so when it did; none when
+    /// cancelled first.
+    async fn start_from_target(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Option<String>>> {
+        let (merged, workspace) = {
+            let mut conn = self.store().read().await?;
+            (merges::last(&mut conn, &s.task.id).await?, workspaces::last(&mut conn, &s.task.id).await?)
+        };
+        let Some(merged) = merged.filter(|merged| merged.status == MergeStatus::Landed) else {
+            return Ok(Some(None));
+        };
+        let branch = task_branch(&s.task);
+        let target = s.context.target_branch(&s.task);
+        let tip = repo.resolve(&format!("refs/heads/{branch}")).await?;
+        let onto = repo.resolve(&format!("refs/heads/{target}")).await?;
+        let (Some(tip), Some(onto), Some(commit)) = (tip, onto, merged.merge_commit) else {
+            return Ok(Some(None));
+        };
+        let holds_old = repo.resolve(&merged.source_commit).await?.is_some()
+            && repo.is_ancestor(&merged.source_commit, &tip).await?
+            && !repo.is_ancestor(&merged.source_commit, &onto).await?;
+        let is_merged = repo.resolve(&commit).await?.is_some() && repo.is_ancestor(&commit, &onto).await?;
+        if !holds_old || !is_merged {
+            return Ok(Some(None));
+        }
+        let present = workspace.filter(|workspace| {
+            workspace.status != WorkspaceStatus::Cleaned && Path::new(&workspace.path).join(".git").exists()
+        });
+        let _lock = match &present {
+            Some(workspace) => {
+                match self
+                    .lock_workspace(&s.task.id, workspace, &format!("reopen-{}", s.step.id), cancel)
+                    .await?
+                {
+                    Some(lock) => Some(lock),
+                    None => return Ok(None),
+                }
+            }
+            None => None,
+        };
+        let worktree = present.as_ref().map(|workspace| Path::new(&workspace.path));
+        repo.move_branch(worktree, &branch, &tip, &onto, &backup_prefix(&s.task)).await?;
+        self.point("workspace.restarted");
+        if let Some(workspace) = present {
+            let moved = Workspace { base_commit: onto, ..workspace };
+            let mut tx = self.store().write().await?;
+            workspaces::put(&mut tx, &moved, self.now()).await?;
+            tx.commit().await?;
+        }
+        self.count_unmerged(&s.task.id).await;
+        Ok(Some(Some(format!("starts from {target}; the earlier commits are kept as a backup"))))
     }
 
     async fn somebody_works(&self, s: &Stepping) -> Result<bool> {
@@ -77,12 +140,15 @@ impl Engine {
         Ok(roles::holder(&mut conn, &s.task.id, role).await?.is_some())
     }
 
-    async fn gone(&self, workspace: Workspace) -> Result<End> {
+    async fn gone(&self, s: &Stepping, repo: &Repo, workspace: Workspace) -> Result<End> {
+        let restorable = self.known_commit(repo, &s.task).await?;
         let mut tx = self.store().write().await?;
         workspaces::delete(&mut tx, &workspace.id).await?;
         tx.commit().await?;
         let message = format!("the worktree {} and its branch {} are gone", workspace.path, workspace.branch);
-        Ok(End::Block(Trouble::new(AnnotationType::WorkspaceResetRequired, message)))
+        let mut trouble = Trouble::new(AnnotationType::WorkspaceResetRequired, message);
+        trouble.details = json!({ RESTORABLE: restorable });
+        Ok(End::Block(trouble))
     }
 
     async fn put_record(&self, workspace: &Workspace) -> Result<()> {
@@ -93,7 +159,13 @@ impl Engine {
         Ok(())
     }
 
-    async fn ready(&self, s: &Stepping, workspace: Workspace, recovered: bool) -> Result<End> {
+    async fn ready(
+        &self,
+        s: &Stepping,
+        workspace: Workspace,
+        recovered: bool,
+        restarted: Option<String>,
+    ) -> Result<End> {
         let mut tx = self.store().write().await?;
         let ready = Workspace { status: WorkspaceStatus::Active, error: None, cleanup_at: None, ..workspace };
         workspaces::put(&mut tx, &ready, self.now()).await?;
@@ -101,7 +173,7 @@ impl Engine {
         self.emit(&mut tx, event, &s.task, ready.id.as_str(), &json!({ "path": ready.path })).await?;
         tx.commit().await?;
         self.measure_later(&s.task.id);
-        Ok(End::Ok(recovered.then(|| "made again from its branch".to_owned())))
+        Ok(End::Ok(restarted.or_else(|| recovered.then(|| "made again from its branch".to_owned()))))
     }
 
     /// The three phases. An end is given when one of them fails, waits or is stopped.
@@ -151,6 +223,10 @@ impl Engine {
             self.watch_lock_file(&p.s.task.id, path);
             return Ok(End::wait(WaitReason::GitLocked, whole(&error)));
         }
+        let changed = matches!(error, EngineError::Git(GitError::RepositoryChanged { .. }));
+        if changed || self.passes_with_storage(&error).await {
+            return Err(error);
+        }
         self.unusable(p, whole(&error), None).await
     }
 
@@ -182,6 +258,7 @@ impl Engine {
         let copied = p.repo.copy_files(Path::new(&p.workspace.path), &rules, &progress, cancel).await;
         match copied {
             Ok(report) => {
+                self.keep_own_changes(&p.s.context, p.repo).await?;
                 let text = copied_words(report.files, report.bytes);
                 let body = json!({ "text": text, "code": "copy", "report": report });
                 p.log.append(EntryKind::Notice, "copy", body);
@@ -190,7 +267,11 @@ impl Engine {
             Err(GitError::Cancelled { .. }) => Ok(Some(End::Interrupted)),
             Err(error) => {
                 let escapes = matches!(error, GitError::PathEscape(_));
-                let reason = whole(&EngineError::Git(error));
+                let error = EngineError::Git(error);
+                if self.passes_with_storage(&error).await {
+                    return Err(error);
+                }
+                let reason = whole(&error);
                 let reason = if escapes { format!("path_escape: {reason}") } else { reason };
                 self.unusable(p, reason, None).await.map(Some)
             }
@@ -206,12 +287,14 @@ impl Engine {
         cancel: &CancellationToken,
     ) -> Result<Option<End>> {
         let s = p.s;
+        let environment = self.command_environment(&s.context).await?;
         let command = Command::shell(
-            &s.context.settings.shell,
+            environment.shell(),
             script,
             Path::new(&p.workspace.path),
             Marker(format!("{}-{index}", p.log_id)),
         )
+        .base(environment.base())
         .envs(self.task_env(&s.context, &s.task, Some(p.workspace)))
         .timeout(Duration::from_secs(u64::from(SETUP_TIMEOUT_SECONDS)));
         let entry = |status, exit_code: Option<i32>| NewEntry {
@@ -222,6 +305,7 @@ impl Engine {
                 json!({ "command": script, "exit_code": exit_code }),
             )
         };
+        environment.note_withheld(p.log);
         p.log.append_entry(entry(EntryStatus::Running, None));
         let mut output = CheckOutput { log: p.log.clone(), kept: HeadTail::new(TAIL_BYTES) };
         let finished = self.run_recorded(&s.task, command, cancel, &mut output).await;

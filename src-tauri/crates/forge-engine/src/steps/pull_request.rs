@@ -5,7 +5,7 @@
 //! it after; a pull request that was made but not recorded is found at the host. So the step may be run again
 //! after any kill, and running it again is also how it looks whether something happened.
 
-use forge_git::{Push, PushError, Repo};
+use forge_git::{GitError, Push, PushError, Repo};
 use forge_hosts::{Fetched, Host, HostError, NewPullRequest, pull_request_body, pull_request_title};
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
@@ -19,12 +19,13 @@ use forge_store::table::pull_requests::{self, PullRequestRow};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{End, Stepping};
+use super::{End, Stepping, merge::NEVER_STARTED};
 use crate::{
     Engine, EngineError,
     context::task_branch,
     error::Result,
     hosts::{NoHost, remedy},
+    reviewed::{Approved, short},
     transition::{Move, Trouble},
 };
 
@@ -43,7 +44,11 @@ impl From<HostError> for Failed {
 
 impl From<PushError> for Failed {
     fn from(error: PushError) -> Self {
-        Self::Push(error)
+        match error {
+            // Not the host's affair: no git command runs before a person has looked at it.
+            PushError::Git(changed @ GitError::RepositoryChanged { .. }) => Self::Engine(changed.into()),
+            error => Self::Push(error),
+        }
     }
 }
 
@@ -64,12 +69,16 @@ impl Engine {
     }
 
     async fn go_by_host(&self, s: &Stepping) -> Result<End> {
-        let repo = self.repo(&s.context).await?;
         let target = s.context.target_branch(&s.task);
-        let Some(source) = self.merge_source(s, &repo).await? else {
-            let merge = self.host_intent(s, &target, "").await?;
-            return self.nothing(s, merge, "the task has no branch").await;
+        let source = match self.approved_work(&s.context, &s.task).await? {
+            Approved::Commit(source) => source,
+            Approved::NeverStarted => {
+                let merge = self.host_intent(s, &target, "").await?;
+                return self.nothing(s, merge, NEVER_STARTED).await;
+            }
+            Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
         };
+        let repo = self.repo(&s.context).await?;
         let config = match self.code_host(&s.context, &repo).await? {
             Ok(config) => config,
             Err(NoHost { problem, remedy }) => return Ok(blocked(problem, &remedy, None)),
@@ -77,7 +86,7 @@ impl Engine {
         let mut row = self.pull_request_row(s, config, &target).await?;
         let merge = self.host_intent(s, &target, &source).await?;
         if row.pushed_commit.is_none() && repo.is_ancestor(&source, &format!("refs/heads/{target}")).await? {
-            return self.nothing(s, merge, "nothing to merge").await;
+            return self.nothing_new(s, &repo, merge).await;
         }
         // Work that the host does not have yet is brought there at once.
         let early = row.next_check_at.is_some_and(|at| at > self.now())
@@ -315,6 +324,17 @@ impl Engine {
                 Ok(End::Block(trouble))
             }
             PullRequestState::Merged => {
+                if misses_reviewed(repo, &seen, source).await? {
+                    let message = format!(
+                        "Could not finish: pull request {} was merged without the reviewed commit {}.\nReview what \
+                         was merged, then try again or send the task back.",
+                        seen.number,
+                        short(source),
+                    );
+                    let details = json!({ "number": seen.number, "url": seen.url });
+                    let trouble = Trouble { details, ..Trouble::new(AnnotationType::MergeError, message) };
+                    return Ok(End::Block(trouble));
+                }
                 let target = format!("refs/heads/{}", merge.target);
                 let here = match &seen.merge_commit {
                     Some(commit) if repo.resolve(commit).await?.is_some() => {
@@ -338,6 +358,7 @@ impl Engine {
                 row.next_check_at = None;
                 self.save_pull_request(s, &row, false).await?;
                 self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
+                self.count_unmerged(&s.task.id).await;
                 let accept = s.context.workflow.state(&s.task.status);
                 let Some(accept) = accept.and_then(|state| state.triggers.get("accept")) else {
                     return Ok(End::Ok(Some(format!("{note}; the state declares no accept"))));
@@ -413,6 +434,19 @@ impl Engine {
         self.due_changed();
         Ok(())
     }
+}
+
+/// Whether a merged pull request is known to lack the reviewed commit: its head is here and does not follow from that
+/// commit. Of a head that was never fetched nothing is known.
+async fn misses_reviewed(repo: &Repo, seen: &PullRequest, source: &str) -> Result<bool> {
+    if seen.head_commit == source || repo.resolve(&seen.head_commit).await?.is_none() {
+        return Ok(false);
+    }
+    let merged = match &seen.merge_commit {
+        Some(commit) if repo.resolve(commit).await?.is_some() => repo.is_ancestor(source, commit).await?,
+        Some(_) | None => false,
+    };
+    Ok(!merged && !repo.is_ancestor(source, &seen.head_commit).await?)
 }
 
 fn push_remedy(error: &PushError) -> &'static str {

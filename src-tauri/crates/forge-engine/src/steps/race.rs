@@ -19,6 +19,7 @@ use forge_model::workflow::Audience;
 use forge_store::Tx;
 use forge_store::table::{fixes, races, roles, steps, tasks};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::{Effect, End, Stepping, leaving::Leave};
 use crate::{
@@ -97,6 +98,7 @@ impl Engine {
             max_parallel: config.max_parallel,
             timeout_sec: config.timeout_sec,
             human_crown: config.human_crown,
+            name_decides: config.name_decides,
             keep_losers_days: config.keep_losers_days,
             entries,
             elected: None,
@@ -239,21 +241,19 @@ impl Engine {
 
     async fn elect(&self, s: &Stepping, mut race: Race) -> Result<End> {
         race.elect();
-        race.winner.clone_from(&race.elected);
-        race.status = match (&race.winner, race.human_crown) {
-            (None, _) => RaceStatus::NoWinner,
-            (Some(_), true) => RaceStatus::AwaitingCrown,
-            (Some(_), false) => RaceStatus::Decided,
+        race.winner = race.elected.clone().filter(|_| !race.is_without_evidence());
+        race.status = match &race.elected {
+            None => RaceStatus::NoWinner,
+            Some(_) if race.needs_choice() => RaceStatus::AwaitingCrown,
+            Some(_) => RaceStatus::Decided,
         };
-        let (kind, body) = match (&race.winner, race.status) {
-            (Some(winner), RaceStatus::AwaitingCrown) => {
-                (EventType::RaceElected, format!("{winner} is elected; the crown is yours to give."))
-            }
+        let (kind, body) = match (&race.elected, race.status) {
+            (Some(_), RaceStatus::AwaitingCrown) => (EventType::RaceElected, choice_of(&race)),
             (Some(winner), _) => (EventType::RaceElected, format!("{winner} won the race.")),
             (None, _) => (EventType::RaceFailed, "No entry of the race passed.".to_owned()),
         };
-        race.finished_at = race.winner.is_none().then(|| self.now());
-        let planned = match race.winner {
+        race.finished_at = race.elected.is_none().then(|| self.now());
+        let planned = match race.elected {
             None => self.plan_drafts_of_race(&s.context, &race).await,
             Some(_) => Vec::new(),
         };
@@ -265,12 +265,15 @@ impl Engine {
                 drafts.push(draft);
             }
         }
-        if race.winner.is_none() {
+        if race.elected.is_none() {
             self.record_postmortem(&mut tx, &s.task, PostmortemCause::GateFailed, None).await?;
         }
-        let facts = json!({ "winner": race.winner, "decidedBy": race.decided_by });
+        let facts = json!({
+            "winner": race.winner, "elected": race.elected, "decidedBy": race.decided_by,
+            "awaits_choice": race.status == RaceStatus::AwaitingCrown,
+        });
         self.emit(&mut tx, kind, &s.task, race.id.as_str(), &facts).await?;
-        if race.winner.is_some() {
+        if race.elected.is_some() {
             let cause = format!("race:{}", race.id);
             self.notify(&mut tx, &s.context, &s.task, NotificationKind::RaceDecided, &body, &cause).await?;
         }
@@ -367,13 +370,16 @@ impl Engine {
 
     /// Ends what is left of the task's races: runs, worktrees, branches that only the race needed. Then the task
     /// moves on, where its step says so.
-    pub(super) async fn end_race(&self, s: &Stepping) -> Result<End> {
+    pub(super) async fn end_race(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         let left = races::uncleared(&mut *self.store().read().await?, &s.task.id).await?;
         let mut kept = Vec::new();
         for race in left.into_iter().filter(|race| race.status.is_over()) {
             kept.extend(self.clear_race(&s.context, race).await?);
         }
-        if s.step.params.as_ref().is_some_and(|then| then == THEN_ACCEPT) {
+        if accepts(&s.step) {
+            if !self.settle_chosen_fix(s, cancel).await? {
+                return Ok(End::Interrupted);
+            }
             return self.accept_winner(s).await;
         }
         Ok(End::Ok((!kept.is_empty()).then(|| format!("kept for now: {}", kept.join(", ")))))
@@ -451,8 +457,23 @@ impl Engine {
 }
 
 fn waits_for_crown(race: &Race) -> End {
-    let winner = race.winner.as_deref().unwrap_or("nobody");
-    End::wait(WaitReason::RaceCrown, format!("{winner} is elected; a person gives the crown"))
+    End::wait(WaitReason::RaceCrown, choice_of(race))
+}
+
+/// What a person is asked to choose from, in a sentence.
+fn choice_of(race: &Race) -> String {
+    match &race.winner {
+        Some(winner) => format!("Choose the winner: the rules elect {winner}."),
+        None => {
+            let names = race.told_apart_by_name().join(", ");
+            format!("Choose the winner: no check, score or cost tells {names} apart.")
+        }
+    }
+}
+
+/// Whether the end of a race sends its task on to what judges the winner's work.
+pub(super) fn accepts(step: &steps::StepRow) -> bool {
+    step.params.as_ref().is_some_and(|then| then == THEN_ACCEPT)
 }
 
 /// When the time of the next entry is up.

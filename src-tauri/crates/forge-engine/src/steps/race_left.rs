@@ -69,11 +69,11 @@ impl Engine {
         };
         let is_unsaved = run.is_some_and(|row| row.execution.after_commit.is_none());
         let present = workspace.filter(|it| it.status != WorkspaceStatus::Cleaned);
-        let Some(workspace) = present.filter(|it| is_unsaved && Path::new(&it.path).join(".git").exists())
-        else {
+        let Some(workspace) = present.filter(|it| is_unsaved && Path::new(&it.path).is_dir()) else {
             return Ok(None);
         };
         let (repo, worktree) = (self.repo(context).await?, Path::new(&workspace.path));
+        self.mend_dot_git(&repo, task, &workspace).await?;
         let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let message = format!("{}\n\nTask #{}, as it was when it was stopped", task.title, task.number);
         let commit = match repo.snapshot(worktree, &message, author).await? {
@@ -228,6 +228,13 @@ impl Engine {
         let Some(found) = found.filter(|race| race.losers_until.is_some_and(|at| at <= self.now())) else {
             return Ok(());
         };
+        // By the wall clock their days are over; by the time that was observed, perhaps not.
+        let days = found.keep_losers_days;
+        let made = found.losers_until.map(|until| until.plus_ms(-i64::from(days) * DAY_MS));
+        if days > 0 && self.older_than(days).await?.is_none_or(|until| made > Some(until)) {
+            self.forget_losers_at(id.clone(), self.now().plus_ms(DAY_MS));
+            return Ok(());
+        }
         let (context, is_cleared) = {
             let mut conn = self.store().read().await?;
             let left = races::uncleared(&mut conn, &found.task_id).await?;

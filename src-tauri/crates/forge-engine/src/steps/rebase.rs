@@ -121,11 +121,17 @@ impl Engine {
     async fn open_recheck(&self, s: &Stepping, repo: &Repo, commit: &str) -> Result<Review> {
         let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
         let base = repo.merge_base(&target, commit).await?;
+        let last = reviews::last(&mut *self.store().read().await?, &s.task.id).await?;
+        let is_open = |last: &Review| last.state == s.task.status && last.status == ReviewStatus::Running;
+        let attempt = match &last {
+            Some(last) if is_open(last) => last.attempt_number,
+            last => last.as_ref().map_or(1, |last| last.attempt_number + 1),
+        };
+        self.keep_reviewed(repo, &s.task.id, attempt, commit).await?;
         let mut tx = self.store().write().await?;
-        let last = reviews::last(&mut tx, &s.task.id).await?;
         let note = has_no_checks(s).then(|| NO_CHECKS.to_owned());
         let review = match last {
-            Some(last) if last.state == s.task.status && last.status == ReviewStatus::Running => {
+            Some(last) if is_open(&last) => {
                 let review = Review {
                     base_commit: base,
                     reviewed_commit: Some(commit.to_owned()),
@@ -137,11 +143,11 @@ impl Engine {
                 reviews::update(&mut tx, &review).await?;
                 review
             }
-            last => {
+            _ => {
                 let review = Review {
                     id: self.new_id(),
                     task_id: s.task.id.clone(),
-                    attempt_number: last.map_or(1, |last| last.attempt_number + 1),
+                    attempt_number: attempt,
                     state: s.task.status.clone(),
                     status: ReviewStatus::Running,
                     verdict: None,

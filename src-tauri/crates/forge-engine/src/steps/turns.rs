@@ -9,7 +9,7 @@ use std::path::Path;
 use forge_git::GitError;
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
-use forge_model::execution::Execution;
+use forge_model::execution::{Execution, ExecutionStatus};
 use forge_model::ids::TaskId;
 use forge_model::prompt::Correction;
 use forge_model::task::{AnnotationType, CommitResult, CommitResultKind, WaitReason};
@@ -85,7 +85,9 @@ impl Engine {
             let last = executions::last(tx, &s.task.id).await?;
             forge_store::table::slots::release(tx, &s.task.id).await?;
             if let Some(last) = last {
-                self.append_work_steps(tx, &s.task, &last.execution.id, &[StepKind::Advance]).await?;
+                // What a failed turn left belongs to the task's work like what any other run leaves.
+                let follow = [StepKind::CommitWork, StepKind::Advance];
+                self.append_work_steps(tx, &s.task, &last.execution.id, &follow).await?;
             }
             return Ok(None);
         };
@@ -107,6 +109,14 @@ impl Engine {
         Ok(tasks::get(tx, id).await?.is_some_and(|part| !is_closed(context, &part)))
     }
 
+    /// Whether a run that is repeated was a part's turn that did not end well. When that part was closed since, the
+    /// sequence goes on with the next part: the parent's own turn was over before any part's began.
+    pub(crate) fn is_failed_turn(last: Option<&ExecutionRow>) -> bool {
+        last.is_some_and(|row| {
+            row.execution.subtask_id.is_some() && row.execution.status != ExecutionStatus::Finished
+        })
+    }
+
     /// Commits what a turn left and ends its part. A tree that cannot be committed pauses the sequence.
     pub(super) async fn commit_turn(
         &self,
@@ -125,6 +135,9 @@ impl Engine {
         let repo = self.repo(&s.context).await?;
         if let Settled::Open(trouble) = self.settle_worktree(s, &repo, workspace).await? {
             return Ok(End::Block(paused(&part, &execution, &trouble.message, &trouble.details)));
+        }
+        if let Some(end) = self.refuse_embedded(s, &repo, workspace, Some(&execution)).await? {
+            return Ok(end);
         }
         let before = self.before_turn(s, &part, &execution).await?;
         let base = before.clone().unwrap_or_else(|| workspace.base_commit.clone());

@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Call;
 use crate::{
-    Engine, EngineError, Work,
+    Engine, EngineError,
+    diagnosing::Diagnosing,
+    environment::ProgramEnvironment,
     error::{Result, whole},
     steps::hook::nobody,
 };
@@ -37,10 +39,11 @@ impl Engine {
             results = self.look_at_texts(call) => results?,
             () = cancel.cancelled() => return Ok(None),
         };
-        let env = self.command_env(call).await;
+        let (environment, env) =
+            (self.validate_environment(call.at.context.as_deref()).await, self.command_env(call));
         for (index, command) in call.input.commands.iter().enumerate() {
             let marker = format!("{MARKER}{}-{index}", call.id);
-            match self.run_validation_command(call, command, marker, &env, cancel).await {
+            match self.run_validation_command(call, command, marker, (&environment, &env), cancel).await {
                 Some(result) => results.push(CheckResult::Command(result)),
                 None => return Ok(None),
             }
@@ -69,22 +72,13 @@ impl Engine {
         Ok(results)
     }
 
-    /// What commands are told besides the environment of this program.
-    async fn command_env(&self, call: &Call) -> Vec<(String, String)> {
-        let mut env = match (&call.at.context, &call.at.task) {
+    /// What commands are told besides what they inherit.
+    fn command_env(&self, call: &Call) -> Vec<(String, String)> {
+        match (&call.at.context, &call.at.task) {
             (Some(context), Some((task, workspace))) => self.task_env(context, task, Some(workspace)),
             (Some(context), None) => Self::project_env(context),
             (None, _) => Vec::new(),
-        };
-        // An engine that works may have been started from a desktop, with a bare path. What the login shell knows
-        // comes behind what this program was given on purpose.
-        if self.inner.config.work != Work::Nothing
-            && let Some((name, login)) = self.login_path_env().await
-        {
-            let own = std::env::var(&name).unwrap_or_default();
-            env.push((name, [own.as_str(), login.as_str()].join(":").trim_matches(':').to_owned()));
         }
-        env
     }
 
     /// Runs one command to its end; none when it was stopped.
@@ -93,16 +87,18 @@ impl Engine {
         call: &Call,
         command: &str,
         marker: String,
-        env: &[(String, String)],
+        (environment, env): (&ProgramEnvironment, &[(String, String)]),
         cancel: &CancellationToken,
     ) -> Option<CommandCheck> {
         let process = Command::shell(&SHELL.map(str::to_owned), command, &call.at.cwd, Marker(marker))
+            .base(environment.base())
             .envs(env.iter().cloned())
             .timeout(self.inner.config.validate_command_limit)
             .grace(GRACE);
         let owner = call.at.task_id().cloned().unwrap_or_else(nobody);
-        let mut kept = HeadTail::new(KEPT_BYTES);
-        let finished = self.run_recorded_for(&owner, process, cancel, &mut kept).await;
+        let mut output = Diagnosing::new(HeadTail::new(KEPT_BYTES));
+        let finished = self.run_recorded_for(&owner, process, cancel, &mut output).await;
+        let (kept, diagnoses) = output.finish(&call.at.cwd, finished.as_ref().ok()).await;
         let said = kept.into_strings();
         let blank = CommandCheck {
             passed: false,
@@ -113,6 +109,7 @@ impl Engine {
             stdout: said.stdout,
             stderr: said.stderr,
             duration_ms: 0,
+            diagnoses,
         };
         match finished {
             Ok(Finished { cancelled: true, .. }) => None,

@@ -52,8 +52,14 @@ pub(super) fn check_ids(module: Option<&str>, run: Option<&str>) -> Result<()> {
 impl Engine {
     /// Where a call takes place and what it checks, once nothing is wrong with either.
     pub(crate) async fn validated_at(&self, mut input: ValidateInput) -> Result<(Validated, ValidateInput)> {
+        let asked = match &input.project_id {
+            Some(id) => Some(self.context(&mut *self.store().read().await?, id).await?),
+            None => None,
+        };
         let own = || self.inner.config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
-        let named = input.cwd.take().or_else(own).ok_or_else(|| {
+        // Where this program runs says nothing about a project that was named.
+        let root = || asked.as_ref().map(|context| context.project.repo_path.clone());
+        let named = input.cwd.take().or_else(root).or_else(own).ok_or_else(|| {
             EngineError::invalid("cwd", "is needed: this program has no folder of its own to check")
         })?;
         input.cwd = Some(named.clone());
@@ -62,10 +68,6 @@ impl Engine {
             return Err(EngineError::Invalid(findings));
         }
         let cwd = PathBuf::from(&named);
-        let asked = match &input.project_id {
-            Some(id) => Some(self.context(&mut *self.store().read().await?, id).await?),
-            None => None,
-        };
         let missing = match tokio::fs::metadata(&cwd).await {
             Ok(found) if found.is_dir() => None,
             Ok(_) => Some("it is no folder".to_owned()),

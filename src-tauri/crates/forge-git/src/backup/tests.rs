@@ -161,13 +161,14 @@ async fn a_restore_does_not_follow_links_out() {
 }
 
 #[tokio::test]
-async fn repositories_inside_are_named_not_swallowed() {
+async fn repositories_inside_are_saved_with_their_history() {
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
     sandbox.git(&["clone", "-q", ".", "inner"]);
     sandbox.write("a", "changed");
     let backup = repo.backup_worktree(repo.root(), PREFIX, "m").await.unwrap().unwrap();
-    assert_eq!((backup.files, backup.skipped), (1, vec!["inner/".to_owned()]));
+    // The changed file, the embedded one, and the history.
+    assert_eq!((backup.files, backup.skipped), (3, Vec::new()));
 }
 
 #[tokio::test]

@@ -126,7 +126,7 @@ impl Repo {
             Some(Entry::Link(target)) => Ok(Side::Bytes(bytes::of(&target).to_vec())),
             Some(Entry::Large { size, .. }) => Ok(Side::TooLarge(size)),
             Some(Entry::Directory) => {
-                let head = self.head(&worktree.join(&raw.path)).await?;
+                let head = self.head_inside(&worktree.join(&raw.path)).await?.unwrap_or_default();
                 Ok(Side::Bytes(submodule_text(&head)))
             }
             Some(Entry::File { content, .. }) => {

@@ -264,7 +264,7 @@ async fn signing_follows_the_configuration() {
     sandbox.git(&["config", "commit.gpgSign", "true"]);
     sandbox.git(&["config", "gpg.program", "/nowhere/gpg"]);
     let unsigned = sandbox.repo().await.compute_merge(&request(MergeStrategy::Merge)).await;
-    assert!(matches!(unsigned, Err(GitError::Failed { .. })), "{unsigned:?}");
+    assert!(matches!(unsigned, Err(GitError::SigningFailed { .. })), "{unsigned:?}");
 }
 
 fn edits() -> impl Strategy<Value = Vec<(u8, Option<u8>)>> {

@@ -44,7 +44,7 @@ fn run(at: i64, took: i64, cost: Option<u64>) -> Execution {
         "attempt": 1, "status": "finished", "parent_execution_id": null, "session_id": null,
         "session_mode": "new", "from_session": null, "cause": "", "messages": [], "activity": "",
         "before_commit": null, "after_commit": null, "usage": Usage::default(), "cost_micro_usd": cost,
-        "cost_source": "reported", "price_version": null, "models": [], "conflict": null, "error": null,
+        "cost_source": "reported", "price_version": null, "models": [], "conflict": null, "error": null, "withheld": [],
         "summary": null, "log_id": "l", "started_at": Timestamp(at), "finished_at": Timestamp(at + took),
     }))
     .unwrap();

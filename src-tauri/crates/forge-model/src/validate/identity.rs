@@ -1,49 +1,53 @@
-//! When two failures are the same: the same check of the same subject with the same first complaint, apart from
-//! what differs between two runs of the same thing (times, durations, process ids, addresses, temporary paths, line
-//! numbers).
+//! When two failures are the same: the same check of the same subject with the same diagnoses, each as often, apart
+//! from what differs between two runs of the same thing (times, durations, process ids, addresses, commits, temporary
+//! paths, line numbers).
 
-use super::{CheckResult, CommandCheck, complaint::Diagnosed, normalised::normalised};
+use super::{
+    CheckResult, CommandCheck,
+    complaint::{FailedCommand, listed},
+    normalised::normalised,
+};
 
-/// The longest complaint that is looked at, in characters.
-const MAX_COMPLAINT: usize = 300;
+/// The longest diagnosis that is looked at, in characters.
+const MAX_DIAGNOSIS: usize = 300;
 
 /// What a failed check is called when it is compared with others.
 #[must_use]
 pub fn identity(result: &CheckResult, cwd: &str) -> String {
-    let complaint = match result {
-        CheckResult::Command(command) => complaint_of(command, cwd),
-        CheckResult::CwdCheck(check) => check.error.clone(),
-        CheckResult::FileCheck(check) => check.error.clone().unwrap_or_default(),
-        CheckResult::SyntaxCheck(check) => check.error.clone().unwrap_or_default(),
+    let diagnoses = match result {
+        CheckResult::Command(command) => diagnoses_of(command, cwd),
+        CheckResult::CwdCheck(check) => compared(&check.error, cwd),
+        CheckResult::FileCheck(check) => compared(check.error.as_deref().unwrap_or_default(), cwd),
+        CheckResult::SyntaxCheck(check) => compared(check.error.as_deref().unwrap_or_default(), cwd),
         CheckResult::ContractCheck(check) if check.missing.is_empty() => {
-            check.reason.clone().unwrap_or_default()
+            compared(check.reason.as_deref().unwrap_or_default(), cwd)
         }
-        CheckResult::ContractCheck(check) => check.missing.join(", "),
+        CheckResult::ContractCheck(check) => listed(check.missing.iter().map(|name| compared(name, cwd))),
     };
-    format!("{} {}: {}", result.kind(), result.subject(), compared(&complaint, cwd))
+    format!("{} {}: {diagnoses}", result.kind(), result.subject())
 }
 
-/// A complaint as it is compared with others: short, without the folder it was made in, and [`normalised`].
-pub(super) fn compared(complaint: &str, cwd: &str) -> String {
+/// A diagnosis as it is compared with others: short, without the folder it was made in, and [`normalised`].
+pub(super) fn compared(diagnosis: &str, cwd: &str) -> String {
     let here = format!("{}/", cwd.trim_end_matches('/'));
-    let relative = if here == "/" { complaint.to_owned() } else { complaint.replace(&here, "") };
+    let relative = if here == "/" { diagnosis.to_owned() } else { diagnosis.replace(&here, "") };
     let text = normalised(&relative);
-    text.chars().take(MAX_COMPLAINT).collect()
+    text.chars().take(MAX_DIAGNOSIS).collect()
 }
 
-fn complaint_of(command: &CommandCheck, cwd: &str) -> String {
-    let said = Diagnosed { stderr: &command.stderr, stdout: &command.stdout, cwd }.first();
-    said.unwrap_or_else(|| match (command.timed_out, command.exit_code, command.signal) {
-        (true, ..) => "ran out of time".to_owned(),
-        (false, Some(code), _) => format!("exit code {code}"),
-        (false, None, Some(signal)) => format!("signal {signal}"),
-        (false, None, None) => "could not be run".to_owned(),
+/// What was noted when the command ended and all of its output was there, else what the kept output says.
+fn diagnoses_of(command: &CommandCheck, cwd: &str) -> String {
+    command.diagnoses.clone().unwrap_or_else(|| {
+        let CommandCheck { stderr, stdout, timed_out, exit_code, signal, .. } = command;
+        let (timed_out, exit_code, signal) = (*timed_out, *exit_code, *signal);
+        FailedCommand { stderr, stdout, cwd, timed_out, exit_code, signal }.diagnoses()
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::validate::{ContractCheck, ContractOutcome};
 
     fn command(stderr: &str, stdout: &str, exit_code: Option<i32>) -> CheckResult {
         CheckResult::Command(CommandCheck {
@@ -55,11 +59,12 @@ mod tests {
             stdout: stdout.to_owned(),
             stderr: stderr.to_owned(),
             duration_ms: 7,
+            diagnoses: None,
         })
     }
 
     #[test]
-    fn the_first_complaint_is_the_one_that_a_parser_knows() {
+    fn diagnoses_are_those_that_a_parser_knows() {
         for (stderr, stdout, expected) in [
             (
                 "warming up\nerror[E0308]: mismatched types\n --> src/a.rs:3:5\n",
@@ -79,5 +84,37 @@ mod tests {
     fn the_folder_is_no_part_of_a_failure() {
         let of = |cwd: &str| identity(&command(&format!("missing {cwd}/a"), "", None), cwd);
         assert_eq!(of("/srv/one"), of("/home/two"));
+    }
+
+    #[test]
+    fn diagnoses_that_were_noted_go_before_the_kept_output() {
+        let mut failed = command("", "the end of its output", Some(1));
+        if let CheckResult::Command(command) = &mut failed {
+            command.diagnoses = Some("a; b".to_owned());
+        }
+        assert_eq!(identity(&failed, "/"), "command make: a; b");
+    }
+
+    #[test]
+    fn a_contract_fails_alike_while_the_same_names_are_missing() {
+        let lacks = |missing: &[&str]| {
+            let missing = missing.iter().map(|name| (*name).to_owned()).collect();
+            let check = ContractCheck {
+                passed: Some(false),
+                exporter: "a.js".to_owned(),
+                importer: "b.js".to_owned(),
+                result: ContractOutcome::Fail,
+                exported: Vec::new(),
+                imported: Vec::new(),
+                missing,
+                reason: None,
+            };
+            identity(&CheckResult::ContractCheck(check), "/")
+        };
+        assert_eq!(lacks(&["x", "y"]), lacks(&["y", "x"]));
+        assert_eq!(lacks(&["x", "y"]), "contract_check a.js <- b.js: x; y");
+        let (long, longer) = ("n".repeat(400), "n".repeat(200));
+        assert_ne!(lacks(&[&long, "x"]), lacks(&[&long, "y"]));
+        assert_ne!(lacks(&["a", "b", "c", "d", &longer]), lacks(&["a", "b", "c", "d"]));
     }
 }

@@ -69,13 +69,13 @@ fn variable(text: &str, before: Option<char>) -> Option<(&'static str, usize)> {
     if let Some(length) = process_in_brackets(text) {
         return Some(("[<pid>]", length));
     }
-    if !before.is_some_and(char::is_alphanumeric)
-        && let Some(length) = uuid(text)
-    {
-        return Some(("<uuid>", length));
-    }
-    if after_word {
-        return None;
+    if !before.is_some_and(char::is_alphanumeric) {
+        if let Some(length) = uuid(text) {
+            return Some(("<uuid>", length));
+        }
+        if let Some(length) = hash(text) {
+            return Some(("<hash>", length));
+        }
     }
     let rules: [(&'static str, Rule); 10] = [
         ("<temp>", temporary_path),
@@ -89,9 +89,16 @@ fn variable(text: &str, before: Option<char>) -> Option<(&'static str, usize)> {
         ("(<line>)", place_in_brackets),
         ("==<pid>==", process_between),
     ];
-    rules
-        .iter()
-        .find_map(|(name, rule)| rule(text).filter(|length| *length > 0).map(|length| (*name, length)))
+    let by_rule = || {
+        rules
+            .iter()
+            .find_map(|(name, rule)| rule(text).filter(|length| *length > 0).map(|length| (*name, length)))
+    };
+    let as_number = || {
+        let is_part = before.is_some_and(|c| c.is_ascii_digit() || c == '.');
+        long_number(text).filter(|_| !is_part).map(|length| ("<number>", length))
+    };
+    if after_word { as_number() } else { by_rule().or_else(as_number) }
 }
 
 fn digits(text: &str) -> usize {
@@ -205,6 +212,42 @@ fn uuid(text: &str) -> Option<usize> {
     ends.then_some(length)
 }
 
+/// Fewest hexadecimal digits of an abbreviated commit.
+const SHORT_HASH: usize = 7;
+/// From how many hexadecimal digits on anything is a hash.
+const LONG_HASH: usize = 32;
+
+/// `3f2a1bc`, `8d02e5…` in full, and `g3f2a1bc` as `git describe` says it; a word of the letters a to f is none, and a
+/// plain number is none.
+fn hash(text: &str) -> Option<usize> {
+    let prefix = usize::from(text.starts_with('g'));
+    let hex = text.get(prefix..)?;
+    let count = hex.bytes().take_while(u8::is_ascii_hexdigit).count();
+    let ends = !hex.get(count..)?.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let word = hex.get(..count)?;
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let is_short = (SHORT_HASH..=LONG_HASH).contains(&count)
+        && !word.bytes().any(|byte| byte.is_ascii_uppercase())
+        // `decade1` is a word; few abbreviated commits have one digit or no letter.
+        && (2..count).contains(&digits);
+    (ends && (is_short || count >= LONG_HASH)).then_some(prefix + count)
+}
+
+/// Digits of fractions of a second, as `date +%N` prints them.
+const NANOSECONDS: usize = 9;
+/// From how many digits on a number is a time or an identity.
+const LONG_NUMBER: usize = 13;
+
+/// `093828123`, `84512345678901`: nanoseconds, of a second or since something.
+fn long_number(text: &str) -> Option<usize> {
+    let count = digits(text);
+    let rest = text.get(count..)?;
+    let ends = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        && rest.strip_prefix('.').is_none_or(|rest| digits(rest) == 0);
+    let is_long = count == NANOSECONDS || count >= LONG_NUMBER;
+    (is_long && ends).then_some(count)
+}
+
 fn temporary_path(text: &str) -> Option<usize> {
     TEMPORARY.iter().find(|root| text.starts_with(**root))?;
     let ends = |c: char| c.is_whitespace() || "\"'`()[]<>,;:".contains(c);
@@ -285,6 +328,14 @@ mod tests {
             ("may 3 fail, 4 march", "may 3 fail, 4 march"),
             ("Unexpected token (1:8)", "Unexpected token (<line>)"),
             ("v1.5s sha256s utf8", "v1.5s sha256s utf8"),
+            ("HEAD is now at 3f2a1bc fix", "HEAD is now at <hash> fix"),
+            ("8d02e5ab1f0c4e7a9b3d6c5f8e2a1b4c7d9e0f3a..deadbe1 1f", "<hash>..deadbe1 1f"),
+            ("v1.2-3-g3f2a1bc, main.3f2a1bc9.js", "v1.2-3-<hash>, main.<hash>.js"),
+            ("decade1 facade 1234567 3F2A1BC x3f2a1bc", "decade1 facade 1234567 3F2A1BC x3f2a1bc"),
+            ("sha256:9F86D081884C7D659A2FEAA0C55AD015", "sha256:<hash>"),
+            ("died at 093828123, run_1763890708123456789", "died at <number>, run_<number>"),
+            ("id-84512345678901 x84512345678901", "id-<number> x<number>"),
+            ("0.123456789 12345678 8451234567 84512345678", "0.123456789 12345678 8451234567 84512345678"),
         ] {
             assert_eq!(normalised(text), expected);
         }

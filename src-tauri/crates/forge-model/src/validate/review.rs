@@ -1,7 +1,8 @@
 //! The same measures over a task's review attempts: their failing checks are the set.
 
 use super::{
-    AttemptFacts, Diagnosed, Measures,
+    AttemptFacts, FailedCommand, Measures,
+    complaint::listed,
     identity::{compared, identity},
     measure,
 };
@@ -32,8 +33,7 @@ fn facts(review: &Review) -> Option<AttemptFacts> {
     let refused = failed && failures.is_empty();
     counted += usize::from(refused || !review.audits.is_empty());
     if refused {
-        let reason = review.reason.as_deref().unwrap_or_default();
-        failures.push(format!("verdict: {}", compared(reason.lines().next().unwrap_or_default(), "")));
+        failures.push(format!("verdict: {}", refusal_of(review)));
     }
     // Failures that the configuration only records do not make a pass a failure.
     (counted > 0).then(|| AttemptFacts { passed: !failed, ..AttemptFacts::new(counted, failures) })
@@ -53,13 +53,26 @@ fn facts_of(step: &ReviewStep) -> (usize, Vec<String>) {
     (counted, failures)
 }
 
+/// What a decider refused the work for: the reason, and what the last auditor found.
+fn refusal_of(review: &Review) -> String {
+    let reason = review.reason.iter().flat_map(|reason| reason.lines());
+    let reason = reason.map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned);
+    let findings = review.audits.last().map(|report| report.audit.findings.as_slice()).unwrap_or_default();
+    let findings = findings.iter().map(|finding| format!("{}: {}", finding.file, finding.text));
+    listed(reason.chain(findings).map(|said| compared(&said, "")))
+}
+
 fn failure_of(step: &ReviewStep) -> String {
-    let said = Diagnosed { stderr: &step.stderr_tail, stdout: &step.stdout_tail, cwd: "" }.first();
-    let complaint = match said {
-        Some(said) if step.exit_code != Some(0) && !step.timed_out => compared(&said, ""),
-        Some(_) | None => step.failure(),
-    };
-    format!("command {}: {complaint}", step.command)
+    // What was noted when the check ended and all of its output was there, else what the kept output says.
+    let diagnoses = step.diagnoses.clone().unwrap_or_else(|| match step.exit_code {
+        Some(0) if !step.timed_out => step.failure(),
+        exit_code => {
+            let (stderr, stdout) = (step.stderr_tail.as_str(), step.stdout_tail.as_str());
+            let (timed_out, signal) = (step.timed_out, step.signal);
+            FailedCommand { stderr, stdout, cwd: "", timed_out, exit_code, signal }.diagnoses()
+        }
+    });
+    format!("command {}: {diagnoses}", step.command)
 }
 
 #[cfg(test)]
@@ -112,6 +125,65 @@ mod tests {
         let before = [refused("too clever")];
         assert!(measure_review(&before, &refused("too clever")).unwrap().same_as_prev);
         assert!(!measure_review(&before, &refused("too slow")).unwrap().same_as_prev);
+    }
+
+    #[test]
+    fn a_refusal_with_other_findings_is_another_failure() {
+        let refused = |findings: &[&str]| {
+            let findings: Vec<_> = findings
+                .iter()
+                .map(|text| json!({ "file": "a.rs", "line": 3, "severity": "error", "text": text }))
+                .collect();
+            let report = json!({
+                "execution_id": "e", "agent_id": "a", "verdict": "fail", "reason": "It has faults.", "score": 40,
+                "findings": findings, "text": "", "log_id": "l", "at": "2026-01-01T00:00:00Z",
+            });
+            let mut review = review(ReviewStatus::Failed, "It has faults.", vec![step("test", 0, "")]);
+            review.audits = vec![serde_json::from_value(report).unwrap()];
+            review
+        };
+        let same = |before: &[&str], now: &[&str]| {
+            measure_review(&[refused(before)], &refused(now)).unwrap().same_as_prev
+        };
+        assert!(same(&["one", "two"], &["two", "one"]));
+        assert!(!same(&["one", "two"], &["one"]));
+        assert!(!same(&["one", "two"], &["one", "three"]));
+    }
+
+    #[test]
+    fn a_reason_counts_whole() {
+        let refused = |reason| review(ReviewStatus::Failed, reason, vec![step("test", 0, "")]);
+        let before = [refused("Two things:\n- the name\n- the test")];
+        assert!(
+            !measure_review(&before, &refused("Two things:\n- the name\n- the docs")).unwrap().same_as_prev
+        );
+        assert!(
+            measure_review(&before, &refused("Two things:\n\n- the name\n- the test\n"))
+                .unwrap()
+                .same_as_prev
+        );
+    }
+
+    #[test]
+    fn fewer_errors_than_before_are_progress() {
+        let tsc = |count: u32| {
+            let errors =
+                (0..count).map(|n| format!("src/a.ts({n},1): error TS2304: Cannot find name 'x'.\n"));
+            failed(&errors.collect::<String>())
+        };
+        assert!(!measure_review(&[tsc(3)], &tsc(2)).unwrap().same_as_prev);
+        assert!(measure_review(&[tsc(2)], &tsc(2)).unwrap().same_as_prev);
+    }
+
+    #[test]
+    fn diagnoses_that_were_noted_go_before_the_kept_output() {
+        let noted = |diagnoses: &str| {
+            let mut review = failed("the same end of the output");
+            review.steps[1].diagnoses = Some(diagnoses.to_owned());
+            review
+        };
+        assert!(!measure_review(&[noted("a; b")], &noted("a")).unwrap().same_as_prev);
+        assert!(measure_review(&[noted("a")], &noted("a")).unwrap().same_as_prev);
     }
 
     #[test]

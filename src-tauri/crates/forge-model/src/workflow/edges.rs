@@ -117,6 +117,18 @@ impl Workflow {
         targets
     }
 
+    /// Whether a move that a person makes goes against the definition: no edge leads there. Out of the blocked state a
+    /// person's move is the declared way: to the initial state, to work, and to the review.
+    #[must_use]
+    pub fn is_override(&self, from: &str, to: &str) -> bool {
+        let Some(state) = self.state(from).filter(|state| !state.is_terminal()) else { return false };
+        let clears = [self.initial(), self.work_state(), self.review_gate()];
+        if state.kind == StateKind::Blocked && clears.into_iter().flatten().any(|clear| clear.name == to) {
+            return false;
+        }
+        !self.edges().iter().any(|edge| edge.from == from && edge.to == to)
+    }
+
     /// Whether `actor` may move a task from `from` to `to`.
     ///
     /// # Errors
@@ -168,6 +180,27 @@ mod tests {
         assert!(workflow.check_edge("in_progress", "done", &person).is_ok());
         assert!(workflow.check_edge("done", "todo", &person).is_ok());
         assert_eq!(workflow.check_edge("done", "review", &person).unwrap_err().allowed, ["todo"]);
+    }
+
+    #[test]
+    fn moves_without_an_edge_are_overrides() {
+        let workflow = default_workflow();
+        for (from, to) in
+            [("todo", "review"), ("in_progress", "done"), ("review", "done"), ("blocked", "done")]
+        {
+            assert!(workflow.is_override(from, to), "{from} to {to}");
+        }
+        for (from, to) in [
+            ("backlog", "todo"),
+            ("in_progress", "review"),
+            ("review", "blocked"),
+            ("review", "cancelled"),
+            ("blocked", "todo"),
+            ("blocked", "in_progress"),
+            ("done", "todo"),
+        ] {
+            assert!(!workflow.is_override(from, to), "{from} to {to}");
+        }
     }
 
     #[test]

@@ -149,9 +149,11 @@ mod tests {
         let name = |state: Option<&State>| state.map(|state| state.name.clone());
         assert_eq!(name(workflow.review_gate()).as_deref(), Some("review"));
         assert_eq!(name(workflow.work_state()).as_deref(), Some("in_progress"));
-        for from in ["todo", "backlog", "blocked"] {
+        for from in ["todo", "blocked"] {
             assert_eq!(name(workflow.claim_target(from)).as_deref(), Some("planning"), "from {from}");
         }
+        assert_eq!(workflow.claim_target("backlog"), None, "a task in the backlog is not ready");
+        assert_eq!(workflow.claim_role(), Some("planner"));
         let planning = workflow.state("planning").unwrap();
         assert!(planning.dispatches() && planning.kind == StateKind::Gate);
         assert!(planning.has_action(Action::RequirePlanComplete));

@@ -30,6 +30,23 @@ pub(super) fn findings(value: &Value) -> Vec<Finding> {
     rules.found
 }
 
+/// How a gate decides, said of states that are none. It has no effect there, and earlier versions took it.
+pub(super) fn gate_findings(value: &Value) -> Vec<Finding> {
+    let draft = Draft::of(value);
+    let misplaced = draft.states.iter().filter_map(|state| {
+        let kind = state.kind.filter(|kind| *kind != StateKind::Gate)?;
+        state.value.get("gate_config").filter(|config| config.is_object())?;
+        // A rejection from a terminal state is a finding of its own.
+        (kind != StateKind::Terminal || state.reject_target().is_none()).then(|| {
+            let message = format!(
+                "only a state of kind `gate` decides, and this one is of kind `{kind}`: remove it, or change the kind"
+            );
+            Finding::new(format!("{}.gate_config", state.path), message)
+        })
+    });
+    misplaced.collect()
+}
+
 /// Whether a definition names no blocked state at all, so that one may be added.
 pub(super) fn lacks_blocked(value: &Value) -> bool {
     let draft = Draft::of(value);

@@ -47,6 +47,24 @@ pub fn shape_findings<T: JsonSchema>(value: &Value, prefix: &str) -> Vec<Finding
     walk.found
 }
 
+/// Every text in `value` that holds a NUL: no program, no file and no environment takes one. Paths begin with `prefix`.
+#[must_use]
+pub fn nul_findings(value: &Value, prefix: &str) -> Vec<Finding> {
+    match value {
+        Value::String(text) if text.contains('\0') => {
+            vec![Finding::new(prefix, "must not hold a NUL character")]
+        }
+        Value::Array(list) => {
+            let each = list.iter().enumerate();
+            each.flat_map(|(index, item)| nul_findings(item, &format!("{prefix}[{index}]"))).collect()
+        }
+        Value::Object(map) => {
+            map.iter().flat_map(|(key, it)| nul_findings(it, &key_path(prefix, key))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
+}
+
 /// The path of a key below `path`; a key that is no plain name is quoted.
 #[must_use]
 pub fn key_path(path: &str, key: &str) -> String {

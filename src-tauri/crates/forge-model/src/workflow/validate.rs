@@ -26,11 +26,23 @@ pub fn parse(json: &str) -> Result<Parsed, Vec<Finding>> {
     parse_value(parse_json(json)?)
 }
 
+/// Reads a definition that was stored, by this version or an earlier one that refused less.
+///
+/// # Errors
+/// All findings.
+pub fn parse_stored(json: &str) -> Result<Parsed, Vec<Finding>> {
+    read(parse_json(json)?, false)
+}
+
 /// Reads a definition from a JSON value. Keys that were written twice are gone by then; [`parse`] sees them.
 ///
 /// # Errors
 /// All findings, those of the shape first.
-pub fn parse_value(mut value: Value) -> Result<Parsed, Vec<Finding>> {
+pub fn parse_value(value: Value) -> Result<Parsed, Vec<Finding>> {
+    read(value, true)
+}
+
+fn read(mut value: Value, is_new: bool) -> Result<Parsed, Vec<Finding>> {
     let mut notes = Vec::new();
     let adds_blocked = rules::lacks_blocked(&value);
     if adds_blocked
@@ -42,6 +54,9 @@ pub fn parse_value(mut value: Value) -> Result<Parsed, Vec<Finding>> {
     }
     let mut findings = shape_findings::<Workflow>(&value, "");
     findings.extend(rules::findings(&value));
+    if is_new {
+        findings.extend(rules::gate_findings(&value));
+    }
     if !findings.is_empty() {
         return Err(findings);
     }

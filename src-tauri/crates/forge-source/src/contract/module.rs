@@ -7,7 +7,7 @@ use oxc_parser::{Parser, ParserReturn};
 use oxc_semantic::SemanticBuilder;
 
 use super::{commonjs, es, exports, natures::Nature};
-use crate::{nesting, syntax};
+use crate::{files, nesting, syntax};
 
 /// How a file exports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,7 +172,7 @@ fn summed_up<'a>(path: &str, parsed: &'a ParserReturn<'a>) -> Module {
         exports::read(&mut module, &parsed.program, &semantic);
     }
     commonjs::read_requests(&mut module, &semantic);
-    let wraps = path.ends_with(".cjs") || path.ends_with(".cts");
+    let wraps = matches!(files::ending(path).as_str(), "cjs" | "cts");
     if module.kind == Kind::Plain && (wraps || !module.requests.is_empty()) {
         module.kind = Kind::Common;
     }

@@ -82,7 +82,7 @@ fn take(
     findings.imported.insert(name.to_owned());
     let wrong = match found {
         Found::Yes => return,
-        Found::Typing if request.typing || tree.exporter.ends_with(".pyi") => return,
+        Found::Typing if request.typing || files::ending(tree.exporter) == "pyi" => return,
         Found::Typing => "is there for type checkers alone",
         Found::No => "is not defined",
         Found::Unknown(reason) => return findings.doubts.push(format!("{name}: {reason}")),

@@ -95,7 +95,7 @@ impl<'f> Tree<'f> {
             return Err("too many files lie behind it".to_owned());
         }
         let bytes = self.files.read(path).map_err(|error| error.to_string());
-        let stub = path.ends_with(".pyi");
+        let stub = files::ending(path) == "pyi";
         let read = bytes.and_then(|bytes| python_module::read(&bytes, stub)).map(Rc::new);
         self.modules.insert(path.to_owned(), read.clone());
         read

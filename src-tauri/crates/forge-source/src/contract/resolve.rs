@@ -89,7 +89,7 @@ fn stem(path: &str) -> &str {
 }
 
 pub(super) fn is_typed(path: &str) -> bool {
-    [".ts", ".tsx", ".mts", ".cts"].iter().any(|ending| path.ends_with(ending))
+    matches!(files::ending(path).as_str(), "ts" | "tsx" | "mts" | "cts")
 }
 
 fn one(path: String) -> Target {
@@ -177,7 +177,7 @@ struct Conditions {
 impl Conditions {
     fn of(from: &str, via: Via) -> Self {
         let typed = is_typed(from);
-        let open = from.ends_with(".ts") || from.ends_with(".tsx");
+        let open = matches!(files::ending(from).as_str(), "ts" | "tsx");
         let (way, other) = match via {
             Via::Import => ("import", "require"),
             Via::Require => ("require", "import"),

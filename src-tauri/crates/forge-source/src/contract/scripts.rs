@@ -11,7 +11,7 @@ use super::{
     natures::{Inherits, OBJECT},
     resolve::{self, Target},
 };
-use crate::{Files, Language};
+use crate::{Files, Language, files};
 
 /// Files that are read to follow one name, at most.
 const MAX_FILES: usize = 4_000;
@@ -189,7 +189,7 @@ impl Graph<'_> {
         }
         let module = match self.module(path) {
             Ok(module) => module,
-            Err(_) if path.ends_with(".json") && name == "default" => return yes(path, name),
+            Err(_) if files::ending(path) == "json" && name == "default" => return yes(path, name),
             Err(reason) => return Found::Unknown(format!("{path}: {reason}")),
         };
         match module.names.get(name) {
@@ -273,7 +273,7 @@ impl Graph<'_> {
             return yes(path, "default");
         }
         let package = resolve::package(self.files, path).map(|(_, manifest)| manifest);
-        let is_module = path.ends_with(".mjs")
+        let is_module = files::ending(path) == "mjs"
             || package.is_some_and(|manifest| {
                 manifest.get("type").and_then(|kind| kind.as_str()) == Some("module")
             });

@@ -5,9 +5,15 @@ use toml::de::DeTable;
 
 use super::{Syntax, SyntaxError};
 
+/// What the reader of TOML says when it goes no deeper, which no rule of the language forbids.
+const TOO_DEEP: [&str; 2] = ["recursion limit", "max recursion depth"];
+
 pub(super) fn toml(text: &str) -> Syntax {
     match DeTable::parse(text) {
         Ok(_) => Syntax::Sound,
+        Err(error) if TOO_DEEP.iter().any(|words| error.message().contains(words)) => {
+            Syntax::Refused { reason: "its values nest too deeply".to_owned() }
+        }
         Err(error) => {
             let offset = error.span().map_or(text.len(), |span| span.start);
             Syntax::Broken(SyntaxError::at(text, offset, error.message()))

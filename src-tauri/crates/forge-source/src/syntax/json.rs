@@ -5,14 +5,14 @@ use crate::files;
 
 /// Whether the tools that read files of this name allow comments in them.
 pub(super) fn comments_allowed(path: &str) -> bool {
-    let name = files::name(path);
+    let name = files::name(path).to_ascii_lowercase();
     let folder = files::name(files::parent(path));
     name.ends_with(".jsonc")
         || matches!(folder, ".vscode" | ".devcontainer")
         || name.starts_with("tsconfig")
         || name.starts_with("jsconfig")
         || matches!(
-            name,
+            name.as_str(),
             ".eslintrc.json"
                 | ".oxlintrc.json"
                 | ".swcrc.json"

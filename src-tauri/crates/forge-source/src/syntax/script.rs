@@ -10,6 +10,7 @@ use oxc_semantic::SemanticBuilder;
 use oxc_span::{GetSpan as _, SourceType};
 
 use super::{Syntax, SyntaxError};
+use crate::files;
 
 /// The text of a script, as its engines decode it.
 pub(crate) fn read(bytes: &[u8]) -> Cow<'_, str> {
@@ -18,8 +19,9 @@ pub(crate) fn read(bytes: &[u8]) -> Cow<'_, str> {
 
 /// What a file may be, the likeliest first: a `.js` file's kind is not in its name.
 pub(crate) fn source_types(path: &str) -> Vec<SourceType> {
-    let Ok(named) = SourceType::from_path(path) else { return Vec::new() };
-    match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
+    let name = files::name(path).to_ascii_lowercase();
+    let Ok(named) = SourceType::from_path(&name) else { return Vec::new() };
+    match files::ending(path).as_str() {
         "js" | "jsx" => {
             let named = named.with_jsx(true);
             vec![named.with_unambiguous(true), named.with_commonjs(true)]
@@ -44,7 +46,10 @@ pub(super) fn check(path: &str, text: &str) -> Syntax {
             Attempt { broken: Some(error), .. } => first = Some(error),
         }
     }
-    first.map_or(Syntax::Sound, Syntax::Broken)
+    match first {
+        Some(error) => Syntax::Broken(error),
+        None => Syntax::Refused { reason: "its ending names no kind of script".to_owned() },
+    }
 }
 
 struct Attempt {

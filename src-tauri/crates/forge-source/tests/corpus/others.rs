@@ -225,7 +225,9 @@ fn tsc_and_the_contract_agree() {
         })?;
         Some((importer, exporter, name, text))
     });
-    let mutants: Vec<_> = mutants.collect();
+    // A file is mutated once: a second mutant of it would overwrite the first.
+    let mut mutated = BTreeSet::new();
+    let mutants: Vec<_> = mutants.filter(|(_, exporter, ..)| mutated.insert(exporter.clone())).collect();
     let scratch = tempfile::tempdir().unwrap();
     for path in walk(&root.join("src"), &[""]) {
         let to = scratch.path().join("src").join(&path);

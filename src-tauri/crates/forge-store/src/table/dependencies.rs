@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use forge_model::ids::{ProjectId, TaskId};
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection};
 
-use crate::StoreError;
+use crate::{StoreError, row::push_list};
 
 /// Records that `task` waits for `prerequisite`.
 ///
@@ -75,13 +75,10 @@ pub async fn of_tasks(
 ) -> Result<HashMap<TaskId, Vec<(TaskId, String)>>, StoreError> {
     let mut query = QueryBuilder::<Sqlite>::new(
         "SELECT d.task_id, d.depends_on, t.status FROM task_dependencies d JOIN tasks t ON t.id = d.depends_on
-         WHERE d.task_id IN (",
+         WHERE d.task_id IN ",
     );
-    let mut list = query.separated(", ");
-    for task in tasks {
-        list.push_bind(task.as_str().to_owned());
-    }
-    query.push(") ORDER BY d.task_id, d.depends_on");
+    push_list(&mut query, tasks)?;
+    query.push(" ORDER BY d.task_id, d.depends_on");
     let mut found: HashMap<TaskId, Vec<(TaskId, String)>> = HashMap::new();
     for row in query.build().fetch_all(conn).await? {
         found.entry(TaskId(row.get(0))).or_default().push((TaskId(row.get(1)), row.get(2)));

@@ -12,7 +12,7 @@ use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
     StoreError,
-    row::{Columns, json, json_opt},
+    row::{Columns, json, json_opt, push_list},
 };
 
 /// An execution as stored.
@@ -114,6 +114,23 @@ pub async fn set_carry(
     sqlx::query("UPDATE executions SET carry = ?2 WHERE id = ?1")
         .bind(id.as_str())
         .bind(json_opt(carry)?)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Writes down the names of the variables that an execution's program does not get.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_withheld(
+    conn: &mut SqliteConnection,
+    id: &ExecutionId,
+    names: &[String],
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE executions SET withheld = ?2 WHERE id = ?1")
+        .bind(id.as_str())
+        .bind(json(&names)?)
         .execute(conn)
         .await?;
     Ok(())
@@ -251,7 +268,7 @@ pub async fn open(
     let mut query = QueryBuilder::<Sqlite>::new(
         "SELECT * FROM executions WHERE status IN ('starting', 'running', 'waiting') AND role <> 'drafter'",
     );
-    narrow(&mut query, tasks);
+    narrow(&mut query, tasks)?;
     query.push(" ORDER BY seq");
     let rows = query.build().fetch_all(conn).await?;
     rows.iter().map(read).collect()
@@ -267,16 +284,12 @@ pub async fn usage(
 ) -> Result<HashMap<TaskId, Usage>, StoreError> {
     // What a race's entries cost is their task's cost, too.
     let mut query = QueryBuilder::<Sqlite>::new("SELECT task_id, usage FROM executions WHERE TRUE");
-    narrow(&mut query, Some(tasks));
+    narrow(&mut query, Some(tasks))?;
     query.push(
         " UNION ALL SELECT e.parent_id, x.usage FROM tasks e JOIN executions x ON x.task_id = e.id
-         WHERE e.execution_mode = 'race_entry' AND e.parent_id IN (",
+         WHERE e.execution_mode = 'race_entry' AND e.parent_id IN ",
     );
-    let mut list = query.separated(", ");
-    for task in tasks {
-        list.push_bind(task.as_str().to_owned());
-    }
-    query.push(")");
+    push_list(&mut query, tasks)?;
     let mut sums: HashMap<TaskId, Usage> = HashMap::new();
     for row in query.build().fetch_all(conn).await? {
         let c = Columns(&row);
@@ -367,12 +380,9 @@ pub async fn spent(
         "SELECT x.task_id, count(*) AS n FROM executions x JOIN tasks t ON t.id = x.task_id AND x.after_transition > t.budget_boundary
          WHERE x.spends = 'execution'",
     );
-    query.push(" AND x.task_id IN (");
-    let mut list = query.separated(", ");
-    for task in tasks {
-        list.push_bind(task.as_str().to_owned());
-    }
-    query.push(") GROUP BY x.task_id");
+    query.push(" AND x.task_id IN ");
+    push_list(&mut query, tasks)?;
+    query.push(" GROUP BY x.task_id");
     let rows = query.build().fetch_all(conn).await?;
     rows.iter().map(|row| Ok((Columns(row).text("task_id")?, Columns(row).int("n")?))).collect()
 }
@@ -390,15 +400,12 @@ pub async fn count(conn: &mut SqliteConnection, task: &TaskId, role: &str) -> Re
     Columns(&row).int("n")
 }
 
-fn narrow(query: &mut QueryBuilder<Sqlite>, tasks: Option<&[TaskId]>) {
+fn narrow(query: &mut QueryBuilder<Sqlite>, tasks: Option<&[TaskId]>) -> Result<(), StoreError> {
     if let Some(tasks) = tasks {
-        query.push(" AND task_id IN (");
-        let mut list = query.separated(", ");
-        for task in tasks {
-            list.push_bind(task.as_str().to_owned());
-        }
-        query.push(")");
+        query.push(" AND task_id IN ");
+        push_list(query, tasks)?;
     }
+    Ok(())
 }
 
 fn read(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
@@ -440,6 +447,7 @@ fn read(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
             usage,
             conflict: c.json_opt("conflict")?,
             error: c.json_opt("error")?,
+            withheld: c.json("withheld")?,
             summary: c.text_opt("summary")?,
             started_at: c.time("started_at")?,
             finished_at: c.time_opt("finished_at")?,

@@ -16,8 +16,8 @@ use crate::{
 pub async fn insert(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO fixes (fix_id, task_id, execution_id, review_id, base_commit, files, added_lines, removed_lines, gate, author,
-         cost_micro_usd, status, created_at, applied_commit, verification, reason, decided_by, updated_at, patch, wanted_by)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+         cost_micro_usd, status, created_at, applied_commit, verification, reason, decided_by, updated_at, patch, wanted_by, strategy)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
          ON CONFLICT (task_id, fix_id) DO NOTHING",
     )
     .bind(&fix.fix_id)
@@ -40,6 +40,7 @@ pub async fn insert(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<bo
     .bind(fix.updated_at.0)
     .bind(&fix.patch)
     .bind(json_opt(fix.wanted_by.as_ref())?)
+    .bind(&fix.strategy)
     .execute(conn)
     .await?;
     Ok(done.rows_affected() > 0)
@@ -159,7 +160,7 @@ pub async fn half_applied(conn: &mut SqliteConnection) -> Result<Vec<FixProposal
 pub async fn begin_draft(conn: &mut SqliteConnection, draft: &FixDraft) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO fix_drafts (review_id, task_id, execution_id, agent_id, file, base_commit, gate, status, reason, fix_id,
-         started_at, finished_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+         started_at, finished_at, strategy) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
          ON CONFLICT (review_id) DO NOTHING",
     )
     .bind(draft.review_id.as_str())
@@ -174,6 +175,7 @@ pub async fn begin_draft(conn: &mut SqliteConnection, draft: &FixDraft) -> Resul
     .bind(&draft.fix_id)
     .bind(draft.started_at.0)
     .bind(draft.finished_at.map(|at| at.0))
+    .bind(&draft.strategy)
     .execute(conn)
     .await?;
     Ok(done.rows_affected() > 0)
@@ -245,6 +247,7 @@ fn read(row: &SqliteRow) -> Result<FixProposal, StoreError> {
         execution_id: c.text("execution_id")?,
         review_id: c.text("review_id")?,
         base_commit: c.text("base_commit")?,
+        strategy: c.text_opt("strategy")?,
         files: c.json("files")?,
         added_lines: c.int("added_lines")?,
         removed_lines: c.int("removed_lines")?,
@@ -270,6 +273,7 @@ fn read_draft(row: &SqliteRow) -> Result<FixDraft, StoreError> {
         task_id: c.text("task_id")?,
         execution_id: c.text_opt("execution_id")?,
         agent_id: c.text("agent_id")?,
+        strategy: c.text_opt("strategy")?,
         file: c.text("file")?,
         base_commit: c.text("base_commit")?,
         gate: c.json("gate")?,

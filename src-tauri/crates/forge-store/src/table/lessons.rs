@@ -7,7 +7,7 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
     StoreError,
-    row::{Columns, json},
+    row::{Columns, json, push_list},
 };
 
 /// Where a lesson goes, or went.
@@ -167,12 +167,9 @@ pub async fn of_files(
 ) -> Result<Vec<LessonRow>, StoreError> {
     let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM lessons WHERE project_id = ");
     query.push_bind(project.as_str()).push(" AND status = 'accepted' AND target = ").push_bind(target);
-    query.push(" AND file IN (");
-    let mut list = query.separated(", ");
-    for file in files {
-        list.push_bind(file);
-    }
-    query.push(") ORDER BY decided_at, id");
+    query.push(" AND file IN ");
+    push_list(&mut query, files)?;
+    query.push(" ORDER BY decided_at, id");
     query.build().fetch_all(conn).await?.iter().map(read).collect()
 }
 

@@ -9,7 +9,7 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
     StoreError,
-    row::{Columns, json},
+    row::{Columns, json, push_list},
 };
 
 /// A pull request as stored.
@@ -110,13 +110,9 @@ pub async fn links(
 ) -> Result<HashMap<TaskId, PullRequestLink>, StoreError> {
     let mut query = QueryBuilder::<Sqlite>::new(
         "SELECT task_id, json_object('number', pull_request ->> 'number', 'url', pull_request ->> 'url',
-         'state', pull_request ->> 'state') AS link FROM pull_requests WHERE pull_request IS NOT NULL AND task_id IN (",
+         'state', pull_request ->> 'state') AS link FROM pull_requests WHERE pull_request IS NOT NULL AND task_id IN ",
     );
-    let mut list = query.separated(", ");
-    for task in tasks {
-        list.push_bind(task.as_str().to_owned());
-    }
-    query.push(")");
+    push_list(&mut query, tasks)?;
     let rows = query.build().fetch_all(conn).await?;
     rows.iter()
         .map(|row| {

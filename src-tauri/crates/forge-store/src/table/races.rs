@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use forge_model::election::ElectionRule;
 use forge_model::ids::{ProjectId, RaceId, TaskId};
 use forge_model::race::{Race, RaceBadge, RaceEntry, RaceStatus};
 use forge_model::task::DiffStat;
@@ -10,7 +11,7 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
     StoreError,
-    row::{Columns, json, json_opt},
+    row::{Columns, json, json_opt, push_list},
 };
 
 /// Inserts or rewrites a race with its entries.
@@ -20,8 +21,8 @@ use crate::{
 pub async fn put(conn: &mut SqliteConnection, race: &Race) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO races (id, task_id, number, status, base_commit, reviewer_enabled, max_parallel, timeout_sec, human_crown,
-         keep_losers_days, election, winner, crowned_by, error, started_at, finished_at, losers_until)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+         keep_losers_days, election, winner, crowned_by, error, started_at, finished_at, losers_until, name_decides)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
          ON CONFLICT (id) DO UPDATE SET status = ?4, election = ?11, winner = ?12, crowned_by = ?13, error = ?14,
          finished_at = ?16, losers_until = ?17",
     )
@@ -42,6 +43,7 @@ pub async fn put(conn: &mut SqliteConnection, race: &Race) -> Result<(), StoreEr
     .bind(race.started_at.0)
     .bind(race.finished_at.map(|at| at.0))
     .bind(race.losers_until.map(|at| at.0))
+    .bind(race.name_decides)
     .execute(&mut *conn)
     .await?;
     for entry in &race.entries {
@@ -57,11 +59,11 @@ pub async fn put(conn: &mut SqliteConnection, race: &Race) -> Result<(), StoreEr
 pub async fn put_entry(conn: &mut SqliteConnection, race: &RaceId, e: &RaceEntry) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO race_entries (race_id, name, strategy, task_id, status, reason, gate, reviewer_score, cost_micro_usd, duration_ms,
-         diff_files, diff_added, diff_removed, commit_id, branch, started_at, finished_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+         diff_files, diff_added, diff_removed, commit_id, branch, started_at, finished_at, checks)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
          ON CONFLICT (race_id, name) DO UPDATE SET status = ?5, reason = ?6, gate = ?7, reviewer_score = ?8, cost_micro_usd = ?9,
          duration_ms = ?10, diff_files = ?11, diff_added = ?12, diff_removed = ?13, commit_id = ?14, branch = ?15,
-         started_at = ?16, finished_at = ?17",
+         started_at = ?16, finished_at = ?17, checks = ?18",
     )
     .bind(race.as_str())
     .bind(&e.strategy)
@@ -80,6 +82,7 @@ pub async fn put_entry(conn: &mut SqliteConnection, race: &RaceId, e: &RaceEntry
     .bind(&e.branch)
     .bind(e.started_at.map(|at| at.0))
     .bind(e.finished_at.map(|at| at.0))
+    .bind(e.checks)
     .execute(conn)
     .await?;
     Ok(())
@@ -121,13 +124,10 @@ pub async fn badges(
         "SELECT r.task_id, max(r.number) AS number, r.status, r.winner, count(e.name) AS entries,
          count(e.name) FILTER (WHERE e.status NOT IN ('queued', 'running')) AS over
          FROM races r LEFT JOIN race_entries e ON e.race_id = r.id
-         WHERE r.number = (SELECT max(number) FROM races WHERE task_id = r.task_id) AND r.task_id IN (",
+         WHERE r.number = (SELECT max(number) FROM races WHERE task_id = r.task_id) AND r.task_id IN ",
     );
-    let mut list = query.separated(", ");
-    for task in tasks {
-        list.push_bind(task.as_str().to_owned());
-    }
-    query.push(") GROUP BY r.task_id");
+    push_list(&mut query, tasks)?;
+    query.push(" GROUP BY r.task_id");
     let rows = query.build().fetch_all(conn).await?;
     rows.iter()
         .map(|row| {
@@ -260,6 +260,7 @@ fn read(row: &SqliteRow) -> Result<Race, StoreError> {
         max_parallel: c.int("max_parallel")?,
         timeout_sec: c.int("timeout_sec")?,
         human_crown: c.flag("human_crown")?,
+        name_decides: c.flag("name_decides")?,
         keep_losers_days: c.int("keep_losers_days")?,
         entries: Vec::new(),
         elected: None,
@@ -275,6 +276,9 @@ fn read(row: &SqliteRow) -> Result<Race, StoreError> {
     if let Some(election) = c.json_opt("election")? {
         race.keep_election(election);
     }
+    if race.crowned_by.is_some() {
+        race.decided_by = Some(ElectionRule::Person);
+    }
     Ok(race)
 }
 
@@ -288,6 +292,7 @@ fn read_entry(row: &SqliteRow) -> Result<RaceEntry, StoreError> {
         status: c.name("status")?,
         reason: c.text_opt("reason")?,
         gate: c.name("gate")?,
+        checks: c.int_opt("checks")?,
         score: c.real_opt("reviewer_score")?,
         cost_micro_usd: c.int_opt("cost_micro_usd")?,
         duration_ms: c.int_opt("duration_ms")?,

@@ -9,7 +9,7 @@ use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
     StoreError,
-    row::{Columns, json, text_opt},
+    row::{Columns, json, push_list, text_opt},
 };
 
 /// Inserts a review that belongs to the move `transition_seq`.
@@ -103,6 +103,59 @@ pub async fn set_tree(
         .execute(conn)
         .await?;
     Ok(())
+}
+
+/// Lets a review take passes of checks on the same tree instead of running them again.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn reuse_passes(conn: &mut SqliteConnection, review: &ReviewId) -> Result<(), StoreError> {
+    sqlx::query("UPDATE reviews SET reuses_passes = 1 WHERE id = ?1")
+        .bind(review.as_str())
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Whether a review takes passes of checks on the same tree.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn reuses_passes(conn: &mut SqliteConnection, review: &ReviewId) -> Result<bool, StoreError> {
+    let row = sqlx::query("SELECT reuses_passes FROM reviews WHERE id = ?1")
+        .bind(review.as_str())
+        .fetch_optional(conn)
+        .await?;
+    Ok(row.map(|row| row.try_get("reuses_passes")).transpose()?.unwrap_or(false))
+}
+
+/// Keeps which untracked files the checks of a review made.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_check_files(
+    conn: &mut SqliteConnection,
+    review: &ReviewId,
+    files: &[String],
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE reviews SET check_files = ?2 WHERE id = ?1")
+        .bind(review.as_str())
+        .bind(json(&files)?)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Which untracked files the checks of a review made.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn check_files(conn: &mut SqliteConnection, review: &ReviewId) -> Result<Vec<String>, StoreError> {
+    let row = sqlx::query("SELECT check_files FROM reviews WHERE id = ?1")
+        .bind(review.as_str())
+        .fetch_optional(conn)
+        .await?;
+    Ok(row.map(|row| Columns(&row).json("check_files")).transpose()?.unwrap_or_default())
 }
 
 /// Checks that were run in a project on a tree, the latest first.
@@ -231,13 +284,11 @@ pub async fn badges(
     tasks: &[TaskId],
 ) -> Result<HashMap<TaskId, ReviewBadge>, StoreError> {
     let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT task_id, max(attempt_number) AS attempt_number, status, verdict FROM reviews WHERE task_id IN (",
+        "SELECT task_id, max(attempt_number) AS attempt_number, status, verdict, reviewed_commit FROM reviews
+         WHERE task_id IN ",
     );
-    let mut list = query.separated(", ");
-    for task in tasks {
-        list.push_bind(task.as_str().to_owned());
-    }
-    query.push(") GROUP BY task_id");
+    push_list(&mut query, tasks)?;
+    query.push(" GROUP BY task_id");
     let rows = query.build().fetch_all(conn).await?;
     rows.iter()
         .map(|row| {
@@ -246,6 +297,7 @@ pub async fn badges(
                 attempt_number: c.int("attempt_number")?,
                 status: c.name::<ReviewStatus>("status")?,
                 verdict: c.name_opt("verdict")?,
+                reviewed_commit: c.text_opt("reviewed_commit")?,
             };
             Ok((c.text("task_id")?, badge))
         })

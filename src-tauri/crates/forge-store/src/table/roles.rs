@@ -6,7 +6,10 @@ use forge_model::ids::{AgentId, TaskId};
 use forge_model::task::{HolderKind, RoleHolder};
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection};
 
-use crate::{StoreError, row::Columns};
+use crate::{
+    StoreError,
+    row::{Columns, push_list},
+};
 
 /// Gives a role to a holder, or to nobody.
 ///
@@ -71,12 +74,8 @@ pub async fn of_tasks(
     conn: &mut SqliteConnection,
     tasks: &[TaskId],
 ) -> Result<HashMap<TaskId, Vec<(String, RoleHolder)>>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM task_roles WHERE task_id IN (");
-    let mut list = query.separated(", ");
-    for task in tasks {
-        list.push_bind(task.as_str().to_owned());
-    }
-    query.push(")");
+    let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM task_roles WHERE task_id IN ");
+    push_list(&mut query, tasks)?;
     let mut found: HashMap<TaskId, Vec<(String, RoleHolder)>> = HashMap::new();
     for row in query.build().fetch_all(conn).await? {
         let c = Columns(&row);

@@ -4,17 +4,18 @@ use std::collections::HashMap;
 
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::TaskRace;
-use forge_model::review::ReviewConfig;
+use forge_model::review::{ReviewConfig, WorkChanged};
 use forge_model::settings::MergeConfig;
 use forge_model::task::{
     CommitResult, DiffStat, EntryBarrier, ErrorAnnotation, ExecutionMode, TaskStateConfig, Waiting,
 };
 use forge_model::time::Timestamp;
+use futures::TryStreamExt as _;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
     StoreError,
-    row::{Columns, json_opt},
+    row::{Columns, json, json_opt, push_list},
 };
 
 /// How many bits of a stored number are the number that people see.
@@ -51,6 +52,9 @@ pub struct TaskRow {
     /// Conversations of runs behind transitions up to this number are not gone on with.
     pub session_boundary: i64,
     pub diff_stat: Option<DiffStat>,
+    pub unmerged_commits: u32,
+    pub closed_unmerged: bool,
+    pub work_changed: Option<WorkChanged>,
     pub status_since: Timestamp,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -103,7 +107,7 @@ pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp
          execution_mode = ?9, subtask_order = ?10, review_config = ?11, merge_config = ?12, task_state_config = ?13,
          review_passed_at = ?14, entry_barrier = ?15, error_annotation = ?16, waiting = ?17, held = ?18, budget_boundary = ?19,
          diff_files = ?20, diff_added = ?21, diff_removed = ?22, status_since = ?23, updated_at = ?24, commit_result = ?25,
-         session_boundary = ?26, race = ?27 WHERE id = ?1",
+         session_boundary = ?26, race = ?27, closed_unmerged = ?28, work_changed = ?29 WHERE id = ?1",
     )
     .bind(t.id.as_str())
     .bind(&t.title)
@@ -132,8 +136,56 @@ pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp
     .bind(json_opt(t.commit_result.as_ref())?)
     .bind(t.session_boundary)
     .bind(json_opt(t.race.as_ref())?)
+    .bind(t.closed_unmerged)
+    .bind(json_opt(t.work_changed.as_ref())?)
     .execute(conn)
     .await?;
+    Ok(())
+}
+
+/// Writes how many commits of a task's branch its target lacks. The count follows from git, so the version stays.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_unmerged(conn: &mut SqliteConnection, id: &TaskId, commits: u32) -> Result<(), StoreError> {
+    sqlx::query("UPDATE tasks SET unmerged_commits = ?2 WHERE id = ?1")
+        .bind(id.as_str())
+        .bind(commits)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Tasks whose branch may hold commits that their target lacks: those with a worktree, and those that had such commits
+/// when they were last counted.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn with_commits(conn: &mut SqliteConnection) -> Result<Vec<TaskId>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT id FROM tasks WHERE execution_mode <> 'race_entry' AND (unmerged_commits > 0
+           OR id IN (SELECT task_id FROM workspaces WHERE status <> 'cleaned')) ORDER BY id",
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.iter().map(|row| Columns(row).text("id")).collect()
+}
+
+/// Writes how the work of a task differs from the reviewed commit. The version stays, so that whoever was refused for it
+/// can take one of the offers that follow from it at once.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn set_work_changed(
+    conn: &mut SqliteConnection,
+    id: &TaskId,
+    changed: Option<&WorkChanged>,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE tasks SET work_changed = ?2 WHERE id = ?1")
+        .bind(id.as_str())
+        .bind(json_opt(changed)?)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
@@ -208,17 +260,40 @@ pub async fn list(
     filter: &Filter,
     limit: u32,
 ) -> Result<Vec<TaskRow>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM tasks WHERE execution_mode <> 'race_entry'");
+    let rows = selection(filter, limit).build().fetch_all(conn).await?;
+    rows.iter().map(read).collect()
+}
+
+/// The query for a page of tasks.
+fn selection(filter: &Filter, limit: u32) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::<Sqlite>::new("");
+    let mut states: Vec<&str> = filter.states.iter().map(String::as_str).collect();
+    states.sort_unstable();
+    states.dedup();
+    match states.as_slice() {
+        [] => push_selection(&mut query, filter, None),
+        // Each state has its tasks in board order, and SQLite merges them: a page costs what it holds, however many
+        // tasks there are. `IN` would sort all of them.
+        [first, rest @ ..] => {
+            push_selection(&mut query, filter, Some(first));
+            for state in rest {
+                query.push(" UNION ALL ");
+                push_selection(&mut query, filter, Some(state));
+            }
+        }
+    }
+    query.push(" ORDER BY position, id LIMIT ").push_bind(limit);
+    query
+}
+
+/// Appends the query for the tasks that pass a filter, of one of its states.
+fn push_selection(query: &mut QueryBuilder<Sqlite>, filter: &Filter, state: Option<&str>) {
+    query.push("SELECT * FROM tasks WHERE execution_mode <> 'race_entry'");
     if let Some(project) = &filter.project {
         query.push(" AND project_id = ").push_bind(project.as_str().to_owned());
     }
-    if !filter.states.is_empty() {
-        query.push(" AND status IN (");
-        let mut states = query.separated(", ");
-        for state in &filter.states {
-            states.push_bind(state.clone());
-        }
-        query.push(")");
+    if let Some(state) = state {
+        query.push(" AND status = ").push_bind(state.to_owned());
     }
     if let Some(text) = &filter.text {
         let pattern = format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
@@ -235,9 +310,6 @@ pub async fn list(
     if let Some((position, id)) = &filter.after {
         query.push(" AND (position, id) > (").push_bind(*position).push(", ").push_bind(id.clone()).push(")");
     }
-    query.push(" ORDER BY position, id LIMIT ").push_bind(limit);
-    let rows = query.build().fetch_all(conn).await?;
-    rows.iter().map(read).collect()
 }
 
 /// Every task of a project, entries of races included.
@@ -290,14 +362,10 @@ pub async fn parts(
     conn: &mut SqliteConnection,
     parents: &[TaskId],
 ) -> Result<HashMap<TaskId, Vec<(String, u32)>>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT parent_id, status, count(*) AS n FROM tasks WHERE parent_id IN (",
-    );
-    let mut list = query.separated(", ");
-    for parent in parents {
-        list.push_bind(parent.as_str().to_owned());
-    }
-    query.push(") AND execution_mode <> 'race_entry' GROUP BY parent_id, status");
+    let mut query =
+        QueryBuilder::<Sqlite>::new("SELECT parent_id, status, count(*) AS n FROM tasks WHERE parent_id IN ");
+    push_list(&mut query, parents)?;
+    query.push(" AND execution_mode <> 'race_entry' GROUP BY parent_id, status");
     let mut found: HashMap<TaskId, Vec<(String, u32)>> = HashMap::new();
     for row in query.build().fetch_all(conn).await? {
         let c = Columns(&row);
@@ -324,7 +392,8 @@ pub async fn ordered_parts(
     rows.iter().map(|row| Ok((Columns(row).text("id")?, Columns(row).text("parent_id")?))).collect()
 }
 
-/// Tasks in one state of a project, highest priority first, then oldest.
+/// Tasks in one state of a project that the scheduler has something to do about: those that an agent in `role` is to
+/// work on, and those that say what they wait for. Highest priority first, then oldest; turns of a parent are left out.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -332,12 +401,30 @@ pub async fn queue(
     conn: &mut SqliteConnection,
     project: &ProjectId,
     state: &str,
-) -> Result<Vec<TaskRow>, StoreError> {
+    role: Option<&str>,
+) -> Result<Vec<TaskId>, StoreError> {
     let rows = sqlx::query(
-        "SELECT * FROM tasks WHERE project_id = ?1 AND status = ?2 ORDER BY priority DESC, created_at, number",
+        "SELECT id FROM tasks t WHERE project_id = ?1 AND status = ?2 AND execution_mode <> 'ordered_turn'
+           AND (waiting IS NOT NULL
+                OR EXISTS (SELECT 1 FROM task_roles r WHERE r.task_id = t.id AND r.kind = 'agent' AND r.role = ?3))
+         ORDER BY priority DESC, created_at, number",
     )
     .bind(project.as_str())
     .bind(state)
+    .bind(role)
+    .fetch(conn);
+    rows.map_ok(|row| TaskId(row.get(0))).err_into().try_collect().await
+}
+
+/// Some tasks, in the order of their ids in the list; those that are gone are left out.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn of_ids(conn: &mut SqliteConnection, ids: &[TaskId]) -> Result<Vec<TaskRow>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT t.* FROM json_each(?1) wanted JOIN tasks t ON t.id = wanted.value ORDER BY wanted.key",
+    )
+    .bind(json(ids)?)
     .fetch_all(conn)
     .await?;
     rows.iter().map(read).collect()
@@ -358,12 +445,9 @@ pub async fn idle(
            AND NOT EXISTS (SELECT 1 FROM steps s WHERE s.task_id = t.id AND s.status <> 'done')
            AND t.project_id = ",
     );
-    query.push_bind(project.as_str().to_owned()).push(" AND t.status IN (");
-    let mut list = query.separated(", ");
-    for state in states {
-        list.push_bind(state.clone());
-    }
-    query.push(") ORDER BY t.id");
+    query.push_bind(project.as_str().to_owned()).push(" AND t.status IN ");
+    push_list(&mut query, states)?;
+    query.push(" ORDER BY t.id");
     let rows = query.build().fetch_all(conn).await?;
     rows.iter().map(read).collect()
 }
@@ -388,11 +472,13 @@ pub async fn waiting(conn: &mut SqliteConnection) -> Result<Vec<TaskRow>, StoreE
 /// When they cannot be read.
 pub async fn attention(conn: &mut SqliteConnection, limit: u32) -> Result<Vec<TaskRow>, StoreError> {
     let rows = sqlx::query(
-        "SELECT t.* FROM tasks t WHERE t.execution_mode <> 'race_entry' AND (t.error_annotation IS NOT NULL
-           OR t.id IN (SELECT task_id FROM reviews WHERE status = 'awaiting_human')
-           OR t.id IN (SELECT coalesce(iif(asker.execution_mode = 'race_entry', asker.parent_id, NULL), asker.id)
-                       FROM approvals JOIN tasks asker ON asker.id = approvals.task_id WHERE approvals.status = 'pending')
-           OR json_extract(t.waiting, '$.reason') IN ('target_checkout_dirty', 'git_locked', 'race_crown'))
+        "SELECT t.* FROM tasks t WHERE t.execution_mode <> 'race_entry' AND t.id IN (
+           SELECT id FROM tasks WHERE error_annotation IS NOT NULL
+           UNION SELECT task_id FROM reviews WHERE status = 'awaiting_human'
+           UNION SELECT coalesce(iif(asker.execution_mode = 'race_entry', asker.parent_id, NULL), asker.id)
+                 FROM approvals JOIN tasks asker ON asker.id = approvals.task_id WHERE approvals.status = 'pending'
+           UNION SELECT id FROM tasks WHERE waiting IS NOT NULL
+                 AND json_extract(waiting, '$.reason') IN ('target_checkout_dirty', 'git_locked', 'race_crown'))
          ORDER BY t.status_since, t.number LIMIT ?1",
     )
     .bind(limit)
@@ -410,15 +496,15 @@ pub async fn bottom(
     project: &ProjectId,
     states: &[String],
 ) -> Result<f64, StoreError> {
-    let mut query =
-        QueryBuilder::<Sqlite>::new("SELECT coalesce(max(position), 0.0) FROM tasks WHERE project_id = ");
-    query.push_bind(project.as_str().to_owned()).push(" AND status IN (");
-    let mut list = query.separated(", ");
-    for state in states {
-        list.push_bind(state.clone());
-    }
-    query.push(")");
-    let row = query.build().fetch_one(conn).await?;
+    // One look into the index for each state.
+    let row = sqlx::query(
+        "SELECT coalesce(max((SELECT max(position) FROM tasks WHERE project_id = ?1 AND status = s.value)), 0.0)
+         FROM json_each(?2) s",
+    )
+    .bind(project.as_str())
+    .bind(json(states)?)
+    .fetch_one(conn)
+    .await?;
     Ok(row.try_get::<f64, _>(0)? + 1024.0)
 }
 
@@ -434,20 +520,21 @@ pub async fn neighbour(
     above: bool,
     except: &TaskId,
 ) -> Result<Option<f64>, StoreError> {
-    let mut query =
-        QueryBuilder::<Sqlite>::new(if above { "SELECT max(position)" } else { "SELECT min(position)" });
-    query.push(" FROM tasks WHERE project_id = ").push_bind(project.as_str().to_owned());
-    query.push(" AND id <> ").push_bind(except.as_str().to_owned());
-    query
-        .push(if above { " AND position < " } else { " AND position > " })
-        .push_bind(position)
-        .push(" AND status IN (");
-    let mut list = query.separated(", ");
-    for state in states {
-        list.push_bind(state.clone());
-    }
-    query.push(")");
-    Ok(query.build().fetch_one(conn).await?.try_get(0)?)
+    let nearest = if above {
+        "SELECT max((SELECT max(position) FROM tasks WHERE project_id = ?1 AND status = s.value AND position < ?2
+           AND id <> ?3)) FROM json_each(?4) s"
+    } else {
+        "SELECT min((SELECT min(position) FROM tasks WHERE project_id = ?1 AND status = s.value AND position > ?2
+           AND id <> ?3)) FROM json_each(?4) s"
+    };
+    let row = sqlx::query(nearest)
+        .bind(project.as_str())
+        .bind(position)
+        .bind(except.as_str())
+        .bind(json(states)?)
+        .fetch_one(conn)
+        .await?;
+    Ok(row.try_get(0)?)
 }
 
 /// Spreads the positions of a column out evenly, in their present order.
@@ -463,12 +550,9 @@ pub async fn spread(
         "UPDATE tasks SET position = ranked.place * 1024.0 FROM (SELECT id AS task, row_number() OVER (ORDER BY position, id) AS place
          FROM tasks WHERE project_id = ",
     );
-    query.push_bind(project.as_str().to_owned()).push(" AND status IN (");
-    let mut list = query.separated(", ");
-    for state in states {
-        list.push_bind(state.clone());
-    }
-    query.push(")) AS ranked WHERE tasks.id = ranked.task");
+    query.push_bind(project.as_str().to_owned()).push(" AND status IN ");
+    push_list(&mut query, states)?;
+    query.push(") AS ranked WHERE tasks.id = ranked.task");
     query.build().execute(conn).await?;
     Ok(())
 }
@@ -517,8 +601,39 @@ fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
         budget_boundary: c.int("budget_boundary")?,
         session_boundary: c.int("session_boundary")?,
         diff_stat,
+        unmerged_commits: c.int("unmerged_commits")?,
+        closed_unmerged: c.flag("closed_unmerged")?,
+        work_changed: c.json_opt("work_changed")?,
         status_since: c.time("status_since")?,
         created_at: c.time("created_at")?,
         updated_at: c.time("updated_at")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Store;
+
+    async fn plan(conn: &mut SqliteConnection, filter: &Filter) -> String {
+        let query = selection(filter, 50);
+        let text = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", query.sql().as_str()));
+        let rows = sqlx::query(text).fetch_all(conn).await.unwrap();
+        rows.iter().map(|row| format!("{}\n", row.get::<String, _>("detail"))).collect()
+    }
+
+    #[tokio::test]
+    async fn page_of_tasks_is_read_in_order_without_a_sort() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let mut conn = store.read().await.unwrap();
+        let all = Filter { project: Some("p".to_owned().into()), ..Filter::default() };
+        let after = Filter { after: Some((1024.0, "id".to_owned())), ..all.clone() };
+        let states = ["backlog", "todo", "todo"].map(str::to_owned).to_vec();
+        let column = Filter { states, ..all.clone() };
+        for filter in [all, after, column] {
+            let plan = plan(&mut conn, &filter).await;
+            assert!(!plan.contains("TEMP B-TREE") && !plan.contains("SCAN"), "{filter:?} is read by\n{plan}");
+        }
+    }
 }

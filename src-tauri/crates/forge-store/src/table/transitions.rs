@@ -8,7 +8,10 @@ use forge_model::time::Timestamp;
 use forge_model::workflow::Audience;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
-use crate::{StoreError, row::Columns};
+use crate::{
+    StoreError,
+    row::{Columns, push_list},
+};
 
 /// A move as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,13 +123,10 @@ pub async fn spent(
         QueryBuilder::<Sqlite>::new("SELECT x.task_id, sum(x.rejection) AS rejections, sum(x.to_state = ");
     query.push_bind(merge_failed.unwrap_or("").to_owned());
     query.push(
-        ") AS failed_merges FROM transitions x JOIN tasks t ON t.id = x.task_id AND x.seq > t.budget_boundary WHERE x.task_id IN (",
+        ") AS failed_merges FROM transitions x JOIN tasks t ON t.id = x.task_id AND x.seq > t.budget_boundary WHERE x.task_id IN ",
     );
-    let mut list = query.separated(", ");
-    for task in tasks {
-        list.push_bind(task.as_str().to_owned());
-    }
-    query.push(") GROUP BY x.task_id");
+    push_list(&mut query, tasks)?;
+    query.push(" GROUP BY x.task_id");
     let rows = query.build().fetch_all(conn).await?;
     rows.iter()
         .map(|row| {

@@ -7,7 +7,10 @@ use forge_model::time::Timestamp;
 use forge_model::workspace::{Workspace, WorkspaceView};
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
-use crate::{StoreError, row::Columns};
+use crate::{
+    StoreError,
+    row::{Columns, push_list},
+};
 
 /// Inserts or rewrites a record.
 ///
@@ -68,12 +71,9 @@ pub async fn of_tasks(
     conn: &mut SqliteConnection,
     tasks: &[TaskId],
 ) -> Result<HashMap<TaskId, Workspace>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM workspaces WHERE task_id IN (");
-    let mut list = query.separated(", ");
-    for task in tasks {
-        list.push_bind(task.as_str().to_owned());
-    }
-    query.push(") ORDER BY created_at, rowid");
+    let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM workspaces WHERE task_id IN ");
+    push_list(&mut query, tasks)?;
+    query.push(" ORDER BY created_at, rowid");
     let rows = query.build().fetch_all(conn).await?;
     rows.iter().map(|row| read(row).map(|w| (w.task_id.clone(), w))).collect()
 }

@@ -48,6 +48,8 @@ const troubleIcons: Partial<Readonly<Record<AnnotationType, ReactNode>>> = {
   workspace_reset_required: <FolderGit2 />,
   merge_conflict: <GitMerge />,
   merge_error: <GitMerge />,
+  work_missing: <GitMerge />,
+  work_changed_since_review: <GitMerge />,
   pr_failed: <GitPullRequest />,
   pr_closed_without_merge: <GitPullRequestClosed />,
   subtask_paused: <ListTree />,
@@ -138,6 +140,7 @@ export function NeedBanner({ task, workflow, compact = false, below }: NeedBanne
       verb: offer.verb,
       version: task.version,
       wait: "none",
+      ...(offer.verb === "approve" ? { commit: task.review?.reviewed_commit ?? null } : {}),
       ...fields,
     });
     return done !== null;

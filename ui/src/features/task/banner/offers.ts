@@ -10,7 +10,7 @@ export function asOffers(offers: readonly Offer[]): readonly Offer[] {
 
 /** What cannot be taken back is asked about first. */
 export function asksFirst(verb: Verb): boolean {
-  return verb === "reset_workspace" || verb === "cancel";
+  return ["reset_workspace", "restart", "accept_repository", "cancel"].includes(verb);
 }
 
 /** Asks for a text before it is taken. */

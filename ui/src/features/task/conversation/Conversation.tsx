@@ -180,6 +180,13 @@ export function Conversation({ task, store, unfolded, start }: ConversationProps
   }
   if (!answer.data) return <Loading />;
   const last = executions.at(-1);
+  if (!last && task.raced?.status === "running") {
+    return (
+      <EmptyState icon={<MessagesSquare />} title={t("conversation.racing")}>
+        {t("conversation.racingText")}
+      </EmptyState>
+    );
+  }
   if (!last) {
     return (
       <EmptyState icon={<MessagesSquare />} title={t("conversation.none")} actions={start}>

@@ -28,6 +28,13 @@ describe("the head of a run", () => {
     expect(cost.getAttribute("aria-description")).toContain("prices of 2026-11-02");
   });
 
+  it("names the variables that were withheld, and says nothing without one", () => {
+    expect(head({ withheld: ["DB_PASSWORD", "NPM_TOKEN"] })).toContain(
+      "Withheld variables: DB_PASSWORD, NPM_TOKEN",
+    );
+    expect(head({ withheld: [] })).not.toContain("Withheld");
+  });
+
   it("names the models and how it came to its session", () => {
     const said = head({
       models: [sampleUsageOf({ model: "big" }), sampleUsageOf({ model: "small" })],

@@ -105,6 +105,19 @@ function Session({ execution }: { execution: Execution }) {
   );
 }
 
+/** Variables of the user's environment that the program did not get. */
+function Withheld({ names }: { names: readonly string[] }) {
+  const { t } = useTranslation();
+  if (names.length === 0) return null;
+  return (
+    <p className={styles.facts} data-selectable>
+      <span title={names.join(", ")}>
+        {t("conversation.withheld", { count: names.length })} <code>{names.join(", ")}</code>
+      </span>
+    </p>
+  );
+}
+
 /** What the person said that it was started with. */
 function Messages({ messages }: { messages: readonly SaidMessage[] }) {
   const { t } = useTranslation();
@@ -175,6 +188,7 @@ export function ExecutionHead({
         <Models models={execution.models} />
       </p>
       <Session execution={execution} />
+      <Withheld names={execution.withheld} />
       <Messages messages={execution.messages} />
       {execution.error && (
         <div className={styles.error} role="note">

@@ -19,7 +19,7 @@ afterEach(() => {
 const reviewed: Partial<Task> = {
   status: "review",
   workspace: someWorkspace(),
-  review: { attempt_number: 1, status: "awaiting_human", verdict: null },
+  review: { attempt_number: 1, status: "awaiting_human", verdict: null, reviewed_commit: null },
 };
 
 /** The panel over the sample's changes; there is no worker here, so rows are plain. */

@@ -24,6 +24,7 @@ import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
 import { forgetPlace, placeIn } from "../diffPlace.ts";
+import { OutsideReview } from "../review/OutsideReview.tsx";
 import { CommentsBar } from "./CommentsBar.tsx";
 import { FileTree } from "./FileTree.tsx";
 import { FileView } from "./FileView.tsx";
@@ -387,6 +388,11 @@ export default function DiffTab({ task }: { task: Task }) {
         onTree={() => (narrow ? setTreeOver(!treeOver) : setTreeBeside(!treeBeside))}
         navigation={navigation}
       />
+      {summary?.outside_review && (
+        <p className={styles.outside} role="status">
+          <OutsideReview changed={summary.outside_review} />
+        </p>
+      )}
       {summary && (
         <CommentsBar
           task={task}

@@ -46,8 +46,12 @@ function Stand({ fix: { status } }: { fix: FixProposal }) {
 }
 
 function Aside({ fix }: { fix: FixProposal }) {
+  const { t } = useTranslation();
   return (
     <span className={styles.aside}>
+      {fix.strategy !== null && (
+        <Badge look="outline">{t("fixes.ofEntry", { name: fix.strategy })}</Badge>
+      )}
       <DiffCount added={fix.addedLines} removed={fix.removedLines} />
       <RelativeTime at={fix.createdAt} />
     </span>

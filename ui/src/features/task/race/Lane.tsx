@@ -95,7 +95,7 @@ function Gate({ entry }: { entry: RaceEntry }) {
   return (
     <span className={styles.gate} data-gate={gate}>
       {gateIcons[gate]}
-      {t(`race.gate.${gate}`)}
+      {gate === "not_run" && entry.checks === 0 ? t("race.noChecks") : t(`race.gate.${gate}`)}
     </span>
   );
 }
@@ -181,11 +181,13 @@ function CrownButton({ task, race, entry }: Pick<LaneProps, "task" | "race" | "e
     return done;
   };
   const more =
-    elected !== null && elected !== name
+    race.winner !== null && elected !== null && elected !== name
       ? t("race.crownOther", { elected })
       : entry.gate === "passed"
         ? t("race.crownRest")
-        : t("race.crownFailed");
+        : entry.gate === "not_run"
+          ? t("race.crownUnchecked")
+          : t("race.crownFailed");
   return (
     <>
       <Button

@@ -43,7 +43,7 @@ describe("a race that is decided", () => {
       "Checks broken is out: checks failed.",
       "Cost dear is out: it cost $0.03, cheap $0.02.",
     ]);
-    expect(screen.queryByRole("button", { name: /^Crown/ })).toBeNull();
+    expect(screen.queryByRole("button", { name: /^Pick/ })).toBeNull();
     expect(await violationsIn(container)).toEqual([]);
   });
 
@@ -117,29 +117,29 @@ describe("a race that waits for the crown", () => {
     const { host } = open(2);
     expect(within(await lane("broad")).getByText("Elected")).toBeTruthy();
     await userEvent.click(
-      within(await lane("narrow")).getByRole("button", { name: "Crown narrow" }),
+      within(await lane("narrow")).getByRole("button", { name: "Pick narrow as winner" }),
     );
-    const dialog = await screen.findByRole("alertdialog", { name: "Crown narrow?" });
+    const dialog = await screen.findByRole("alertdialog", { name: "Pick narrow as winner?" });
     expect(dialog.textContent).toContain("broad was elected.");
-    await userEvent.click(within(dialog).getByRole("button", { name: "Crown narrow" }));
+    await userEvent.click(within(dialog).getByRole("button", { name: "Pick narrow as winner" }));
     await waitFor(() => expect(inputsOf(host, "task_action")).toHaveLength(1));
     expect(inputsOf(host, "task_action")).toMatchObject([
       { task_id: "t2", verb: "crown", entry: "narrow" },
     ]);
-    expect(await screen.findByText("narrow was crowned")).toBeTruthy();
-    expect(screen.getByText("narrow was crowned over broad, by: You, on the board.")).toBeTruthy();
+    expect(await screen.findByText("narrow was picked as winner")).toBeTruthy();
+    expect(screen.getByText("narrow was picked over broad, by: You, on the board.")).toBeTruthy();
   });
 
   it("is offered in the banner, with who is elected chosen beforehand", async () => {
     const host = createSampleHost("races");
     openApp(host, "#/task/p1/2");
-    const banner = await screen.findByRole("alert", { name: "The race waits for your crown" });
-    await userEvent.click(within(banner).getByRole("button", { name: "Crown" }));
-    const form = await within(banner).findByRole("form", { name: "Crown" });
+    const banner = await screen.findByRole("alert", { name: "Choose the winner of the race" });
+    await userEvent.click(within(banner).getByRole("button", { name: "Pick as winner" }));
+    const form = await within(banner).findByRole("form", { name: "Pick as winner" });
     expect(
       within(form).getByRole("combobox", { name: "Whose work is taken" }).textContent,
     ).toContain("broad");
-    await userEvent.click(within(form).getByRole("button", { name: "Crown broad" }));
+    await userEvent.click(within(form).getByRole("button", { name: "Pick broad as winner" }));
     await waitFor(() =>
       expect(inputsOf(host, "task_action")).toMatchObject([{ verb: "crown", entry: "broad" }]),
     );
@@ -154,10 +154,10 @@ describe("a race that nobody won", () => {
       within(banner)
         .getAllByRole("button")
         .map((each) => each.textContent),
-    ).toEqual(["Race again", "Go on with one agent", "Crown"]);
+    ).toEqual(["Race again", "Go on with one agent", "Pick as winner"]);
     // Who changed nothing has nothing that could be taken.
-    expect(within(await lane("b")).queryByRole("button", { name: "Crown b" })).toBeNull();
-    expect(within(await lane("a")).getByRole("button", { name: "Crown a" })).toBeTruthy();
+    expect(within(await lane("b")).queryByRole("button", { name: "Pick b as winner" })).toBeNull();
+    expect(within(await lane("a")).getByRole("button", { name: "Pick a as winner" })).toBeTruthy();
     await userEvent.click(within(banner).getByRole("button", { name: "Race again" }));
     await waitFor(() =>
       expect(inputsOf(host, "task_action")).toMatchObject([{ verb: "race_again" }]),
@@ -170,7 +170,7 @@ describe("a race that nobody won", () => {
     await userEvent.click(screen.getByRole("combobox", { name: "Which race" }));
     await userEvent.click(await screen.findByRole("option", { name: "Race 1" }));
     expect(await screen.findByText("The race was given up")).toBeTruthy();
-    expect(screen.queryByRole("button", { name: /^Crown a/ })).toBeNull();
+    expect(screen.queryByRole("button", { name: /^Pick a as/ })).toBeNull();
   });
 });
 

@@ -83,6 +83,32 @@ describe("how a race was decided", () => {
     ]);
   });
 
+  it("says what is not known of entries, never that they are equal", () => {
+    const unknown = { gate: "not_run", checks: 0, cost_micro_usd: null, score: null } as const;
+    const race = sampleRace({
+      status: "awaiting_crown",
+      winner: null,
+      reviewer_enabled: true,
+      entries: [sampleEntry("a", unknown), sampleEntry("b", unknown)],
+      elected: "a",
+      decidedBy: "name",
+      trail: [
+        { rule: "gate", kept: ["a", "b"], dropped: [] },
+        { rule: "reviewer", kept: ["a", "b"], dropped: [] },
+        { rule: "cost", kept: ["a", "b"], dropped: [] },
+        { rule: "name", kept: ["a"], dropped: [{ name: "b", value: "b" }] },
+      ],
+    });
+    expect(said(race)).toEqual([
+      ["gate", "There are no checks that could tell them apart."],
+      ["reviewer", "Nobody is out: none has a score."],
+      ["cost", "Nobody is out: no cost is known."],
+      ["name", "Nothing but their names tells a and b apart."],
+    ]);
+    expect(standOf(race, t)).toBe("No check, score or cost tells a and b apart. Choose the winner");
+    expect(raceWords(badgeOf(race), t)).toBe("Race: choose the winner");
+  });
+
   it("is nothing while nobody was elected", () => {
     expect(said(sampleRace({ trail: [] }))).toEqual([]);
   });
@@ -90,11 +116,11 @@ describe("how a race was decided", () => {
 
 it.each<[Partial<Race>, string]>([
   [{ status: "running", winner: null }, "3 of 3 entries are over"],
-  [{ status: "awaiting_crown" }, "cheap is elected and waits for your crown"],
+  [{ status: "awaiting_crown" }, "cheap is elected. Choose the winner"],
   [{ status: "decided" }, "cheap won; its work is being taken"],
   [{ status: "decided", error: "moved" }, "cheap won, but its work could not be taken"],
   [{}, "cheap won"],
-  [{ crowned_by: "user:board", winner: "dear" }, "dear was crowned"],
+  [{ crowned_by: "user:board", winner: "dear" }, "dear was picked as winner"],
   [{ status: "no_winner", winner: null }, "None of 3 entries passed"],
   [{ status: "cancelled", winner: null }, "The race was given up"],
 ])("says where a race stands: %o", (change, words) => {

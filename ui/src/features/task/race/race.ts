@@ -111,10 +111,28 @@ function costWords(step: ElectionStep, race: Race, t: TFunction): string[] {
   );
 }
 
+/** Why a rule kept everybody: they are equal, or nothing is known of any of them. */
+function nobodyOut(step: ElectionStep, race: Race) {
+  const kept = race.entries.filter(({ strategy }) => step.kept.includes(strategy));
+  if (step.rule === "gate" && kept.some(({ gate }) => gate !== "passed")) return "unchecked";
+  if (step.rule === "reviewer" && kept.every(({ score }) => score === null)) return "noScores";
+  if (step.rule === "cost" && kept.every(({ cost_micro_usd: cost }) => cost === null)) {
+    return "noCosts";
+  }
+  return step.rule;
+}
+
+/** The entries that nothing but their names tells apart. */
+export function alikeNames(race: Race): string {
+  const step = race.trail.find(({ rule }) => rule === "name");
+  const names = [...(step?.kept ?? []), ...(step?.dropped ?? []).map(({ name }) => name)];
+  return listed(names.sort());
+}
+
 /** What a rule found, a sentence each. */
 function stepWords(step: ElectionStep, race: Race, t: TFunction): string[] {
   if (step.dropped.length === 0) {
-    return [t(`race.nobodyOut.${step.rule}`, { count: step.kept.length })];
+    return [t(`race.nobodyOut.${nobodyOut(step, race)}`, { count: step.kept.length })];
   }
   switch (step.rule) {
     case "gate":
@@ -124,6 +142,7 @@ function stepWords(step: ElectionStep, race: Race, t: TFunction): string[] {
     case "cost":
       return costWords(step, race, t);
     case "name":
+      if (race.winner === null) return [t("race.out.nameOnly", { names: alikeNames(race) })];
       return [
         t("race.out.name", {
           count: step.dropped.length,
@@ -131,6 +150,7 @@ function stepWords(step: ElectionStep, race: Race, t: TFunction): string[] {
           other: listed(step.kept),
         }),
       ];
+    case "person":
     case "none":
       return [];
   }
@@ -153,7 +173,9 @@ export function standOf(race: Race, t: TFunction): string {
     case "running":
       return t("race.stand.running", { over: overCount(race), count: race.entries.length });
     case "awaiting_crown":
-      return t("race.stand.awaiting_crown", { name });
+      return race.winner === null
+        ? t("race.stand.awaiting_choice", { names: alikeNames(race) })
+        : t("race.stand.awaiting_crown", { name });
     case "decided":
       return t(race.error === null ? "race.stand.decided" : "race.stand.notTaken", { name });
     case "promoted":

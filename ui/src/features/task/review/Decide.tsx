@@ -4,6 +4,7 @@ import type { Offer, Task, Workflow } from "#ui/api/generated.ts";
 import { asksForPlan } from "#ui/app/plan.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Offers } from "../banner/Offers.tsx";
+import { OutsideReview } from "./OutsideReview.tsx";
 import { stateOf } from "../state.ts";
 import { useAction } from "../useAction.ts";
 import { useDraftCount } from "./useDrafts.ts";
@@ -15,22 +16,38 @@ export function Decide({ task, workflow }: { task: Task; workflow: Workflow | un
   const state = stateOf(workflow, task.status);
   const gate = state?.gate_config;
   const isPlan = asksForPlan(state);
+  const changed = task.work_changed;
   const decide = async (offer: Offer, reason: string | null): Promise<boolean> => {
-    const op = offer.verb === "approve" ? "review_approve" : "review_reject";
-    const done = await action.run(op, {
+    if (offer.verb === "review_again" || offer.verb === "merge_reviewed") {
+      const { verb } = offer;
+      const input = { task_id: task.id, verb, version: task.version, wait: "none" } as const;
+      return (await action.run("task_action", input)) !== null;
+    }
+    const told = {
       task_id: task.id,
       wait: "none",
       ...(reason === null ? {} : { reason }),
-    });
+    } as const;
+    const done =
+      offer.verb === "approve"
+        ? await action.run("review_approve", {
+            ...told,
+            commit: task.review?.reviewed_commit ?? null,
+          })
+        : await action.run("review_reject", told);
     return done !== null;
   };
+  const ways = task.offers.filter(
+    ({ verb }) => verb === "review_again" || verb === "merge_reviewed",
+  );
+  const approve: Offer = {
+    verb: "approve",
+    label: gate?.approve_label ?? t("review.approve"),
+    fields: [],
+    why: t("review.approveWhy"),
+  };
   const choices: Offer[] = [
-    {
-      verb: "approve",
-      label: gate?.approve_label ?? t("review.approve"),
-      fields: [],
-      why: t("review.approveWhy"),
-    },
+    ...(changed === null ? [approve] : ways),
     {
       verb: "send_back",
       label: gate?.reject_label ?? t("review.reject"),
@@ -49,14 +66,14 @@ export function Decide({ task, workflow }: { task: Task; workflow: Workflow | un
           taskId={task.id}
           action={action}
           onTake={decide}
-          // Comments say enough.
-          mayBeEmpty={drafts > 0}
+          mayBeEmpty
           formNote={sends}
         />
       }
     >
       {t(isPlan ? "review.awaitsPlanText" : "review.awaitsText")}{" "}
       {sends !== null && t("decide.drafts", { count: drafts })}
+      {changed !== null && <OutsideReview changed={changed} />}
     </Banner>
   );
 }

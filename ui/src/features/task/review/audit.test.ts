@@ -65,6 +65,7 @@ describe("where a task stands", () => {
       attempt_number: 1,
       status,
       verdict: null,
+      reviewed_commit: null,
     });
     expect(standOf({ live: live("reviewer"), review: review("running") })).toBe("auditing");
     expect(standOf({ live: null, review: review("running") })).toBe("checks");

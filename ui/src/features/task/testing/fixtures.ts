@@ -74,6 +74,7 @@ export function someExecution(changes: Partial<Execution> = {}): Execution {
     session_mode: "new",
     from_session: null,
     conflict: null,
+    withheld: [],
     error: null,
     summary: null,
     log_id: "e1",
@@ -205,6 +206,7 @@ export function someSummary(files: FileChange[]): DiffSummary {
     files,
     added: files.reduce((sum, file) => sum + file.added, 0),
     removed: files.reduce((sum, file) => sum + file.removed, 0),
+    outside_review: null,
   };
 }
 

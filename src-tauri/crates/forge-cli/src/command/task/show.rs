@@ -33,11 +33,29 @@ fn note(task: &Value) -> String {
     if let Some(reason) = task["waiting"]["reason"].as_str() {
         return format!("waits: {reason}");
     }
+    if let Some(stays) = stays_behind(task) {
+        return stays;
+    }
     match task["live"]["activity"].as_str() {
         Some("") => "an agent is at work".to_owned(),
         Some(activity) => activity.to_owned(),
         None => String::new(),
     }
+}
+
+/// What of a closed task is not merged.
+fn stays_behind(task: &Value) -> Option<String> {
+    let commits = task["unmerged_commits"].as_u64().unwrap_or_default();
+    let counted = if commits == 1 { "1 commit".to_owned() } else { format!("{commits} commits") };
+    if task["closed_unmerged"] == true {
+        let stay = if commits == 1 { "stays" } else { "stay" };
+        let id = string(task, "id");
+        let rest = if commits == 0 { String::new() } else { format!("; {counted} {stay} on forge/{id}") };
+        return Some(format!("closed without merging{rest}"));
+    }
+    // An open task is not merged yet, which is no news.
+    let closed = task["offers"].as_array().is_none_or(Vec::is_empty);
+    (closed && commits > 0).then(|| format!("{counted} not merged"))
 }
 
 /// One task.
@@ -59,6 +77,13 @@ pub(super) fn task(task: &Value, review: Option<&Value>) -> String {
             lines.push(format!("why       {message}"));
         }
     }
+    if let Some(changed) = task["work_changed"].as_object() {
+        let files = changed["uncommitted"].as_array().map_or(0, Vec::len);
+        lines.push(format!(
+            "changed   not part of the review: {} commits, {files} uncommitted files",
+            changed["commits"]
+        ));
+    }
     if let Some(branch) = task["workspace"]["branch"].as_str() {
         lines.push(format!("branch    {branch}"));
         lines.push(format!(
@@ -74,6 +99,9 @@ pub(super) fn task(task: &Value, review: Option<&Value>) -> String {
             review["attempt_number"],
             string(review, "status")
         ));
+        if let Some(commit) = review["reviewed_commit"].as_str() {
+            lines.push(format!("commit    {commit}"));
+        }
         for step in review["steps"].as_array().into_iter().flatten() {
             let result = step["exit_code"].as_i64().map_or_else(|| "-".to_owned(), |code| code.to_string());
             lines.push(format!("          exit {result}: {}", string(step, "command")));
@@ -88,6 +116,12 @@ pub(super) fn task(task: &Value, review: Option<&Value>) -> String {
         lines.push(description.trim_end().to_owned());
     }
     printable(&lines.join("\n"))
+}
+
+/// The variables that a run did not get of the user's environment.
+pub(super) fn withheld(run: &Value) -> Option<String> {
+    let names: Vec<&str> = run["withheld"].as_array()?.iter().filter_map(Value::as_str).collect();
+    (!names.is_empty()).then(|| printable(&format!("Withheld from the last run: {}", names.join(", "))))
 }
 
 /// A stretch of a log.
@@ -127,12 +161,27 @@ mod tests {
     }
 
     #[test]
+    fn withheld_variables_are_named_when_there_are_any() {
+        let run = json!({ "withheld": ["DB_PASSWORD", "NPM_TOKEN"] });
+        assert_eq!(withheld(&run).as_deref(), Some("Withheld from the last run: DB_PASSWORD, NPM_TOKEN"));
+        assert_eq!(withheld(&json!({ "withheld": [] })), None);
+    }
+
+    #[test]
     fn a_task_says_why_it_stands() {
         let blocked =
             json!({ "error_annotation": { "type": "manual" }, "review": { "status": "awaiting_human" } });
         assert_eq!(note(&blocked), "needs you: manual");
         assert_eq!(note(&json!({ "review": { "status": "awaiting_human" } })), "waits for your decision");
         assert_eq!(note(&json!({ "live": { "activity": "" } })), "an agent is at work");
-        assert_eq!(note(&json!({})), "");
+        assert_eq!(note(&json!({ "offers": [{}], "unmerged_commits": 2 })), "");
+    }
+
+    #[test]
+    fn a_closed_task_says_what_is_not_merged() {
+        let by_hand = json!({ "id": "t", "closed_unmerged": true, "unmerged_commits": 3, "offers": [] });
+        assert_eq!(note(&by_hand), "closed without merging; 3 commits stay on forge/t");
+        let merged = json!({ "id": "t", "unmerged_commits": 1, "offers": [] });
+        assert_eq!(note(&merged), "1 commit not merged");
     }
 }

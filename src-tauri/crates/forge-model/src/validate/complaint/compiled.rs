@@ -1,5 +1,7 @@
 //! The test runners of Rust and Go.
 
+use std::collections::BTreeSet;
+
 use super::{Failure, MESSAGE_LINES};
 use crate::diagnostic::{panic_message, place};
 
@@ -10,6 +12,7 @@ const NEXTEST: [&str; 6] = ["FAIL", "TIMEOUT", "SIGABRT", "SIGSEGV", "ABORT", "L
 pub(super) fn rust(lines: &[&str]) -> Vec<Failure> {
     let mut found: Vec<Failure> = Vec::new();
     let mut named: Vec<&str> = Vec::new();
+    let mut told: BTreeSet<String> = BTreeSet::new();
     // The test whose captured output this is.
     let mut section: Option<&str> = None;
     for (at, line) in lines.iter().enumerate() {
@@ -20,6 +23,7 @@ pub(super) fn rust(lines: &[&str]) -> Vec<Failure> {
             if let Some(error) = after.iter().find(|it| !it.is_empty()).filter(|it| it.starts_with("Error: "))
             {
                 found.push(Failure::new(name, [*error]));
+                told.insert(name.to_owned());
             }
         } else if line == "failures:" {
             section = None;
@@ -27,8 +31,8 @@ pub(super) fn rust(lines: &[&str]) -> Vec<Failure> {
             let of_test =
                 section.or_else(|| Some(thread).filter(|name| !matches!(*name, "main" | "<unnamed>")));
             let what = of_test.or_else(|| place(at).map(|place| place.path)).unwrap_or(thread);
-            let is_told = section.is_some() && found.iter().any(|failure| failure.what == what);
-            if !is_told {
+            let is_first = told.insert(what.to_owned());
+            if is_first || section.is_none() {
                 found.push(Failure::new(what, [panic_message(after).as_str()]));
             }
         } else if let Some(name) = line.strip_prefix("test ").and_then(|it| it.strip_suffix(" ... FAILED")) {
@@ -38,8 +42,9 @@ pub(super) fn rust(lines: &[&str]) -> Vec<Failure> {
         }
     }
     for name in named {
-        if !found.iter().any(|failure| name == failure.what || name.ends_with(&format!(" {}", failure.what)))
-        {
+        // nextest puts the program before the name.
+        let of_thread = name.rsplit(' ').next().unwrap_or(name);
+        if !told.contains(of_thread) && told.insert(name.to_owned()) {
             found.push(Failure::new(name, []));
         }
     }
@@ -80,11 +85,12 @@ pub(super) fn go(lines: &[&str]) -> Vec<Failure> {
         let body = body.map(|line| line.trim()).map(without_place).take(MESSAGE_LINES);
         found.push(Failure::new(name, body));
     }
-    let parents: Vec<String> = found.iter().map(|it| format!("{}/", it.what)).collect();
-    let names: Vec<String> = found.iter().map(|it| it.what.clone()).collect();
-    let is_parent = |prefix: &String| names.iter().any(|name| name.starts_with(prefix.as_str()));
-    let mut keeps = parents.iter().map(|prefix| !is_parent(prefix)).collect::<Vec<_>>().into_iter();
-    found.retain(|failure| keeps.next().unwrap_or(true) || !failure.why.is_empty());
+    let names: BTreeSet<String> = found.iter().map(|it| it.what.clone()).collect();
+    let is_parent = |name: &str| {
+        let prefix = format!("{name}/");
+        names.range(prefix.clone()..).next().is_some_and(|name| name.starts_with(&prefix))
+    };
+    found.retain(|failure| !failure.why.is_empty() || !is_parent(&failure.what));
     found
 }
 

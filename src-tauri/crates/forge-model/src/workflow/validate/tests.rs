@@ -194,6 +194,12 @@ fn every_rule_of_meaning() {
             "terminal",
         ),
         (
+            ("/states/2/gate_config", json!({ "requires_user_approval": true })),
+            "states[2].gate_config",
+            "of kind `active`: remove it, or change the kind",
+        ),
+        (("/states/5/gate_config", json!({})), "states[5].gate_config", "of kind `custom`"),
+        (
             ("/states/8/hooks/on_enter/0/on_failure", json!({ "cascade": "todo" })),
             "states[8].hooks.on_enter[0].on_failure",
             "terminal",
@@ -392,6 +398,16 @@ fn broken_text_is_refused_with_its_place() {
     let twice =
         default_workflow_json().replacen("\"name\": \"todo\"", "\"name\": \"todo\", \"name\": \"x\"", 1);
     assert_eq!(parse(&twice).unwrap_err(), [Finding::new("states[1].name", "`name` is written twice")]);
+}
+
+#[test]
+fn a_stored_definition_with_a_gate_config_outside_of_gates_is_still_read() {
+    let mut value: Value = serde_json::from_str(default_workflow_json()).unwrap();
+    value["states"][2]["gate_config"] = json!({ "max_rejections": 3 });
+    assert_eq!(parse(&value.to_string()).unwrap_err().len(), 1);
+    assert!(parse_stored(&value.to_string()).is_ok());
+    value["states"][2]["gate_config"] = Value::Null;
+    assert!(parse(&value.to_string()).is_ok());
 }
 
 /// A list of kinds of object is explained by its tag.

@@ -1,0 +1,153 @@
+//! The database and its disk: their state, copies of the database, and how long old data is kept.
+
+use forge_engine::{DiskSpace, StorageFailure};
+use forge_model::actor::Actor;
+use forge_model::storage::{Backup, Retention, RetentionAnswer, RetentionQuestion, StorageTrouble};
+use forge_model::time::Timestamp;
+
+use super::{Empty, Page, answer, input};
+use crate::{Api, ApiError};
+
+answer! {
+    /// Why the database takes no writes.
+    pub struct StorageProblem {
+        /// The kind of trouble.
+        pub trouble: StorageTrouble,
+        /// The reason in the database's or the system's words.
+        pub detail: String,
+        /// What a person can do.
+        pub remedy: String,
+        /// Since when.
+        pub since: Timestamp,
+    }
+
+    /// The state of the database and its disk.
+    pub struct StorageStatus {
+        /// Whether writes succeed, as last seen.
+        pub writable: bool,
+        /// Why they fail; null while they succeed.
+        pub problem: Option<StorageProblem>,
+        /// Free bytes on the disk of the data folder; null where the system does not say.
+        #[specta(type = Option<f64>)]
+        pub free_bytes: Option<u64>,
+        /// All bytes of that disk.
+        #[specta(type = Option<f64>)]
+        pub total_bytes: Option<u64>,
+        /// Whether little space is left: less than 1 GiB or 2 % of the disk.
+        pub low: bool,
+        /// The copy that the next start restores.
+        pub restore_pending: Option<String>,
+        /// How long old data is kept.
+        pub retention: Retention,
+        /// Deletions of more than half of something, which wait for a person.
+        pub questions: Vec<RetentionQuestion>,
+    }
+
+    /// What Forge's own data takes on the disk, measured when it is asked for.
+    pub struct StorageUsage {
+        /// The size of the database with its write-ahead log.
+        #[specta(type = f64)]
+        pub database_bytes: u64,
+        /// The size of all copies of the database.
+        #[specta(type = f64)]
+        pub backups_bytes: u64,
+        /// The size of all logs; null while the engine stops.
+        #[specta(type = Option<f64>)]
+        pub logs_bytes: Option<u64>,
+        /// How many events are kept.
+        pub events: u32,
+    }
+
+    /// A copy that is restored when Forge is started again.
+    pub struct BackupRestore {
+        /// The copy.
+        pub backup: Backup,
+        /// Always true: a database that is in use is not replaced.
+        pub restart_required: bool,
+    }
+}
+
+input! {
+    /// What is to change about storage.
+    pub struct UpdateStorage {
+        /// How long old data is kept; what is left out takes its default.
+        #[serde(default)]
+        pub retention: Option<Retention>,
+    }
+
+    /// What a person says to a deletion.
+    pub struct AnswerQuestion {
+        /// Which: a question's `kind`.
+        pub kind: String,
+        /// Whether it is done.
+        pub answer: RetentionAnswer,
+    }
+
+    /// A copy of the database.
+    pub struct BackupPath {
+        /// Its name.
+        pub name: String,
+    }
+}
+
+impl From<StorageFailure> for StorageProblem {
+    fn from(failure: StorageFailure) -> Self {
+        Self {
+            remedy: failure.trouble.remedy().to_owned(),
+            trouble: failure.trouble,
+            detail: failure.detail,
+            since: failure.since,
+        }
+    }
+}
+
+pub(crate) async fn get(api: Api, _: Actor, _: Empty) -> Result<StorageStatus, ApiError> {
+    let engine = api.engine();
+    let (health, space) = (engine.storage_health(), engine.disk_space());
+    Ok(StorageStatus {
+        writable: health.failure.is_none(),
+        problem: health.failure.map(StorageProblem::from),
+        free_bytes: space.map(|space: DiskSpace| space.free),
+        total_bytes: space.map(|space| space.total),
+        low: health.low,
+        restore_pending: engine.pending_restore(),
+        retention: engine.retention().await?,
+        questions: engine.retention_questions().await?,
+    })
+}
+
+pub(crate) async fn usage(api: Api, _: Actor, _: Empty) -> Result<StorageUsage, ApiError> {
+    let engine = api.engine();
+    let backups = engine.database_backups().await?;
+    Ok(StorageUsage {
+        database_bytes: engine.database_bytes(),
+        backups_bytes: backups.iter().map(|backup| backup.bytes).sum(),
+        logs_bytes: engine.logs_bytes().await,
+        events: engine.count_events().await?,
+    })
+}
+
+pub(crate) async fn update(api: Api, actor: Actor, change: UpdateStorage) -> Result<StorageStatus, ApiError> {
+    if let Some(retention) = &change.retention {
+        api.engine().set_retention(retention).await?;
+    }
+    get(api, actor, Empty {}).await
+}
+
+pub(crate) async fn answer(api: Api, actor: Actor, given: AnswerQuestion) -> Result<StorageStatus, ApiError> {
+    api.engine().answer_retention(&given.kind, given.answer).await?;
+    get(api, actor, Empty {}).await
+}
+
+pub(crate) async fn backups(api: Api, _: Actor, _: Empty) -> Result<Page<Backup>, ApiError> {
+    Ok(Page::whole(api.engine().database_backups().await?))
+}
+
+pub(crate) async fn back_up(api: Api, _: Actor, _: Empty) -> Result<Backup, ApiError> {
+    Ok(api.engine().back_up_database().await?)
+}
+
+pub(crate) async fn restore(api: Api, _: Actor, input: BackupPath) -> Result<BackupRestore, ApiError> {
+    let backup = api.engine().restore_database(&input.name).await?;
+    Ok(BackupRestore { backup, restart_required: true })
+}

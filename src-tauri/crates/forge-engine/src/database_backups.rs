@@ -1,0 +1,155 @@
+//! Copies of the database: one a day while the engine works, more when a person wants them.
+
+use std::{path::Path, time::Duration};
+
+use forge_model::storage::{Backup, BackupReason};
+use forge_store::backups::{self, BackupError};
+
+use crate::{Engine, StartError, Work, error::Result, instance::Instance};
+
+/// How often the age of the newest copy is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(60 * 60);
+/// How old the newest copy may be.
+const ONE_DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// Space that a copy leaves free besides its own size.
+const SPARE_BYTES: u64 = 256 * 1024 * 1024;
+
+impl Engine {
+    /// Copies the database once a day from now on.
+    pub(crate) fn keep_database_copied(&self) {
+        if self.inner.config.work != Work::All {
+            return;
+        }
+        let engine = self.clone();
+        self.inner.tracker.spawn(async move {
+            loop {
+                if let Err(error) = engine.copy_if_due().await {
+                    tracing::warn!(%error, "failed to make the daily copy of the database; trying again in an hour");
+                }
+                tokio::select! {
+                    () = engine.inner.shutdown.cancelled() => return,
+                    () = tokio::time::sleep(LOOK_EVERY) => {}
+                }
+            }
+        });
+    }
+
+    async fn copy_if_due(&self) -> Result<()> {
+        let newest = self.database_backups().await?.into_iter().next();
+        // A copy from the future was made by a clock that was wrong: it says nothing.
+        let age = newest.map(|backup| self.now().since(backup.created_at)).filter(|age| *age >= 0);
+        if age.is_some_and(|age| age < ONE_DAY_MS) {
+            return Ok(());
+        }
+        let needed = self.database_bytes().saturating_add(SPARE_BYTES);
+        if self.disk_space().is_some_and(|space| space.free < needed) {
+            tracing::warn!(needed, "made no daily copy of the database: too little space is left for it");
+            return Ok(());
+        }
+        tokio::select! {
+            () = self.inner.shutdown.cancelled() => {}
+            copied = self.store().back_up(BackupReason::Daily) => drop(copied?),
+        }
+        Ok(())
+    }
+
+    /// The copies of the database, newest first.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub async fn database_backups(&self) -> Result<Vec<Backup>> {
+        Ok(backups::list(self.data_dir())?)
+    }
+
+    /// Copies the database now, while work goes on.
+    ///
+    /// # Errors
+    /// When the copy cannot be made.
+    pub async fn back_up_database(&self) -> Result<Backup> {
+        Ok(self.store().back_up(BackupReason::Manual).await?)
+    }
+
+    /// Has the next start restore a copy of the database. A database in use is not replaced: agents work on what it
+    /// says.
+    ///
+    /// # Errors
+    /// When there is no such copy, or it cannot be used.
+    pub async fn restore_database(&self, name: &str) -> Result<Backup> {
+        Ok(backups::restore_at_next_start(self.data_dir(), name).await?)
+    }
+
+    /// The copy that the next start restores, if one is to be.
+    #[must_use]
+    pub fn pending_restore(&self) -> Option<String> {
+        backups::pending(self.data_dir())
+    }
+
+    /// The size of the database with its log.
+    #[must_use]
+    pub fn database_bytes(&self) -> u64 {
+        let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
+        let path = self.store().path();
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        bytes(path) + bytes(Path::new(&log))
+    }
+
+    /// Copies the database of a folder that no engine has.
+    ///
+    /// # Errors
+    /// When an engine has it, or the copy cannot be made.
+    pub async fn back_up_folder(data_dir: &Path) -> Result<Backup, StartError> {
+        let _held = Instance::take(data_dir)?;
+        Ok(backups::create(data_dir, BackupReason::Manual).await.map_err(forge_store::OpenError::from)?)
+    }
+
+    /// Restores a copy of the database of a folder that no engine has. The former files are set aside.
+    ///
+    /// # Errors
+    /// When an engine has it, there is no such copy, or it cannot be used.
+    pub async fn restore_folder(data_dir: &Path, name: &str) -> Result<Backup, StartError> {
+        let _held = Instance::take(data_dir)?;
+        let restore = async {
+            let backup = backups::restore_at_next_start(data_dir, name).await?;
+            backups::finish_restore(data_dir).await?;
+            Ok::<_, BackupError>(backup)
+        };
+        Ok(restore.await.map_err(forge_store::OpenError::from)?)
+    }
+
+    /// The copies of the database of a folder, newest first.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn backups_of_folder(data_dir: &Path) -> Result<Vec<Backup>, StartError> {
+        Ok(backups::list(data_dir).map_err(forge_store::OpenError::from)?)
+    }
+
+    /// The newest copy of the database of a folder that is whole.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub async fn newest_good_backup(data_dir: &Path) -> Result<Option<Backup>, StartError> {
+        Ok(backups::newest_good(data_dir).await.map_err(forge_store::OpenError::from)?)
+    }
+}
+
+/// Whether a start failed because the database is damaged or gone, which a copy mends.
+#[must_use]
+pub fn needs_restore(error: &StartError) -> bool {
+    use forge_store::OpenError;
+    matches!(error, StartError::Open(OpenError::Damaged { .. } | OpenError::Emptied { .. }))
+}
+
+impl From<BackupError> for crate::EngineError {
+    fn from(error: BackupError) -> Self {
+        match error {
+            BackupError::Unknown(name) => Self::not_found("backup", name),
+            BackupError::Store(error) => Self::Store(error),
+            BackupError::Io { what, path, source } => Self::io(format!("{what} {}", path.display()))(source),
+            other @ (BackupError::Damaged { .. } | BackupError::Foreign(_)) => {
+                Self::conflict(crate::ConflictCode::BackupUnusable, other.to_string())
+            }
+        }
+    }
+}

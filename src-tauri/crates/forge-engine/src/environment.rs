@@ -1,0 +1,229 @@
+//! The environment of every program that Forge starts for a project, a task or an agent profile.
+//!
+//! Each starts from the user's environment, or from what the login shell's profile makes of it, and gets what the
+//! environment policy (`forge-model/environment.rs`) passes. Nothing else here or elsewhere decides that. What Forge
+//! and the user set explicitly comes on top, where the program is started.
+
+use std::{
+    ffi::{OsStr, OsString},
+    sync::Arc,
+};
+
+use forge_agents::{LogWriter, adapter};
+use forge_exec::{LoginShell, Variables};
+use forge_git::REPOSITORY_VARIABLES;
+use forge_model::agent::{AdapterKind, Agent, Profile};
+use forge_model::environment::{EnvironmentPolicy, Inherited, ShellMode};
+use forge_model::log::EntryKind;
+use forge_model::settings::ProjectSettings;
+use serde_json::{Value, json};
+
+use crate::{ConflictCode, Engine, EngineError, Work, context::ProjectContext, error::Result};
+
+/// The search path.
+const PATH: &str = "PATH";
+
+/// What a program inherits, and the shell that runs its command.
+#[derive(Debug, Clone)]
+pub(crate) struct ProgramEnvironment {
+    passed: Arc<Variables>,
+    inherited: Inherited,
+    shell: Vec<String>,
+}
+
+impl ProgramEnvironment {
+    fn new(inherited: Inherited, shell: Vec<String>) -> Self {
+        Self { passed: Arc::new(inherited.passed.clone()), inherited, shell }
+    }
+
+    /// What the program's environment starts from.
+    pub(crate) fn base(&self) -> Arc<Variables> {
+        Arc::clone(&self.passed)
+    }
+
+    /// The shell with its arguments that runs a line in this environment.
+    pub(crate) fn shell(&self) -> &[String] {
+        &self.shell
+    }
+
+    /// Names of what the program does not get.
+    pub(crate) fn withheld_names(&self) -> Vec<String> {
+        self.inherited.withheld_names()
+    }
+
+    /// Tells a log what the program does not get.
+    pub(crate) fn note_withheld(&self, log: &LogWriter) {
+        let names = self.withheld_names();
+        if !names.is_empty() {
+            let text = format!("Withheld from the environment: {}.", names.join(", "));
+            log.append(EntryKind::Notice, "", json!({ "text": text, "code": "withheld", "names": names }));
+        }
+    }
+}
+
+impl Engine {
+    /// The environment of a command that a project runs: a check, a set-up command, a hook.
+    ///
+    /// # Errors
+    /// When the login shell's profile fails.
+    pub(crate) async fn command_environment(&self, context: &ProjectContext) -> Result<ProgramEnvironment> {
+        let policy = EnvironmentPolicy::of(&context.settings.environment);
+        let (variables, shell) = match self.surroundings(&context.settings).await? {
+            Some(surroundings) => surroundings,
+            None => (self.extended_variables().await, context.settings.shell.clone()),
+        };
+        Ok(ProgramEnvironment::new(policy.apply(&variables), shell))
+    }
+
+    /// The environment of an agent's program, in a project or on its own.
+    ///
+    /// # Errors
+    /// When the login shell's profile fails.
+    pub(crate) async fn agent_environment(
+        &self,
+        context: Option<&ProjectContext>,
+        agent: &Agent,
+    ) -> Result<ProgramEnvironment> {
+        let usual = ProjectSettings::default();
+        let settings = context.map_or(&usual, |context| &context.settings);
+        let surroundings = match context {
+            Some(context) => self.surroundings(&context.settings).await?,
+            None => None,
+        };
+        let (variables, shell) = match surroundings {
+            Some(surroundings) => surroundings,
+            None => (self.user_variables().await, settings.shell.clone()),
+        };
+        let policy = EnvironmentPolicy::of(&settings.environment)
+            .passing(adapter(agent.adapter).sign_in_variables(&agent.config, &variables))
+            .passing(Profile::of(agent).pass);
+        Ok(ProgramEnvironment::new(policy.apply(&variables), shell))
+    }
+
+    /// The environment in which an agent program is asked about itself.
+    pub(crate) async fn probe_environment(&self, kind: AdapterKind, config: &Value) -> Arc<Variables> {
+        let variables = self.user_variables().await;
+        let named = config.get("environment").and_then(|environment| environment.get("pass"));
+        let named = named.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let policy = EnvironmentPolicy::of(&ProjectSettings::default().environment)
+            .passing(adapter(kind).sign_in_variables(config, &variables))
+            .passing(named);
+        Arc::new(policy.apply(&variables).passed)
+    }
+
+    /// The environment of a command of `validate`: this program's own, since such commands are run by `/bin/sh` without
+    /// any profile. An engine that works may have been started from a desktop, with a bare path: what the login shell
+    /// knows comes behind what this program was given on purpose.
+    pub(crate) async fn validate_environment(&self, context: Option<&ProjectContext>) -> ProgramEnvironment {
+        let usual = ProjectSettings::default();
+        let policy = EnvironmentPolicy::of(&context.map_or(&usual, |context| &context.settings).environment);
+        let variables = match self.inner.config.work {
+            Work::Nothing => self.own_variables(),
+            Work::Named | Work::All => self.extended_variables().await,
+        };
+        ProgramEnvironment::new(policy.apply(&variables), Vec::new())
+    }
+
+    /// The path that the user's programs are found on.
+    pub(crate) async fn user_path(&self) -> OsString {
+        self.user_variables().await.get(OsStr::new(PATH)).cloned().unwrap_or_default()
+    }
+
+    /// The whole environment that a project's programs choose from, and the shell that runs lines in it, where the
+    /// project's login shell makes it once; none where the shell reads its profile itself or is no login shell.
+    async fn surroundings(&self, settings: &ProjectSettings) -> Result<Option<(Variables, Vec<String>)>> {
+        let login = match settings.shell_mode {
+            ShellMode::LoginOnce => LoginShell::read(&settings.shell),
+            ShellMode::LoginEach => None,
+        };
+        let Some(login) = login else { return Ok(None) };
+        let taken = tokio::select! {
+            taken = self.inner.logins.get(&login) => taken?,
+            () = self.inner.shutdown.cancelled() => {
+                return Err(EngineError::conflict(ConflictCode::Stopping, "Forge is stopping"));
+            }
+        };
+        let mut variables = without_repository((*taken).clone());
+        // Agent programs may be known to the user's own shell alone.
+        if !self.inner.login_shell.is_same_program(&login) {
+            extend_path(&mut variables, self.login_variables().await.as_deref());
+        }
+        Ok(Some((variables, login.plain().to_vec())))
+    }
+
+    /// This process's own environment, with the folders that only the user's login shell knows behind its path.
+    async fn extended_variables(&self) -> Variables {
+        let mut variables = self.own_variables();
+        extend_path(&mut variables, self.login_variables().await.as_deref());
+        variables
+    }
+
+    /// This process's own environment with the path of the user's login shell, where that is known.
+    async fn user_variables(&self) -> Variables {
+        let mut variables = self.own_variables();
+        let login = self.login_variables().await;
+        if let Some(path) = login.as_ref().and_then(|login| login.get(OsStr::new(PATH))) {
+            variables.insert(PATH.into(), path.clone());
+        }
+        variables
+    }
+
+    fn own_variables(&self) -> Variables {
+        without_repository((*self.inner.config.environment).clone())
+    }
+
+    /// What the user's login shell sets up; none when it is not known.
+    async fn login_variables(&self) -> Option<Arc<Variables>> {
+        let taken = tokio::select! {
+            taken = self.inner.logins.get(&self.inner.login_shell) => taken,
+            () = self.inner.shutdown.cancelled() => return None,
+        };
+        match taken {
+            Ok(variables) => Some(variables),
+            Err(error) => {
+                tracing::warn!(%error, "programs are looked for on this process's own path");
+                None
+            }
+        }
+    }
+}
+
+/// Without what tells git of another repository: whoever started Forge may have worked in one.
+fn without_repository(mut variables: Variables) -> Variables {
+    for name in REPOSITORY_VARIABLES {
+        variables.remove(OsStr::new(name));
+    }
+    variables
+}
+
+/// Adds the folders of another environment's path behind those that are there.
+fn extend_path(variables: &mut Variables, other: Option<&Variables>) {
+    let Some(further) = other.and_then(|other| other.get(OsStr::new(PATH))) else { return };
+    let own = variables.get(OsStr::new(PATH)).cloned().unwrap_or_default();
+    let mut folders: Vec<_> =
+        std::env::split_paths(&own).filter(|folder| !folder.as_os_str().is_empty()).collect();
+    for folder in std::env::split_paths(further) {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    // Folders of a path that was just divided hold no separator.
+    if let Ok(joined) = std::env::join_paths(folders) {
+        variables.insert(PATH.into(), joined);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_another_path_come_behind_and_once() {
+        let with = |path: &str| Variables::from([(OsString::from(PATH), OsString::from(path))]);
+        let mut variables = with("/a:/b");
+        extend_path(&mut variables, Some(&with("/b:/c:/a")));
+        assert_eq!(variables, with("/a:/b:/c"));
+        extend_path(&mut variables, None);
+        assert_eq!(variables, with("/a:/b:/c"));
+    }
+}

@@ -1,0 +1,147 @@
+//! What lies in a worktree that is not the task's own: a `.git` that somebody replaced, repositories inside it.
+
+use std::path::Path;
+
+use forge_git::{NestedRepository, Repo};
+use forge_model::actor::{Actor, Cause};
+use forge_model::event::EventType;
+use forge_model::execution::{Execution, ExecutionRole};
+use forge_model::prompt::Correction;
+use forge_model::review::Review;
+use forge_model::task::AnnotationType;
+use forge_model::workflow::OnFailure;
+use forge_model::workspace::Workspace;
+use forge_store::table::{executions, tasks, tasks::TaskRow};
+use serde_json::json;
+
+use super::{End, Stepping, decide::Rejection};
+use crate::{
+    Engine,
+    error::Result,
+    transition::{Carry, Trouble, failure_policy},
+};
+
+/// The cause of the one follow-up that tells an agent of a repository inside its worktree.
+const TOLD_OF_EMBEDDED: &str = "told of an embedded repository";
+
+impl Engine {
+    /// Writes a worktree's `.git` again when it does not lead to the repository; says what was done.
+    pub(crate) async fn mend_dot_git(
+        &self,
+        repo: &Repo,
+        task: &TaskRow,
+        workspace: &Workspace,
+    ) -> Result<Option<String>> {
+        let (worktree, aside) = (Path::new(&workspace.path), self.kept_folder(task));
+        let Some(done) = repo.rewrite_dot_git(worktree, &workspace.branch, &aside).await? else {
+            return Ok(None);
+        };
+        let kept = done.kept.map(|kept| kept.display().to_string());
+        let said = match &kept {
+            Some(kept) => format!("wrote the worktree's .git again; what replaced it is kept at {kept}"),
+            None => "wrote the worktree's .git again: it was missing".to_owned(),
+        };
+        tracing::warn!(task = %task.id, path = %workspace.path, ?kept, "the worktree's .git was not its own");
+        let facts = json!({ "path": workspace.path, "dot_git": true, "kept": kept, "message": said });
+        let mut tx = self.store().write().await?;
+        self.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        Ok(Some(said))
+    }
+
+    /// What follows from embedded repositories in a worktree: the agent is told once, then a person. Nothing when
+    /// there are none.
+    pub(super) async fn refuse_embedded(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        workspace: &Workspace,
+        by: Option<&Execution>,
+    ) -> Result<Option<End>> {
+        let found = repo.embedded_repositories(Path::new(&workspace.path), &workspace.base_commit).await?;
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let paths: Vec<&str> = found.iter().map(|nested| nested.path.as_str()).collect();
+        let reason = format!(
+            "a git repository of its own lies in {}. Its files would be missing from the commit: remove its `.git`, \
+             move the folder out of the worktree, or make it a submodule",
+            named(&paths)
+        );
+        if by.is_some_and(|run| run.cause != TOLD_OF_EMBEDDED) {
+            let carry = Carry {
+                corrections: vec![Correction::GuardRefused { reason }],
+                cause: Some(TOLD_OF_EMBEDDED.to_owned()),
+                ..Carry::default()
+            };
+            return self.run_once_more(s, carry).await.map(Some);
+        }
+        let message = format!("a git repository of its own lies in {}", named(&paths));
+        let mut trouble = Trouble::new(AnnotationType::EmbeddedRepository, message);
+        trouble.details = json!({ "paths": paths });
+        Ok(Some(End::Block(trouble)))
+    }
+
+    /// What follows from commits of submodules that no remote has: the review fails once with a word to the agent, then
+    /// a person is asked. Nothing when all are pushed.
+    pub(super) async fn refuse_unpushed(
+        &self,
+        s: &Stepping,
+        review: &mut Review,
+        repo: &Repo,
+        workspace: &Workspace,
+    ) -> Result<Option<End>> {
+        let worktree = Path::new(&workspace.path);
+        let head = repo.head(worktree).await?;
+        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+        let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
+        let unpushed = repo.unpushed_submodules(worktree, &base).await?;
+        if unpushed.is_empty() {
+            return Ok(None);
+        }
+        let which = unpushed.iter().map(shown).collect::<Vec<_>>().join(", ");
+        let reason = format!(
+            "no branch of its remote holds the commit of the submodule {which}: push the submodule's commit, or \
+             go back to one that is pushed"
+        );
+        let told = {
+            let mut conn = self.store().read().await?;
+            let last = executions::last_of(&mut conn, &s.task.id, ExecutionRole::Coder).await?;
+            let correction = Correction::GuardRefused { reason: reason.clone() };
+            last.is_some_and(|row| row.corrections.contains(&correction))
+        };
+        let mut tx = self.store().write().await?;
+        let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else {
+            return Ok(Some(End::Interrupted));
+        };
+        if task.status != s.task.status {
+            return Ok(Some(End::Interrupted));
+        }
+        let actor = Actor::System { cause: Cause::Review };
+        self.fail_review(&mut tx, &task, review, actor.clone(), &reason).await?;
+        let end = match failure_policy(&s.step) {
+            OnFailure::Cascade(to) if !told => {
+                let correction = Correction::GuardRefused { reason: reason.clone() };
+                let rejection = Rejection { to, actor, reason, correction, evidence: None };
+                self.reject(&mut tx, &s.context, &mut task, &s.transition, rejection).await?
+            }
+            _ => {
+                let mut trouble = Trouble::new(AnnotationType::SubmoduleNotPushed, reason);
+                let facts = |it: &NestedRepository| json!({ "path": it.path, "commit": it.commit });
+                trouble.details = json!({ "submodules": unpushed.iter().map(facts).collect::<Vec<_>>() });
+                End::Block(trouble)
+            }
+        };
+        tx.commit().await?;
+        Ok(Some(end))
+    }
+}
+
+fn named(paths: &[&str]) -> String {
+    paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn shown(submodule: &NestedRepository) -> String {
+    let commit = submodule.commit.as_deref().unwrap_or_default();
+    format!("`{}` ({})", submodule.path, commit.get(..10).unwrap_or(commit))
+}

@@ -1,0 +1,613 @@
+//! The files of a repository that say which programs git runs, and whether they are as a person accepted them.
+//!
+//! Agents work in worktrees that share these files with every other worktree and with the user's own checkout: a
+//! filter, a hook or a helper that one of them writes there would be run by Forge's git. So a [`Fingerprint`] of
+//! them is taken before the first run of an agent, and once it is accepted no git command is started while they say
+//! anything else ([`GitError::RepositoryChanged`]). What counts is what the files mean: comments, branches' upstreams
+//! and hooks that git does not run are no change.
+//!
+//! Looking costs a few `stat` calls per command: the files are read again only when one of them was touched.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use git2::{DiffOptions, Patch};
+use sha2::{Digest as _, Sha256};
+
+use crate::bytes;
+use crate::error::GitError;
+use crate::repo::Repo;
+use crate::stamp::{Moment, Print, Stamps};
+
+/// The private ignore list.
+const EXCLUDE: &str = "info/exclude";
+
+/// Files of the common directory, besides hooks. With a `commondir` git would read all others elsewhere.
+const FILES: [&str; 6] =
+    ["config", "config.worktree", "commondir", "info/attributes", EXCLUDE, "objects/info/alternates"];
+/// Content beyond this is compared by its hash, and cannot be put back.
+const CONTENT_CAP: usize = 1 << 20;
+/// What of a difference is shown.
+const SHOWN_CAP: usize = 16 << 10;
+/// Files that include each other beyond this are not followed, as git does not.
+const INCLUDE_DEPTH: usize = 10;
+/// Settings of a branch that start nothing: `git push --set-upstream` and editors write them.
+const BRANCH_SETTINGS: [&str; 6] =
+    ["remote", "merge", "pushremote", "description", "vscode-merge-base", "gh-merge-base"];
+/// Settings that sparse checkouts write for one worktree.
+const WORKTREE_SETTINGS: [&str; 3] = ["core.sparsecheckout", "core.sparsecheckoutcone", "index.sparse"];
+
+/// The files that say which programs git runs, as they were at one time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Fingerprint {
+    /// By path.
+    pub files: Vec<FingerprintFile>,
+}
+
+/// One of these files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FingerprintFile {
+    /// From the repository's common directory; absolute when it lies elsewhere.
+    pub path: String,
+    /// Whether its owner may execute it.
+    pub executable: bool,
+    /// The hash of its content, in hex.
+    pub sha256: String,
+    /// Its content, unless it is too large to be kept.
+    pub content: Option<Vec<u8>>,
+}
+
+/// How the files differ from what was accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepositoryChange {
+    /// Names the state that is shown: accepting it accepts nothing else.
+    pub digest: String,
+    /// What differs, by path.
+    pub files: Vec<ChangedFile>,
+}
+
+impl std::fmt::Display for RepositoryChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let paths: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).collect();
+        f.write_str(&paths.join(", "))
+    }
+}
+
+/// One file that is not as accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// As in [`FingerprintFile`].
+    pub path: String,
+    /// Lines that went and came, as in a patch without its head.
+    pub diff: String,
+}
+
+/// Looks before each command whether the files are as accepted.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    place: Place,
+    state: Mutex<State>,
+}
+
+/// Where the files lie.
+#[derive(Debug, Clone)]
+struct Place {
+    common_dir: PathBuf,
+    root: PathBuf,
+    home: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+struct State {
+    accepted: Arc<Fingerprint>,
+    /// The paths that were looked at, and what their stamps came to, when all was as accepted.
+    known: Option<(Arc<Vec<PathBuf>>, Print)>,
+}
+
+/// What a look at the files found.
+#[derive(Debug, Default)]
+struct Taken {
+    files: BTreeMap<String, FingerprintFile>,
+    /// Everything whose stamp says whether another look would find the same.
+    paths: Vec<PathBuf>,
+}
+
+impl Fingerprint {
+    /// Names the state by what the files mean.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        for file in &self.files {
+            for line in meaning(file) {
+                hash.update(file.path.as_bytes());
+                hash.update([0]);
+                hash.update(line.as_bytes());
+                hash.update([0]);
+            }
+        }
+        hex(&hash.finalize())
+    }
+
+    fn get(&self, path: &str) -> Option<&FingerprintFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// How `now` differs from this, in what the files mean.
+    fn changes(&self, now: &Fingerprint) -> Vec<ChangedFile> {
+        let mut paths: Vec<&str> =
+            self.files.iter().chain(&now.files).map(|file| file.path.as_str()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let lines = |file: Option<&FingerprintFile>| file.map(meaning).unwrap_or_default();
+        paths
+            .into_iter()
+            .map(|path| (path, lines(self.get(path)), lines(now.get(path))))
+            .filter(|(_, before, after)| before != after)
+            .map(|(path, before, after)| ChangedFile { path: path.to_owned(), diff: diff(&before, &after) })
+            .collect()
+    }
+}
+
+impl Guard {
+    fn new(place: Place, accepted: Fingerprint) -> Self {
+        Self { place, state: Mutex::new(State { accepted: Arc::new(accepted), known: None }) }
+    }
+
+    /// Refuses while the files are not as accepted.
+    pub(crate) async fn check(self: Arc<Self>) -> Result<(), GitError> {
+        if self.is_untouched() {
+            return Ok(());
+        }
+        let guard = Arc::clone(&self);
+        tokio::task::spawn_blocking(move || guard.look()).await?
+    }
+
+    fn is_untouched(&self) -> bool {
+        let known = self.locked().known.clone();
+        known.is_some_and(|(paths, print)| stamp(&paths, None) == Some(print))
+    }
+
+    fn look(&self) -> Result<(), GitError> {
+        let begun = Moment::now();
+        let (now, paths) = self.place.take()?;
+        let accepted = Arc::clone(&self.locked().accepted);
+        let files = accepted.changes(&now);
+        if !files.is_empty() {
+            let change = RepositoryChange { digest: now.digest(), files };
+            return Err(GitError::RepositoryChanged {
+                path: self.place.root.clone(),
+                change: Box::new(change),
+            });
+        }
+        // What changed a moment ago may change again without looking younger: then the next command reads again.
+        let print = stamp(&paths, Some(begun));
+        self.locked().known = print.map(|print| (Arc::new(paths), print));
+        Ok(())
+    }
+
+    /// Takes one file as it is now for accepted: Forge itself wrote it.
+    fn accept_own(&self, path: &str) -> Result<(), GitError> {
+        let mut taken = Taken::default();
+        taken.file(path.to_owned(), &self.place.common_dir.join(path))?;
+        let mut state = self.locked();
+        let mut accepted = Fingerprint::clone(&state.accepted);
+        accepted.files.retain(|file| file.path != path);
+        accepted.files.extend(taken.files.into_values());
+        accepted.files.sort_by(|a, b| a.path.cmp(&b.path));
+        state.accepted = Arc::new(accepted);
+        state.known = None;
+        Ok(())
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    fn take(&self) -> Result<(Fingerprint, Vec<PathBuf>), GitError> {
+        let mut taken = Taken::default();
+        for name in FILES {
+            taken.file(name.to_owned(), &self.common_dir.join(name))?;
+        }
+        let mut settings = Vec::new();
+        for name in ["config", "config.worktree"] {
+            self.follow(&mut taken, name, &self.common_dir.join(name), &mut settings, 0)?;
+        }
+        self.hooks(&mut taken, "hooks", &self.common_dir.join("hooks"))?;
+        let last =
+            |name: &str| settings.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value);
+        let elsewhere =
+            last("core.hookspath").and_then(|path| expanded(path, &self.root, self.home.as_deref()));
+        // Hooks that the repository itself holds are those of the user's own checkout, see `Repo::hooks_dir`.
+        if let Some(folder) = elsewhere.filter(|folder| !folder.starts_with(&self.root)) {
+            self.hooks(&mut taken, &folder.to_string_lossy(), &folder)?;
+        }
+        if last("extensions.worktreeconfig").is_some_and(|value| is_true(value)) {
+            self.worktree_settings(&mut taken)?;
+        }
+        let files = taken.files.into_values().collect();
+        Ok((Fingerprint { files }, taken.paths))
+    }
+
+    /// Adds what a file of settings says, and the files that it includes.
+    fn follow(
+        &self,
+        taken: &mut Taken,
+        name: &str,
+        path: &Path,
+        settings: &mut Vec<(String, String)>,
+        depth: usize,
+    ) -> Result<(), GitError> {
+        if depth > 0 {
+            if taken.files.contains_key(name) {
+                return Ok(());
+            }
+            taken.file(name.to_owned(), path)?;
+        }
+        let content = taken.files.get(name).and_then(|file| file.content.as_deref());
+        let Some(said) = content.and_then(parse) else { return Ok(()) };
+        for (key, value) in said {
+            let includes = key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path");
+            // Whatever the condition: who writes the file decides when it counts.
+            if includes && depth < INCLUDE_DEPTH {
+                let beside = path.parent().unwrap_or(&self.common_dir);
+                if let Some(included) = expanded(&value, beside, self.home.as_deref()) {
+                    let name = included.to_string_lossy().into_owned();
+                    self.follow(taken, &name, &included, settings, depth + 1)?;
+                }
+            }
+            settings.push((key, value));
+        }
+        Ok(())
+    }
+
+    fn hooks(&self, taken: &mut Taken, name: &str, folder: &Path) -> Result<(), GitError> {
+        taken.paths.push(folder.to_owned());
+        let entries = match fs::read_dir(folder) {
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
+            other => other.map_err(GitError::io("list", folder))?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(GitError::io("list", folder))?;
+            let hook = entry.file_name().to_string_lossy().into_owned();
+            if !hook.ends_with(".sample") {
+                taken.file(format!("{name}/{hook}"), &entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Settings that a linked worktree has for itself.
+    fn worktree_settings(&self, taken: &mut Taken) -> Result<(), GitError> {
+        let folder = self.common_dir.join("worktrees");
+        taken.paths.push(folder.clone());
+        let entries = match fs::read_dir(&folder) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+            other => other.map_err(GitError::io("list", &folder))?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(GitError::io("list", &folder))?;
+            let name = format!("worktrees/{}/config.worktree", entry.file_name().to_string_lossy());
+            let path = entry.path().join("config.worktree");
+            taken.file(name.clone(), &path)?;
+            let shared = taken.files.get("config.worktree").and_then(|file| parse(file.content.as_deref()?));
+            let said = taken.files.get(&name).and_then(|file| parse(file.content.as_deref()?));
+            // git copies the main worktree's settings into a new one.
+            let plain = said.is_some_and(|said| {
+                said.iter().all(|entry| {
+                    WORKTREE_SETTINGS.contains(&entry.0.as_str())
+                        || shared.as_ref().is_some_and(|shared| shared.contains(entry))
+                })
+            });
+            if plain {
+                taken.files.remove(&name);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The private ignore list without the lines that Forge adds itself to keep `.forge/` out of git: an engine that is
+/// killed right after it wrote them must not take them for somebody else's at the next start.
+fn without_own_lines(content: &[u8]) -> Vec<u8> {
+    let is_own = |line: &[u8]| line.starts_with(b"/.forge/") || line.starts_with(b"!/.forge/");
+    content.split_inclusive(|byte| *byte == b'\n').filter(|line| !is_own(line)).flatten().copied().collect()
+}
+
+impl Taken {
+    /// Takes a file; one that is not there is nothing.
+    fn file(&mut self, name: String, path: &Path) -> Result<(), GitError> {
+        self.paths.push(path.to_owned());
+        let read = fs::metadata(path).map(|found| (found.is_file(), found.permissions().mode()));
+        let (is_file, mode) = match read {
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
+            other => other.map_err(GitError::io("look at", path))?,
+        };
+        // A pipe would be waited for; git runs and reads none of these kinds in the place of a file of settings.
+        if !is_file {
+            return Ok(());
+        }
+        let mut content = fs::read(path).map_err(GitError::io("read", path))?;
+        if name == EXCLUDE {
+            content = without_own_lines(&content);
+            if content.is_empty() {
+                return Ok(());
+            }
+        }
+        let sha256 = hex(&Sha256::digest(&content));
+        let content = (content.len() <= CONTENT_CAP).then_some(content);
+        let file = FingerprintFile { path: name.clone(), executable: mode & 0o111 != 0, sha256, content };
+        self.files.insert(name, file);
+        Ok(())
+    }
+}
+
+impl Repo {
+    /// The files that say which programs git runs, as they are now.
+    pub async fn fingerprint(&self) -> Result<Fingerprint, GitError> {
+        let place = self.place();
+        tokio::task::spawn_blocking(move || place.take().map(|(now, _)| now)).await?
+    }
+
+    /// Starts git from now on only while these files say the same.
+    pub fn accept(&self, accepted: Fingerprint) {
+        *self.guard_slot() = Some(Arc::new(Guard::new(self.place(), accepted)));
+    }
+
+    /// What is accepted; `None` when nothing has to be the same yet.
+    pub fn accepted(&self) -> Option<Arc<Fingerprint>> {
+        self.guard().map(|guard| Arc::clone(&guard.locked().accepted))
+    }
+
+    /// How the files differ from what was accepted; `None` when they do not.
+    pub async fn changed_since_accepted(&self) -> Result<Option<RepositoryChange>, GitError> {
+        let Some(guard) = self.guard() else { return Ok(None) };
+        match guard.check().await {
+            Ok(()) => Ok(None),
+            Err(GitError::RepositoryChanged { change, .. }) => Ok(Some(*change)),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Puts back what was accepted. What was there instead is kept in the folder `aside`.
+    pub async fn undo_changes(&self, aside: &Path) -> Result<(), GitError> {
+        let (Some(accepted), place, aside) = (self.accepted(), self.place(), aside.to_owned()) else {
+            return Ok(());
+        };
+        tokio::task::spawn_blocking(move || {
+            let (now, _) = place.take()?;
+            for change in accepted.changes(&now) {
+                put_back(&place, &accepted, &change.path, &aside)?;
+            }
+            Ok(())
+        })
+        .await?
+    }
+
+    pub(crate) fn guard(&self) -> Option<Arc<Guard>> {
+        self.guard_slot().clone()
+    }
+
+    /// To be called after Forge itself wrote one of the files.
+    pub(crate) fn accept_own_change(&self, path: &str) -> Result<(), GitError> {
+        self.guard().map_or(Ok(()), |guard| guard.accept_own(path))
+    }
+
+    fn place(&self) -> Place {
+        Place {
+            common_dir: self.common_dir().to_owned(),
+            root: self.root().to_owned(),
+            home: self.git().env_var("HOME").map(PathBuf::from),
+        }
+    }
+}
+
+fn put_back(place: &Place, accepted: &Fingerprint, name: &str, aside: &Path) -> Result<(), GitError> {
+    // An absolute name stays what it is.
+    let path = place.common_dir.join(name);
+    if path.symlink_metadata().is_ok() {
+        let kept: PathBuf =
+            Path::new(name).components().filter(|c| matches!(c, Component::Normal(_))).collect();
+        let kept = aside.join(kept);
+        let folder = kept.parent().unwrap_or(aside);
+        fs::create_dir_all(folder).map_err(GitError::io("create", folder))?;
+        fs::copy(&path, &kept).map_err(GitError::io("keep", &path))?;
+    }
+    let Some(file) = accepted.get(name) else {
+        return fs::remove_file(&path).map_err(GitError::io("remove", &path));
+    };
+    let Some(content) = &file.content else {
+        return Err(GitError::Unexpected {
+            args: name.to_owned(),
+            what: "the file is too large for Forge to have kept it".to_owned(),
+        });
+    };
+    let folder = path.parent().unwrap_or(&place.common_dir);
+    fs::create_dir_all(folder).map_err(GitError::io("create", folder))?;
+    let fresh = folder.join(format!(".forge-{}", uuid::Uuid::new_v4().simple()));
+    fs::write(&fresh, content).map_err(GitError::io("write", &fresh))?;
+    let mode = if file.executable { 0o755 } else { 0o644 };
+    fs::set_permissions(&fresh, fs::Permissions::from_mode(mode))
+        .map_err(GitError::io("set permissions of", &fresh))?;
+    fs::rename(&fresh, &path).map_err(GitError::io("replace", &path))
+}
+
+fn stamp(paths: &[PathBuf], begun: Option<Moment>) -> Option<Print> {
+    let bound = match begun {
+        Some(begun) => Some(begun.bound()?),
+        None => None,
+    };
+    let mut stamps = Stamps::new(bound, Path::new("/"));
+    paths.iter().try_for_each(|path| stamps.of(path).map(drop)).ok()?;
+    stamps.print().ok()
+}
+
+/// What a file says, line by line; what git does not read or run says nothing.
+fn meaning(file: &FingerprintFile) -> Vec<String> {
+    let Some(content) = &file.content else { return vec![format!("sha256 {}", file.sha256)] };
+    let raw = || bytes::text(content).lines().map(str::to_owned).collect::<Vec<_>>();
+    let is_lines =
+        ["info/attributes", "info/exclude", "objects/info/alternates"].contains(&file.path.as_str());
+    if is_lines {
+        return raw().into_iter().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).collect();
+    }
+    if file.path == "commondir" {
+        return raw();
+    }
+    let in_hooks = file.path.starts_with("hooks/");
+    let is_settings = file.path == "config" || file.path.ends_with("config.worktree");
+    if !in_hooks && (is_settings || !file.executable) {
+        return match parse(content) {
+            Some(said) => {
+                said.into_iter().filter(counts).map(|(key, value)| format!("{key}={value}")).collect()
+            }
+            None => raw(),
+        };
+    }
+    if file.executable { raw() } else { Vec::new() }
+}
+
+/// Whether a setting can make a difference to what git does for Forge.
+fn counts((key, _): &(String, String)) -> bool {
+    let branch = key.strip_prefix("branch.").and_then(|rest| rest.rsplit_once('.'));
+    !branch.is_some_and(|(_, setting)| BRANCH_SETTINGS.contains(&setting))
+}
+
+fn is_true(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "true" | "yes" | "on" | "1")
+}
+
+/// Where a path in a setting leads.
+fn expanded(value: &str, beside: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    match value.strip_prefix("~/") {
+        Some(rest) => Some(home?.join(rest)),
+        // `%(prefix)/` and other people's homes: where git finds those is not for a repository to say.
+        None if value.starts_with(['~', '%']) || value.is_empty() => None,
+        None => Some(beside.join(value)),
+    }
+}
+
+/// The settings in a file, in its order; sections and names in lower case. `None` for what git would refuse.
+fn parse(content: &[u8]) -> Option<Vec<(String, String)>> {
+    let text = std::str::from_utf8(content).ok()?.replace("\r\n", "\n");
+    let mut chars = text.trim_start_matches('\u{feff}').chars().peekable();
+    let (mut section, mut said) = (String::new(), Vec::new());
+    while let Some(c) = chars.next() {
+        match c {
+            c if c.is_whitespace() => {}
+            '#' | ';' => while chars.next_if(|c| *c != '\n').is_some() {},
+            '[' => {
+                section.clear();
+                loop {
+                    match chars.next()? {
+                        ']' => break,
+                        '"' => loop {
+                            match chars.next()? {
+                                '"' => break,
+                                '\\' => section.push(chars.next()?),
+                                '\n' => return None,
+                                other => section.push(other),
+                            }
+                        },
+                        c if c.is_whitespace() && c != '\n' => section.push('.'),
+                        c if c.is_alphanumeric() || matches!(c, '-' | '.') => {
+                            section.push(c.to_ascii_lowercase());
+                        }
+                        _ => return None,
+                    }
+                }
+            }
+            c if c.is_ascii_alphabetic() => {
+                let mut name = String::from(c.to_ascii_lowercase());
+                while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '-') {
+                    name.push(c.to_ascii_lowercase());
+                }
+                while chars.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
+                let value = match chars.peek() {
+                    Some('=') => {
+                        chars.next();
+                        parse_value(&mut chars)?
+                    }
+                    // A name without a value means yes.
+                    None | Some('\n' | '#' | ';') => "true".to_owned(),
+                    Some(_) => return None,
+                };
+                said.push((format!("{section}.{name}"), value));
+            }
+            _ => return None,
+        }
+    }
+    Some(said)
+}
+
+fn parse_value(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> {
+    let (mut value, mut kept, mut quoted) = (String::new(), 0, false);
+    loop {
+        match chars.next() {
+            None | Some('\n') => break,
+            Some('#' | ';') if !quoted => {
+                while chars.next_if(|c| *c != '\n').is_some() {}
+                break;
+            }
+            Some('"') => {
+                quoted = !quoted;
+                kept = value.len();
+            }
+            Some('\\') => {
+                match chars.next()? {
+                    '\n' => {}
+                    'n' => value.push('\n'),
+                    't' => value.push('\t'),
+                    'b' => value.push('\u{8}'),
+                    c @ ('\\' | '"') => value.push(c),
+                    _ => return None,
+                }
+                kept = value.len();
+            }
+            Some(c) if c.is_whitespace() && !quoted => {
+                if !value.is_empty() {
+                    value.push(c);
+                }
+            }
+            Some(c) => {
+                value.push(c);
+                kept = value.len();
+            }
+        }
+    }
+    value.truncate(kept);
+    (!quoted).then_some(value)
+}
+
+fn diff(before: &[String], after: &[String]) -> String {
+    let joined = |lines: &[String]| lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect::<String>();
+    let (before, after) = (joined(before), joined(after));
+    let mut options = DiffOptions::new();
+    options.context_lines(1).force_text(true);
+    let made = Patch::from_buffers(before.as_bytes(), None, after.as_bytes(), None, Some(&mut options));
+    let text = made.and_then(|mut patch| patch.to_buf().map(|buffer| bytes::text(&buffer))).unwrap_or(after);
+    let lines =
+        text.lines().skip_while(|line| !line.starts_with("@@")).filter(|line| !line.starts_with("@@"));
+    let mut shown = String::new();
+    for line in lines {
+        if shown.len() + line.len() > SHOWN_CAP {
+            shown.push_str("...\n");
+            break;
+        }
+        shown.push_str(line);
+        shown.push('\n');
+    }
+    shown
+}
+
+fn hex(hash: &[u8]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! What counts as a change of a repository's configuration, and what follows from one.
+
+use super::*;
+use crate::testing::Sandbox;
+
+fn settings(text: &str) -> Option<Vec<String>> {
+    Some(parse(text.as_bytes())?.into_iter().map(|(key, value)| format!("{key}={value}")).collect())
+}
+
+#[test]
+fn settings_are_read_as_git_reads_them() {
+    let text = "# x\n[core]\n\tBare = false ; why\n[Filter \"A b\"] clean = \"a # b\" c \\\n  d\n\tset\n[old.Sub]\nx=1\n";
+    let read = settings(text).unwrap();
+    assert_eq!(
+        read,
+        ["core.bare=false", "filter.A b.clean=a # b c   d", "filter.A b.set=true", "old.sub.x=1"]
+    );
+    assert_eq!(settings("[a \"q\\\"\\\\\"]\nv = \\\"x\\\"\n").unwrap(), ["a.q\"\\.v=\"x\""]);
+    for broken in ["[core\n", "[core]\nx = \"a\n", "[core]\nx y\n", "[core]\nx = \\q\n", "= 1"] {
+        assert_eq!(settings(broken), None, "{broken:?}");
+    }
+}
+
+async fn accepted() -> (Sandbox, Repo) {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    repo.accept(repo.fingerprint().await.unwrap());
+    repo.status(repo.root()).await.unwrap();
+    (sandbox, repo)
+}
+
+async fn changed(repo: &Repo) -> Vec<String> {
+    let change = repo.changed_since_accepted().await.unwrap();
+    change.map(|change| change.files.into_iter().map(|file| file.path).collect()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn each_file_that_names_programs_stops_git_until_it_is_accepted_or_undone() {
+    for path in [
+        "config",
+        "hooks/pre-commit",
+        "info/attributes",
+        "info/exclude",
+        "objects/info/alternates",
+        "commondir",
+    ] {
+        let (sandbox, repo) = accepted().await;
+        let at = repo.common_dir().join(path);
+        let before = fs::read(&at).ok();
+        let line = if path == "config" { "\n[filter \"x\"]\n\tclean = evil\n" } else { "/planted\n" };
+        if path.starts_with("hooks/") {
+            sandbox.hook("pre-commit", "evil");
+        } else {
+            fs::write(&at, [before.clone().unwrap_or_default(), line.into()].concat()).unwrap();
+        }
+        assert_eq!(changed(&repo).await, [path]);
+        let stopped = repo.status(repo.root()).await;
+        assert!(matches!(&stopped, Err(GitError::RepositoryChanged { .. })), "{path}: {stopped:?}");
+        let aside = sandbox.dir().join("aside");
+        repo.undo_changes(&aside).await.unwrap();
+        assert_eq!(fs::read(&at).ok(), before, "{path}");
+        assert!(aside.join(path).is_file(), "{path}");
+        repo.status(repo.root()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn accepted_change_is_the_one_that_was_shown() {
+    let (sandbox, repo) = accepted().await;
+    sandbox.git(&["config", "alias.x", "!evil"]);
+    let shown = repo.changed_since_accepted().await.unwrap().unwrap();
+    assert!(shown.files[0].diff.ends_with("\n+alias.x=!evil\n"), "{shown:?}");
+    let now = repo.fingerprint().await.unwrap();
+    assert_eq!(now.digest(), shown.digest);
+    repo.accept(now);
+    repo.status(repo.root()).await.unwrap();
+    sandbox.git(&["config", "alias.x", "!worse"]);
+    assert_ne!(repo.changed_since_accepted().await.unwrap().unwrap().digest, shown.digest);
+}
+
+#[tokio::test]
+async fn what_starts_nothing_is_no_change() {
+    let (sandbox, repo) = accepted().await;
+    sandbox.git(&["config", "branch.main.remote", "origin"]);
+    sandbox.git(&["config", "branch.main.merge", "refs/heads/main"]);
+    let config = fs::read_to_string(sandbox.path(".git/config")).unwrap();
+    sandbox.write(".git/config", format!("# a remark\n{config}"));
+    sandbox.write(".git/hooks/pre-commit", "not to be run");
+    sandbox.hook("pre-push.sample", "x");
+    sandbox.write(".git/info/attributes", "# nothing\n");
+    assert_eq!(changed(&repo).await, Vec::<String>::new());
+    repo.exclude(&["/mine"]).await.unwrap();
+    assert_eq!(changed(&repo).await, Vec::<String>::new(), "Forge wrote it");
+}
+
+#[tokio::test]
+async fn included_files_and_hooks_elsewhere_count() {
+    let (sandbox, repo) = accepted().await;
+    let included = sandbox.dir().join("included");
+    fs::write(&included, "[core]\n").unwrap();
+    sandbox.script("hooks/pre-commit", "exit 0");
+    let section = format!("includeIf.gitdir:{}/.path", sandbox.dir().display());
+    sandbox.git(&["config", &section, included.to_str().unwrap()]);
+    sandbox.git(&["config", "core.hooksPath", sandbox.dir().join("hooks").to_str().unwrap()]);
+    repo.accept(repo.fingerprint().await.unwrap());
+    assert_eq!(changed(&repo).await, Vec::<String>::new());
+    fs::write(&included, "[core]\n\tpager = evil\n").unwrap();
+    assert_eq!(changed(&repo).await, [included.to_str().unwrap()]);
+    fs::write(&included, "[core]\n").unwrap();
+    sandbox.script("hooks/pre-commit", "exit 1");
+    assert_eq!(changed(&repo).await, [sandbox.dir().join("hooks/pre-commit").to_str().unwrap()]);
+}
+
+#[tokio::test]
+async fn settings_of_one_worktree_count_where_git_reads_them() {
+    let (sandbox, repo) = accepted().await;
+    sandbox.git(&["config", "extensions.worktreeConfig", "true"]);
+    let linked = sandbox.dir().join("linked");
+    sandbox.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+    repo.accept(repo.fingerprint().await.unwrap());
+    sandbox.git_at(&linked, &["config", "--worktree", "core.sparseCheckout", "true"]);
+    assert_eq!(changed(&repo).await, Vec::<String>::new());
+    sandbox.git_at(&linked, &["config", "--worktree", "filter.x.clean", "evil"]);
+    assert_eq!(changed(&repo).await, ["worktrees/linked/config.worktree"]);
+}

@@ -1,0 +1,180 @@
+//! Submodules and embedded repositories: what is staged, what is told, what is kept.
+
+use super::*;
+use crate::testing::Sandbox;
+
+/// Makes a repository with one commit in a folder.
+fn make_repository(sandbox: &Sandbox, folder: &Path) -> String {
+    fs::create_dir_all(folder).unwrap();
+    let git = |args: &[&str]| sandbox.git_at(folder, args);
+    git(&["init", "-q", "-b", "main"]);
+    fs::write(folder.join("inner"), "inner\n").unwrap();
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "inner history"]);
+    git(&["rev-parse", "HEAD"])
+}
+
+async fn embedded_in(repo: &Repo) -> Vec<String> {
+    let found = repo.embedded_repositories(repo.root(), "HEAD~0").await.unwrap();
+    found.into_iter().map(|nested| nested.path).collect()
+}
+
+#[tokio::test]
+async fn embedded_repositories_are_found_at_any_depth_and_never_staged() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    make_repository(&sandbox, &sandbox.path("one"));
+    make_repository(&sandbox, &sandbox.path("deep/down/two"));
+    make_repository(&sandbox, &sandbox.path("ignored/three"));
+    sandbox.git_at(sandbox.dir(), &["init", "-q", sandbox.path("without-commit").to_str().unwrap()]);
+    sandbox.write(".gitignore", "ignored\n");
+    sandbox.write("deep/file", "x");
+    assert_eq!(embedded_in(&repo).await, ["deep/down/two", "one", "without-commit"]);
+    repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+    assert_eq!(sandbox.git_out(&["ls-files"]), ".gitignore\na\ndeep/file");
+    assert_eq!(repo.commit_all(repo.root(), "again", None).await.unwrap(), None);
+    let snapshot = repo.snapshot(repo.root(), "now", None).await.unwrap();
+    assert_eq!(snapshot, None);
+}
+
+#[tokio::test]
+async fn link_that_an_agent_committed_is_an_embedded_repository() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let commit = make_repository(&sandbox, &sandbox.path("one"));
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "a link"]);
+    let found = repo.embedded_repositories(repo.root(), "HEAD~1").await.unwrap();
+    assert_eq!(
+        found,
+        [NestedRepository { path: "one".into(), kind: NestedKind::Embedded, commit: Some(commit) }]
+    );
+    assert_eq!(embedded_in(&repo).await, Vec::<String>::new(), "a link that the base has is nobody's doing");
+    sandbox.write("one/inner", "changed\n");
+    assert_eq!(repo.tracked_changes(repo.root()).await.unwrap(), ["one"]);
+}
+
+#[tokio::test]
+async fn absorbed_repository_leaves_its_files_and_a_bundle_of_its_history() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let commit = make_repository(&sandbox, &sandbox.path("sub/one"));
+    make_repository(&sandbox, &sandbox.path("sub/one/two"));
+    sandbox.git(&["add", "-A"]);
+    let aside = sandbox.dir().join("aside");
+    repo.absorb_embedded(repo.root(), "sub/one", "refs/forge/backup/t", &aside).await.unwrap();
+    assert_eq!(embedded_in(&repo).await, Vec::<String>::new());
+    repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+    assert_eq!(sandbox.git_out(&["ls-files"]), "a\nsub/one/inner\nsub/one/two/inner");
+    let bundle = sandbox.path("../history.bundle");
+    let shown = ["cat-file", "blob", "refs/forge/backup/t/1:.forge/kept/sub/one.bundle"];
+    let content =
+        std::process::Command::new("git").args(shown).current_dir(sandbox.path("")).output().unwrap();
+    fs::write(&bundle, content.stdout).unwrap();
+    let heads = sandbox.git_at(sandbox.dir(), &["bundle", "list-heads", bundle.to_str().unwrap()]);
+    assert!(heads.contains(&commit), "{heads}");
+    assert_eq!(fs::read_dir(aside).unwrap().count(), 2);
+}
+
+#[tokio::test]
+async fn ignored_repository_is_not_found_again() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    make_repository(&sandbox, &sandbox.path("a [b] *c"));
+    sandbox.git(&["add", "-A"]);
+    repo.ignore_embedded(repo.root(), "a [b] *c").await.unwrap();
+    assert_eq!(embedded_in(&repo).await, Vec::<String>::new());
+    assert_eq!(repo.commit_all(repo.root(), "nothing", None).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn backup_has_the_content_of_embedded_repositories() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    make_repository(&sandbox, &sandbox.path("deep/one"));
+    sandbox.write("deep/one/new", "uncommitted");
+    make_repository(&sandbox, &sandbox.path("deep/one/two"));
+    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    assert_eq!(made.skipped, Vec::<String>::new());
+    let files = sandbox.git_out(&["ls-tree", "-r", "--name-only", &made.commit]);
+    assert_eq!(
+        files.lines().collect::<Vec<_>>(),
+        [
+            ".forge/kept/deep/one.bundle",
+            ".forge/kept/deep/one/two.bundle",
+            "a",
+            "deep/one/inner",
+            "deep/one/new",
+            "deep/one/two/inner"
+        ]
+    );
+    fs::remove_dir_all(sandbox.path("deep")).unwrap();
+    repo.restore_backup(repo.root(), &made.commit).await.unwrap();
+    assert_eq!(sandbox.read("deep/one/new"), "uncommitted");
+    let from = sandbox.path(".forge/kept/deep/one.bundle");
+    let clone = sandbox.dir().join("clone");
+    sandbox.git_at(sandbox.dir(), &["clone", "-q", from.to_str().unwrap(), clone.to_str().unwrap()]);
+    assert_eq!(sandbox.git_at(&clone, &["log", "--format=%s"]), "inner history");
+    let left: Vec<String> = repo.status(repo.root()).await.unwrap().into_iter().map(|it| it.path).collect();
+    assert_eq!(left, ["deep/one/inner", "deep/one/new", "deep/one/two/inner"]);
+}
+
+/// A repository with a submodule `lib` of a repository beside it.
+async fn with_submodule() -> (Sandbox, Repo) {
+    let sandbox = Sandbox::new().await;
+    make_repository(&sandbox, &sandbox.dir().join("origin"));
+    let origin = sandbox.dir().join("origin");
+    sandbox.git(&[
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        origin.to_str().unwrap(),
+        "lib",
+    ]);
+    sandbox.git(&["commit", "-q", "-m", "a submodule"]);
+    let repo = sandbox.repo().await;
+    (sandbox, repo)
+}
+
+#[tokio::test]
+async fn submodule_is_staged_at_its_commit_and_told_while_no_remote_has_it() {
+    let (sandbox, repo) = with_submodule().await;
+    let base = sandbox.head();
+    assert_eq!(repo.embedded_repositories(repo.root(), &base).await.unwrap(), []);
+    assert_eq!(repo.status(repo.root()).await.unwrap(), []);
+    sandbox.write("lib/inner", "changed\n");
+    let told = repo.status(repo.root()).await.unwrap();
+    assert!(told.len() == 1 && told[0].submodule && told[0].path == "lib", "{told:?}");
+    let lib = sandbox.path("lib");
+    sandbox.git_at(&lib, &["commit", "-q", "-a", "-m", "of my own"]);
+    let commit = sandbox.git_at(&lib, &["rev-parse", "HEAD"]);
+    repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+    assert_eq!(sandbox.git_out(&["rev-parse", "HEAD:lib"]), commit);
+    let unpushed = repo.unpushed_submodules(repo.root(), &base).await.unwrap();
+    assert_eq!(unpushed.len(), 1);
+    assert_eq!(unpushed[0].commit.as_deref(), Some(commit.as_str()));
+    sandbox.git_at(&lib, &["push", "-q", "origin", "HEAD:refs/heads/side"]);
+    assert_eq!(repo.unpushed_submodules(repo.root(), &base).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn backup_has_what_only_a_submodule_holds() {
+    let (sandbox, repo) = with_submodule().await;
+    assert_eq!(repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap(), None);
+    let lib = sandbox.path("lib");
+    sandbox.write("lib/inner", "committed\n");
+    sandbox.git_at(&lib, &["commit", "-q", "-a", "-m", "of my own"]);
+    let commit = sandbox.git_at(&lib, &["rev-parse", "HEAD"]);
+    sandbox.write("lib/inner", "uncommitted\n");
+    sandbox.write("lib/new", "new\n");
+    repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    assert_eq!(made.skipped, Vec::<String>::new());
+    repo.restore_backup(repo.root(), &made.commit).await.unwrap();
+    assert_eq!(sandbox.read(".forge/kept/lib/inner"), "uncommitted\n");
+    assert_eq!(sandbox.read(".forge/kept/lib/new"), "new\n");
+    let heads = sandbox.git_out(&["bundle", "list-heads", ".forge/kept/lib.bundle"]);
+    assert!(heads.contains(&commit), "{heads}");
+}

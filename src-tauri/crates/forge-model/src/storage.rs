@@ -1,0 +1,174 @@
+//! The state of the database and its disk: whether it takes writes, what is wrong when it does not, its copies, and
+//! how long old data is kept.
+
+use crate::{contract, names, time::Timestamp};
+
+/// Free space below this number of bytes is low, however large the disk.
+pub const LOW_BYTES: u64 = 1024 * 1024 * 1024;
+/// Free space below one part in this many of the disk is low.
+const LOW_PART: u64 = 50;
+
+/// How many days logs of closed tasks are kept, unless set otherwise.
+pub const DEFAULT_LOGS_DAYS: u32 = 90;
+/// How many days events are kept, unless set otherwise.
+pub const DEFAULT_EVENTS_DAYS: u32 = 90;
+
+names! {
+    /// Why the database cannot be used.
+    pub enum StorageTrouble {
+        /// The disk, or the user's quota of it, is full.
+        Full = "full",
+        /// The file or its file system is read-only.
+        ReadOnly = "read_only",
+        /// The system reported an input/output error.
+        Io = "io",
+        /// There was not enough memory.
+        Memory = "memory",
+        /// The file cannot be opened.
+        CannotOpen = "cannot_open",
+        /// Another program holds the database locked.
+        Busy = "busy",
+        /// The content of the file is damaged.
+        Damaged = "damaged",
+    }
+}
+
+impl StorageTrouble {
+    /// Whether work goes on by itself once the cause is gone.
+    #[must_use]
+    pub const fn passes(self) -> bool {
+        !matches!(self, Self::Damaged)
+    }
+
+    /// What a person can do about it.
+    #[must_use]
+    pub const fn remedy(self) -> &'static str {
+        match self {
+            Self::Full => "Free some space on the disk of the data folder. Forge continues by itself.",
+            Self::ReadOnly => "Make the data folder writable again. Forge continues by itself.",
+            Self::Io => "Check the disk and its connection. Forge continues by itself once writes succeed.",
+            Self::Memory => "Close programs that need much memory. Forge continues by itself.",
+            Self::CannotOpen => {
+                "Make sure Forge can read and write the data folder, and that the system has open files left. Forge \
+                 continues by itself."
+            }
+            Self::Busy => "Close other programs that have the database open. Forge continues by itself.",
+            Self::Damaged => {
+                "Restore a copy of the database: `forge backup list`, then `forge backup restore NAME`."
+            }
+        }
+    }
+}
+
+names! {
+    /// Why a copy of the database was made.
+    pub enum BackupReason {
+        /// Made once a day while Forge runs.
+        Daily = "daily",
+        /// Made before the schema was changed.
+        Migration = "migration",
+        /// Made by a person.
+        Manual = "manual",
+    }
+}
+
+names! {
+    /// What a person says to a deletion of more than half of something.
+    pub enum RetentionAnswer {
+        /// It is done.
+        Delete = "delete",
+        /// It is not done.
+        Keep = "keep",
+    }
+}
+
+contract! {
+    /// A deletion of more than half of something, which waits for a person.
+    pub struct RetentionQuestion {
+        /// What is to be deleted: `logs`, `events`, or `backups:PROJECT`.
+        pub kind: String,
+        /// How many of them.
+        pub doomed: u32,
+        /// Of how many.
+        pub total: u32,
+        /// Since when it waits.
+        pub asked_at: Timestamp,
+        /// What a person said; null while nobody has.
+        pub answer: Option<RetentionAnswer>,
+    }
+
+    /// A copy of the database.
+    pub struct Backup {
+        /// Its name, unique within the data folder.
+        pub name: String,
+        /// Why it was made; null for a file that Forge did not name.
+        pub reason: Option<BackupReason>,
+        /// When it was made.
+        pub created_at: Timestamp,
+        /// Its size.
+        #[specta(type = f64)]
+        pub bytes: u64,
+        /// Its path.
+        pub path: String,
+    }
+
+    /// How long old data is kept.
+    #[derive(Eq)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct Retention {
+        /// Days that logs of a closed task are kept; 0 keeps them for ever.
+        pub logs_days: u32,
+        /// Days that events are kept; 0 keeps as many as the limit of their number allows.
+        pub events_days: u32,
+    }
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { logs_days: DEFAULT_LOGS_DAYS, events_days: DEFAULT_EVENTS_DAYS }
+    }
+}
+
+/// Fewer than so many are deleted without a question, whatever part of the whole they are.
+const FEW: u32 = 5;
+
+/// Whether a person is asked before `doomed` of `total` are deleted: more than half of anything, since then a clock or a
+/// setting is more likely wrong than everything old.
+#[must_use]
+pub const fn asks_first(doomed: u32, total: u32) -> bool {
+    doomed >= FEW && doomed > total / 2
+}
+
+/// Whether so much free space of a disk of `total` bytes is low.
+#[must_use]
+pub const fn is_low(free: u64, total: u64) -> bool {
+    free < LOW_BYTES || free < total / LOW_PART
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_is_low_below_a_gibibyte_or_two_percent() {
+        let gib = LOW_BYTES;
+        assert!(is_low(gib - 1, 10 * gib));
+        assert!(!is_low(gib, 10 * gib));
+        assert!(is_low(19 * gib, 1000 * gib));
+        assert!(!is_low(20 * gib, 1000 * gib));
+    }
+
+    #[test]
+    fn more_than_half_asks_first() {
+        assert!(asks_first(51, 100));
+        assert!(!asks_first(50, 100));
+        assert!(!asks_first(4, 4));
+        assert!(asks_first(5, 5));
+    }
+
+    #[test]
+    fn only_damage_needs_a_person() {
+        let stuck: Vec<_> = StorageTrouble::ALL.iter().filter(|trouble| !trouble.passes()).collect();
+        assert_eq!(stuck, [&StorageTrouble::Damaged]);
+    }
+}

@@ -1,0 +1,385 @@
+//! Copies of the database: made while the engine works, kept in number, restored while none has the folder.
+//!
+//! A copy is made beside its place, checked, and renamed, so that every file with a copy's name is whole. Restoring
+//! writes down first what is to be restored, moves the present files aside and never deletes them; cut short at any
+//! moment, it is finished by the next start.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use forge_model::storage::{Backup, BackupReason};
+use forge_model::time::Timestamp;
+use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
+
+use crate::{
+    Store, StoreError,
+    check::quick_check,
+    open::{self, DATABASE},
+};
+
+/// How many copies are kept.
+pub const KEPT: usize = 7;
+/// The folder of the copies, below the data folder.
+const FOLDER: &str = "backups";
+/// What a copy is called while it is made.
+const UNFINISHED: &str = ".unfinished";
+/// Names the copy that is being restored, or is to be by the next start.
+const PENDING: &str = "restore-pending";
+/// Where the files go that a restored copy takes the place of.
+const SET_ASIDE: &str = "set-aside";
+
+/// Why a copy cannot be made or restored.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// There is no copy of this name.
+    #[error("Could not find the backup `{0}`: no file of this name is among the backups.")]
+    Unknown(String),
+    /// The database itself, or the copy, is damaged.
+    #[error("Could not use {}: the file is damaged ({detail}).", path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// What the check found.
+        detail: String,
+    },
+    /// The copy holds no data of Forge.
+    #[error("Could not use {}: it holds no tables of Forge.", .0.display())]
+    Foreign(PathBuf),
+    /// SQLite refused.
+    #[error("Could not copy the database: {0}.")]
+    Store(#[from] StoreError),
+    /// The system refused.
+    #[error("Could not {what} {}: {source}.", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl From<sqlx::Error> for BackupError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BackupError {
+    let path = path.to_owned();
+    move |source| BackupError::Io { what, path, source }
+}
+
+/// The folder of the copies of a data folder.
+#[must_use]
+pub fn folder_of(data_dir: &Path) -> PathBuf {
+    data_dir.join(FOLDER)
+}
+
+impl Store {
+    /// Copies the database while others read and write it.
+    ///
+    /// # Errors
+    /// When the copy cannot be made, or is damaged because the database is.
+    pub async fn back_up(&self, reason: BackupReason) -> Result<Backup, BackupError> {
+        let folder = self.path.parent().unwrap_or(&self.path);
+        create(folder, reason).await
+    }
+}
+
+/// Copies the database of a data folder, whether an engine has it open or not.
+///
+/// # Errors
+/// When there is none, the copy cannot be made, or the database is damaged.
+pub async fn create(data_dir: &Path, reason: BackupReason) -> Result<Backup, BackupError> {
+    let (source, folder) = (data_dir.join(DATABASE), folder_of(data_dir));
+    fs::metadata(&source).map_err(io("read", &source))?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(io("make", &folder))?;
+    let unfinished = folder.join(format!("{UNFINISHED}-{}", std::process::id()));
+    let made = copy(&source, &unfinished).await;
+    if made.is_err() {
+        // What is left of it would only take space; what went wrong is told anyway.
+        let _ = fs::remove_file(&unfinished);
+    }
+    made?;
+    // Of two that are made at once, each takes a number of its own.
+    let path = loop {
+        let number = numbers(&folder)?.last().map_or(1, |(number, _)| number + 1);
+        let path = folder.join(format!("{number:06}-{reason}.db"));
+        match fs::hard_link(&unfinished, &path) {
+            Ok(()) => break path,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(io("make", &path)(error)),
+        }
+    };
+    fs::remove_file(&unfinished).map_err(io("remove", &unfinished))?;
+    sync_folder(&folder)?;
+    tracing::info!(backup = %path.display(), "copied the database");
+    prune(&folder)?;
+    described(&path)
+}
+
+async fn copy(source: &Path, target: &Path) -> Result<(), BackupError> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(target);
+    let file = file.map_err(io("make", target))?;
+    let mut connection = SqliteConnection::connect_with(&open::options(source).read_only(true)).await?;
+    let quoted = target.to_string_lossy().replace('\'', "''");
+    sqlx::query(AssertSqlSafe(format!("VACUUM INTO '{quoted}'"))).execute(&mut connection).await?;
+    connection.close().await?;
+    file.sync_all().map_err(io("write", target))?;
+    check(target).await
+}
+
+/// Refuses a copy that is damaged or holds no data of Forge.
+async fn check(path: &Path) -> Result<(), BackupError> {
+    if let Some(detail) = quick_check(path, false).await? {
+        return Err(BackupError::Damaged { path: path.to_owned(), detail });
+    }
+    if open::tables_of_copy(path).await? { Ok(()) } else { Err(BackupError::Foreign(path.to_owned())) }
+}
+
+/// The copies of a data folder, newest first.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn list(data_dir: &Path) -> Result<Vec<Backup>, BackupError> {
+    let mut all = numbers(&folder_of(data_dir))?;
+    all.reverse();
+    all.iter().map(|(_, path)| described(path)).collect()
+}
+
+/// The newest copy that is whole; none when there is none.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub async fn newest_good(data_dir: &Path) -> Result<Option<Backup>, BackupError> {
+    for backup in list(data_dir)? {
+        match check(Path::new(&backup.path)).await {
+            Ok(()) => return Ok(Some(backup)),
+            Err(error) => tracing::warn!(%error, "skipped a backup that cannot be used"),
+        }
+    }
+    Ok(None)
+}
+
+/// Has the next start restore a copy, after a look whether it can.
+///
+/// # Errors
+/// When there is no such copy, it is damaged, or the wish cannot be written down.
+pub async fn restore_at_next_start(data_dir: &Path, name: &str) -> Result<Backup, BackupError> {
+    let backup = find(data_dir, name)?;
+    check(Path::new(&backup.path)).await?;
+    let pending = data_dir.join(PENDING);
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&pending);
+    let written = match &mut file {
+        Ok(file) => io::Write::write_all(file, backup.name.as_bytes()).and_then(|()| file.sync_all()),
+        Err(error) => Err(io::Error::from(error.kind())),
+    };
+    written.map_err(io("write", &pending))?;
+    sync_folder(data_dir)?;
+    Ok(backup)
+}
+
+/// The copy that the next start restores, if one is to be.
+#[must_use]
+pub fn pending(data_dir: &Path) -> Option<String> {
+    fs::read_to_string(data_dir.join(PENDING)).ok().map(|name| name.trim().to_owned())
+}
+
+/// Restores the copy that is to be restored, if any. Nobody else may have the folder.
+///
+/// # Errors
+/// When it cannot be restored; the database is as it was then, or the next call finishes.
+pub async fn finish_restore(data_dir: &Path) -> Result<Option<Backup>, BackupError> {
+    let Some(name) = pending(data_dir) else { return Ok(None) };
+    let backup = find(data_dir, &name)?;
+    let source = Path::new(&backup.path);
+    check(source).await?;
+    // Copied first, so that a full disk is met while the database still is where it was.
+    let ready = data_dir.join(format!("{PENDING}.db"));
+    copy_file(source, &ready)?;
+    set_aside(data_dir)?;
+    let database = data_dir.join(DATABASE);
+    fs::rename(&ready, &database).map_err(io("restore", &database))?;
+    sync_folder(data_dir)?;
+    let wish = data_dir.join(PENDING);
+    fs::remove_file(&wish).map_err(io("remove", &wish))?;
+    tracing::info!(backup = %backup.name, "restored the database");
+    Ok(Some(backup))
+}
+
+fn copy_file(from: &Path, to: &Path) -> Result<(), BackupError> {
+    let mut source = File::open(from).map_err(io("read", from))?;
+    let target = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(to);
+    let mut target = target.map_err(io("make", to))?;
+    io::copy(&mut source, &mut target).and_then(|_| target.sync_all()).map_err(io("write", to))
+}
+
+/// Moves the database with its log to a folder of its own.
+fn set_aside(data_dir: &Path) -> Result<(), BackupError> {
+    let parts = ["", "-wal", "-shm"].map(|end| format!("{DATABASE}{end}"));
+    if parts.iter().all(|part| !data_dir.join(part).exists()) {
+        return Ok(());
+    }
+    let all = data_dir.join(SET_ASIDE);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&all).map_err(io("make", &all))?;
+    let mut number = 1;
+    let place = loop {
+        let place = all.join(number.to_string());
+        match fs::DirBuilder::new().mode(0o700).create(&place) {
+            Ok(()) => break place,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(io("make", &place)(error)),
+        }
+    };
+    // The log first: a database without its log is whole up to an earlier moment, a log alone is nothing.
+    for part in parts.iter().rev() {
+        let from = data_dir.join(part);
+        match fs::rename(&from, place.join(part)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(io("move aside", &from)(error));
+            }
+            _ => {}
+        }
+    }
+    tracing::info!(folder = %place.display(), "set the former database aside");
+    Ok(())
+}
+
+fn find(data_dir: &Path, name: &str) -> Result<Backup, BackupError> {
+    let found = list(data_dir)?.into_iter().find(|backup| backup.name == name);
+    found.ok_or_else(|| BackupError::Unknown(name.to_owned()))
+}
+
+/// The copies in their order, oldest first. Their own numbers count and not the clock, which may have been wrong.
+fn numbers(folder: &Path) -> Result<Vec<(u64, PathBuf)>, BackupError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(io("read", folder)(error)),
+    };
+    let mut all = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(io("read", folder))?.path();
+        if path.extension() == Some(OsStr::new("db")) {
+            let modified = fs::metadata(&path).and_then(|data| data.modified()).unwrap_or(UNIX_EPOCH);
+            all.push((number_of(&path), modified, path));
+        }
+    }
+    all.sort();
+    Ok(all.into_iter().map(|(number, _, path)| (number, path)).collect())
+}
+
+/// Copies of earlier versions of Forge have no number: they come before all that have.
+fn number_of(path: &Path) -> u64 {
+    let stem = path.file_stem().map(OsStr::to_string_lossy).unwrap_or_default();
+    stem.split_once('-').and_then(|(number, _)| number.parse().ok()).unwrap_or(0)
+}
+
+fn prune(folder: &Path) -> Result<(), BackupError> {
+    let all = numbers(folder)?;
+    for (_, old) in all.iter().rev().skip(KEPT) {
+        fs::remove_file(old).map_err(io("remove", old))?;
+        tracing::info!(backup = %old.display(), "removed an old copy of the database");
+    }
+    Ok(())
+}
+
+fn described(path: &Path) -> Result<Backup, BackupError> {
+    let data = fs::metadata(path).map_err(io("read", path))?;
+    let made = data.modified().unwrap_or(UNIX_EPOCH).duration_since(UNIX_EPOCH).unwrap_or_default();
+    let name = path.file_stem().map(OsStr::to_string_lossy).unwrap_or_default();
+    let reason = name.split_once('-').and_then(|(_, reason)| reason.parse().ok());
+    Ok(Backup {
+        reason: reason.filter(|_| number_of(path) > 0),
+        name: name.into_owned(),
+        created_at: Timestamp(i64::try_from(made.as_millis()).unwrap_or(0)),
+        bytes: data.len(),
+        path: path.to_string_lossy().into_owned(),
+    })
+}
+
+fn sync_folder(folder: &Path) -> Result<(), BackupError> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(io("write", folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn value(store: &Store) -> i64 {
+        sqlx::query_scalar("SELECT written_at FROM storage_probe")
+            .fetch_one(&mut *store.read().await.unwrap())
+            .await
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn copy_is_made_while_a_writer_works_and_holds_what_was_committed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        store.probe(1).await.unwrap();
+        let mut open = store.write().await.unwrap();
+        sqlx::query("UPDATE storage_probe SET written_at = 2").execute(&mut *open).await.unwrap();
+        let backup = store.back_up(BackupReason::Daily).await.unwrap();
+        open.commit().await.unwrap();
+        assert_eq!(backup.reason, Some(BackupReason::Daily));
+        store.probe(3).await.unwrap();
+        store.close().await;
+        restore_at_next_start(folder.path(), &backup.name).await.unwrap();
+        finish_restore(folder.path()).await.unwrap().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        assert_eq!(value(&store).await, 1);
+        assert!(folder.path().join("set-aside/1/forge.db").exists(), "the former database is kept");
+        assert_eq!(pending(folder.path()), None);
+    }
+
+    #[tokio::test]
+    async fn copies_beyond_the_limit_go_oldest_number_first_whatever_the_clock_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        for _ in 0..KEPT {
+            store.back_up(BackupReason::Daily).await.unwrap();
+        }
+        // The clock was far ahead when the oldest was made.
+        let oldest = folder.path().join("backups/000001-daily.db");
+        let ahead = std::time::SystemTime::now() + std::time::Duration::from_secs(1_000_000);
+        File::options().write(true).open(&oldest).unwrap().set_modified(ahead).unwrap();
+        store.back_up(BackupReason::Manual).await.unwrap();
+        let names: Vec<_> = list(folder.path()).unwrap().into_iter().map(|backup| backup.name).collect();
+        assert_eq!(names.len(), KEPT);
+        assert_eq!(names[0], "000008-manual");
+        assert!(!names.contains(&"000001-daily".to_owned()), "{names:?}");
+    }
+
+    #[tokio::test]
+    async fn restore_refuses_a_damaged_copy_and_a_name_that_leads_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        store.back_up(BackupReason::Manual).await.unwrap();
+        fs::write(folder.path().join("backups/000002-daily.db"), vec![b'x'; 8192]).unwrap();
+        let damaged = restore_at_next_start(folder.path(), "000002-daily").await.unwrap_err();
+        assert!(matches!(damaged, BackupError::Damaged { .. }), "{damaged}");
+        let outside = restore_at_next_start(folder.path(), "../forge").await.unwrap_err();
+        assert!(matches!(outside, BackupError::Unknown(_)), "{outside}");
+        let good = newest_good(folder.path()).await.unwrap().unwrap();
+        assert_eq!(good.name, "000001-manual", "the damaged one is skipped");
+    }
+
+    #[tokio::test]
+    async fn copies_are_readable_by_their_owner_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let backup = store.back_up(BackupReason::Manual).await.unwrap();
+        let mode = fs::metadata(&backup.path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}

@@ -1,0 +1,86 @@
+//! `accepted_repositories`, `accepted_files`: which programs a repository may have git run, as a person accepted it.
+
+use forge_model::time::Timestamp;
+use sqlx::{Row as _, SqliteConnection};
+
+use crate::StoreError;
+
+/// A file that says which programs git runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcceptedFile {
+    /// From the repository's common directory; absolute when it lies elsewhere.
+    pub path: String,
+    /// Whether its owner may execute it.
+    pub executable: bool,
+    /// The hash of its content, in hex.
+    pub sha256: String,
+    /// Its content, unless it is too large to be kept.
+    pub content: Option<Vec<u8>>,
+}
+
+/// Writes what is accepted of a repository, in place of what was.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn put(
+    conn: &mut SqliteConnection,
+    repo_path: &str,
+    files: &[AcceptedFile],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO accepted_repositories (repo_path, accepted_at) VALUES (?1, ?2)
+         ON CONFLICT (repo_path) DO UPDATE SET accepted_at = ?2",
+    )
+    .bind(repo_path)
+    .bind(now.0)
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query("DELETE FROM accepted_files WHERE repo_path = ?1")
+        .bind(repo_path)
+        .execute(&mut *conn)
+        .await?;
+    for file in files {
+        sqlx::query(
+            "INSERT INTO accepted_files (repo_path, path, executable, sha256, content) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )
+        .bind(repo_path)
+        .bind(&file.path)
+        .bind(file.executable)
+        .bind(&file.sha256)
+        .bind(&file.content)
+        .execute(&mut *conn)
+        .await?;
+    }
+    Ok(())
+}
+
+/// What is accepted of a repository, by path; `None` before the first run of an agent in it.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn get(
+    conn: &mut SqliteConnection,
+    repo_path: &str,
+) -> Result<Option<Vec<AcceptedFile>>, StoreError> {
+    let known = sqlx::query("SELECT 1 FROM accepted_repositories WHERE repo_path = ?1")
+        .bind(repo_path)
+        .fetch_optional(&mut *conn)
+        .await?;
+    if known.is_none() {
+        return Ok(None);
+    }
+    let rows = sqlx::query("SELECT * FROM accepted_files WHERE repo_path = ?1 ORDER BY path")
+        .bind(repo_path)
+        .fetch_all(conn)
+        .await?;
+    let read = |row: &sqlx::sqlite::SqliteRow| {
+        Ok(AcceptedFile {
+            path: row.try_get("path")?,
+            executable: row.try_get("executable")?,
+            sha256: row.try_get("sha256")?,
+            content: row.try_get("content")?,
+        })
+    };
+    rows.iter().map(read).collect::<Result<_, StoreError>>().map(Some)
+}

@@ -1,0 +1,92 @@
+//! `clock_marks`: what the wall clock showed at each moment of observed time. A wall clock jumps; observed time does not.
+
+use forge_model::time::Timestamp;
+use sqlx::{Row as _, SqliteConnection};
+
+use crate::StoreError;
+
+/// A moment by both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Observed time so far, in milliseconds.
+    pub observed_ms: i64,
+    /// What the wall clock showed.
+    pub wall: Timestamp,
+}
+
+/// The latest mark; none before the first.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn last(conn: &mut SqliteConnection) -> Result<Option<Mark>, StoreError> {
+    let row = sqlx::query("SELECT observed_ms, wall_ms FROM clock_marks ORDER BY observed_ms DESC LIMIT 1")
+        .fetch_optional(conn)
+        .await?;
+    Ok(row.map(|row| Mark { observed_ms: row.get(0), wall: Timestamp(row.get(1)) }))
+}
+
+/// Keeps a mark, and forgets those that are older than `kept_ms` of observed time.
+///
+/// # Errors
+/// When it cannot be written.
+pub async fn put(conn: &mut SqliteConnection, mark: Mark, kept_ms: i64) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO clock_marks (observed_ms, wall_ms) VALUES (?1, ?2)
+         ON CONFLICT (observed_ms) DO UPDATE SET wall_ms = min(wall_ms, ?2)",
+    )
+    .bind(mark.observed_ms)
+    .bind(mark.wall.0)
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query("DELETE FROM clock_marks WHERE observed_ms < ?1")
+        .bind(mark.observed_ms.saturating_sub(kept_ms))
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// The earliest wall time of all marks from the last one at or before `observed_ms` on: whatever was made since then was
+/// made later by the wall clock, however it jumped. None when there is no mark that old.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn earliest_wall_since(
+    conn: &mut SqliteConnection,
+    observed_ms: i64,
+) -> Result<Option<Timestamp>, StoreError> {
+    let row = sqlx::query(
+        "SELECT min(wall_ms) FROM clock_marks
+         WHERE observed_ms >= (SELECT max(observed_ms) FROM clock_marks WHERE observed_ms <= ?1)",
+    )
+    .bind(observed_ms)
+    .fetch_one(conn)
+    .await?;
+    Ok(row.get::<Option<i64>, _>(0).map(Timestamp))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Store;
+
+    #[tokio::test]
+    async fn a_jump_of_the_wall_clock_makes_nothing_older() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let mut tx = store.write().await.unwrap();
+        for (observed_ms, wall) in [(0, 1000), (10, 1010), (20, 9_000_000), (30, 9_000_010), (40, 1040)] {
+            put(&mut tx, Mark { observed_ms, wall: Timestamp(wall) }, i64::MAX).await.unwrap();
+        }
+        assert_eq!(earliest_wall_since(&mut tx, -1).await.unwrap(), None);
+        assert_eq!(earliest_wall_since(&mut tx, 5).await.unwrap(), Some(Timestamp(1000)));
+        assert_eq!(earliest_wall_since(&mut tx, 15).await.unwrap(), Some(Timestamp(1010)));
+        assert_eq!(
+            earliest_wall_since(&mut tx, 35).await.unwrap(),
+            Some(Timestamp(1040)),
+            "the clock went back"
+        );
+        put(&mut tx, Mark { observed_ms: 50, wall: Timestamp(1050) }, 15).await.unwrap();
+        assert_eq!(earliest_wall_since(&mut tx, 30).await.unwrap(), None, "forgotten");
+        assert_eq!(last(&mut tx).await.unwrap(), Some(Mark { observed_ms: 50, wall: Timestamp(1050) }));
+    }
+}

@@ -1,0 +1,128 @@
+//! What is deleted because it is old, by a clock that is set forward or jumps.
+
+use std::{path::PathBuf, sync::Arc};
+
+use anyhow::{Context as _, Result};
+use forge_engine::Clock;
+use forge_model::time::Timestamp;
+use forge_testkit::Sandbox;
+use forge_tests::patience::until;
+use serde_json::{Value, json};
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// The system's clock, so many days later.
+struct Later(i64);
+
+impl Clock for Later {
+    fn now(&self) -> Timestamp {
+        forge_engine::SystemClock.now().plus_ms(self.0 * DAY_MS)
+    }
+}
+
+async fn later(sandbox: &mut Sandbox, days: i64) -> Result<()> {
+    sandbox.restart_with(|config| config.clock = Arc::new(Later(days))).await
+}
+
+/// Tasks that are closed, each with a log; the folders of their logs.
+async fn closed_tasks(sandbox: &Sandbox, count: usize) -> Result<Vec<PathBuf>> {
+    let mut logs = Vec::new();
+    for number in 0..count {
+        let task = sandbox.task(&format!("Closed {number}"), &[], json!({})).await?;
+        let cancel = json!({
+            "task_id": task["id"], "verb": "cancel", "version": task["version"], "reason": "not wanted",
+        });
+        sandbox.call("task_action", cancel).await?;
+        let id = task["id"].as_str().context("no id")?;
+        let folder = sandbox.dir.path().join("data/logs").join(&sandbox.project).join(id);
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("run.jsonl"), "{}\n")?;
+        logs.push(folder);
+    }
+    Ok(logs)
+}
+
+async fn questions(sandbox: &Sandbox) -> Result<Value> {
+    Ok(sandbox.call("storage_get", json!({})).await?["questions"].clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logs_of_closed_tasks_go_after_their_days_and_not_because_a_clock_jumped() -> Result<()> {
+    let mut sandbox = Sandbox::new(json!({})).await?;
+    let retention = json!({ "retention": { "logs_days": 2, "events_days": 0 } });
+    sandbox.call("storage_update", retention).await?;
+    let logs = closed_tasks(&sandbox, 2).await?;
+    let open = sandbox.task("Open", &[], json!({})).await?;
+    let of_open = sandbox.dir.path().join("data/logs").join(&sandbox.project);
+    let of_open = of_open.join(open["id"].as_str().context("no id")?);
+    std::fs::create_dir_all(&of_open)?;
+
+    for day in [400, 401] {
+        later(&mut sandbox, day).await?;
+        // What is old is looked for before the answer of a command that asks for it is given.
+        sandbox.api.engine().sweep().await?;
+        assert!(logs.iter().all(|folder| folder.exists()), "deleted because a clock jumped (day {day})");
+    }
+    later(&mut sandbox, 403).await?;
+    until("the end of old logs", async || Ok(logs.iter().all(|folder| !folder.exists()).then_some(())))
+        .await?;
+    assert!(of_open.exists(), "the log of an open task went");
+    assert_eq!(questions(&sandbox).await?, json!([]));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn backups_go_after_thirty_days_that_the_engine_has_observed() -> Result<()> {
+    let mut sandbox = Sandbox::new(json!({})).await?;
+    let backup = "refs/forge/backup/gone/1";
+    let repo = sandbox.repo.path().to_owned();
+    let old = std::process::Command::new("git")
+        .current_dir(&repo)
+        .envs(forge_testkit::HERMETIC_GIT)
+        .args(["commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "old"])
+        .env("GIT_COMMITTER_DATE", "2020-01-01T00:00:00Z")
+        .output()?;
+    sandbox.repo.git(&["update-ref", backup, String::from_utf8(old.stdout)?.trim()])?;
+    let kept = |sandbox: &Sandbox| sandbox.repo.git(&["rev-parse", "--verify", "--quiet", backup]).is_ok();
+    for day in 1..=29 {
+        later(&mut sandbox, day).await?;
+    }
+    sandbox.api.engine().sweep().await?;
+    assert!(kept(&sandbox), "a commit's date counted, not the time since");
+    for day in 30..=33 {
+        later(&mut sandbox, day).await?;
+    }
+    sandbox.api.engine().sweep().await?;
+    until("the end of the old backup", async || Ok((!kept(&sandbox)).then_some(()))).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deletion_of_more_than_half_waits_for_an_answer() -> Result<()> {
+    let mut sandbox = Sandbox::new(json!({})).await?;
+    let retention = json!({ "retention": { "logs_days": 1, "events_days": 0 } });
+    sandbox.call("storage_update", retention).await?;
+    let logs = closed_tasks(&sandbox, 6).await?;
+    for day in 1..4 {
+        later(&mut sandbox, day).await?;
+    }
+    sandbox.api.engine().sweep().await?;
+    let asked = questions(&sandbox).await?;
+    assert_eq!(
+        (&asked[0]["kind"], &asked[0]["doomed"], &asked[0]["total"]),
+        (&json!("logs"), &json!(6), &json!(6))
+    );
+    assert!(logs.iter().all(|folder| folder.exists()), "deleted without an answer");
+
+    sandbox.call("storage_answer", json!({ "kind": "logs", "answer": "keep" })).await?;
+    sandbox.api.engine().sweep().await?;
+    assert!(logs.iter().all(|folder| folder.exists()), "deleted against the answer");
+
+    sandbox.call("storage_answer", json!({ "kind": "logs", "answer": "delete" })).await?;
+    until("the end of old logs", async || Ok(logs.iter().all(|folder| !folder.exists()).then_some(())))
+        .await?;
+    until("the end of the question", async || Ok((questions(&sandbox).await? == json!([])).then_some(())))
+        .await?;
+    let unasked = sandbox.call("storage_answer", json!({ "kind": "logs", "answer": "delete" })).await;
+    assert_eq!(unasked.err().map(|error| error.code), Some("not_found".to_owned()));
+    Ok(())
+}
