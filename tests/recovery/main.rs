@@ -12,6 +12,7 @@ mod places;
 mod pull_requests;
 mod races;
 mod story;
+mod trust;
 mod turns;
 mod validate;
 

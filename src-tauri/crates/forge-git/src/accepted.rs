@@ -428,6 +428,8 @@ fn put_back(place: &Place, accepted: &Fingerprint, name: &str, aside: &Path) -> 
         });
     };
     let folder = path.parent().unwrap_or(&place.common_dir);
+    // A repository that was moved away is not made anew at its old place.
+    fs::metadata(&place.common_dir).map_err(GitError::io("read", &place.common_dir))?;
     fs::create_dir_all(folder).map_err(GitError::io("create", folder))?;
     let fresh = folder.join(format!(".forge-{}", uuid::Uuid::new_v4().simple()));
     fs::write(&fresh, content).map_err(GitError::io("write", &fresh))?;

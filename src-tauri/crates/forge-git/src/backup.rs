@@ -235,6 +235,16 @@ impl Repo {
         with(self.bare(Kind::Write)).arg("write-tree").text().await
     }
 
+    /// Keeps what is staged, and neither committed nor in the files, at the next free number below a prefix.
+    pub(crate) async fn keep_staged(&self, worktree: &Path, ref_prefix: &str) -> Result<(), GitError> {
+        let head = self.head(worktree).await?;
+        let tree = self.tree_of(&head).await?;
+        if let Some(staged) = self.staged_commit(worktree, &head, &tree).await? {
+            self.next_number(ref_prefix, &staged).await?;
+        }
+        Ok(())
+    }
+
     /// A commit of what is staged, when that is neither committed nor what the files hold.
     async fn staged_commit(
         &self,

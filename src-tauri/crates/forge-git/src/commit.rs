@@ -28,6 +28,28 @@ impl Repo {
         message: &str,
         author: Option<(&str, &str)>,
     ) -> Result<Option<String>, GitError> {
+        self.commit_everything(worktree, message, author, None).await
+    }
+
+    /// The same; what is staged and was changed since is kept at the next free number below `ref_prefix` first, because
+    /// the commit replaces it in the index.
+    pub async fn commit_all_keeping_staged(
+        &self,
+        worktree: &Path,
+        message: &str,
+        author: Option<(&str, &str)>,
+        ref_prefix: &str,
+    ) -> Result<Option<String>, GitError> {
+        self.commit_everything(worktree, message, author, Some(ref_prefix)).await
+    }
+
+    async fn commit_everything(
+        &self,
+        worktree: &Path,
+        message: &str,
+        author: Option<(&str, &str)>,
+        keep_staged_below: Option<&str>,
+    ) -> Result<Option<String>, GitError> {
         let git_dir = self.git_dir(worktree).await?;
         // A resolved merge is committed even when its result equals our side: it records the other parent.
         let merging = crate::repo::operation_in(&git_dir) == Some(Operation::Merge);
@@ -35,6 +57,11 @@ impl Repo {
         let changes = self.status_beside(worktree, true, &checked_out).await?;
         if changes.is_empty() && !merging {
             return Ok(None);
+        }
+        if let Some(prefix) = keep_staged_below
+            && changes.iter().any(|raw| raw.entry.is_staged_and_changed())
+        {
+            self.keep_staged(worktree, prefix).await?;
         }
         // Who commits does not depend on what: both are asked at once.
         let (added, identity) = tokio::join!(
@@ -248,6 +275,26 @@ mod tests {
         assert_eq!(repo.conflict_markers(repo.root(), &paths).await.unwrap(), ["bad"]);
         let out = repo.conflict_markers(repo.root(), &["../x".to_owned()]).await;
         assert!(matches!(out, Err(GitError::PathEscape(_))));
+    }
+
+    #[tokio::test]
+    async fn staged_content_that_was_changed_since_is_kept() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        let commit = async || {
+            let made = repo.commit_all_keeping_staged(repo.root(), "work", None, "refs/kept").await;
+            made.unwrap().unwrap();
+        };
+        sandbox.write("staged", "staged alone");
+        sandbox.git(&["add", "staged"]);
+        commit().await;
+        assert_eq!(sandbox.git_out(&["for-each-ref", "refs/kept"]), "", "the commit holds it");
+        sandbox.write("a", "staged");
+        sandbox.git(&["add", "a"]);
+        sandbox.write("a", "changed since");
+        commit().await;
+        assert_eq!(sandbox.git_out(&["show", "HEAD:a"]), "changed since");
+        assert_eq!(sandbox.git_out(&["show", "refs/kept/1:a"]), "staged");
     }
 
     #[tokio::test]

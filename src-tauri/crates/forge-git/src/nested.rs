@@ -298,6 +298,9 @@ impl Repo {
             let path: PathBuf = change.path.components().collect();
             self.add_embedded_content(worktree, &path, &path, &mut content).await?;
         }
+        for path in self.overlooked_repositories(worktree)? {
+            self.add_embedded_content(worktree, &path, &path, &mut content).await?;
+        }
         if checked_out.is_empty() {
             return Ok(content);
         }
@@ -431,15 +434,19 @@ impl Repo {
     /// Has git overlook an embedded repository in all worktrees, by `info/exclude`.
     pub async fn ignore_embedded(&self, worktree: &Path, path: &str) -> Result<(), GitError> {
         self.unstage_link(worktree, Path::new(path)).await?;
-        let mut line = vec![b'/'];
-        for byte in path.trim_end_matches('/').bytes() {
-            if matches!(byte, b'*' | b'?' | b'[' | b'\\' | b' ') {
-                line.push(b'\\');
-            }
-            line.push(byte);
-        }
-        line.push(b'/');
-        self.exclude_lines(&[&line]).await
+        self.exclude_lines(&[&exclude_line(path.trim_end_matches('/'))]).await
+    }
+
+    /// Repositories inside a worktree that `info/exclude` names: git overlooks them, and a worktree that goes takes them
+    /// along.
+    fn overlooked_repositories(&self, worktree: &Path) -> Result<Vec<PathBuf>, GitError> {
+        let path = self.common_dir().join("info/exclude");
+        let lines = match fs::read(&path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.map_err(GitError::io("read", &path))?,
+        };
+        let folders = lines.split(|byte| *byte == b'\n').filter_map(excluded_folder);
+        Ok(folders.filter(|path| worktree.join(path).join(".git").symlink_metadata().is_ok()).collect())
     }
 
     /// Keeps the history of an embedded repository under the next number of a prefix.
@@ -539,6 +546,35 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, GitError> {
     }
     files.sort_unstable();
     Ok(files)
+}
+
+/// The line of an ignore list that means this folder alone.
+fn exclude_line(folder: &str) -> Vec<u8> {
+    let mut line = vec![b'/'];
+    for byte in folder.bytes() {
+        if matches!(byte, b'*' | b'?' | b'[' | b'\\' | b' ') {
+            line.push(b'\\');
+        }
+        line.push(byte);
+    }
+    line.push(b'/');
+    line
+}
+
+/// The folder that a line of an ignore list means, when it means just one.
+fn excluded_folder(line: &[u8]) -> Option<PathBuf> {
+    let escaped = line.strip_prefix(b"/")?.strip_suffix(b"/")?;
+    let (mut folder, mut rest) = (Vec::with_capacity(escaped.len()), escaped.iter());
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'\\' => folder.push(*rest.next()?),
+            b'*' | b'?' | b'[' => return None,
+            byte => folder.push(*byte),
+        }
+    }
+    let folder = bytes::path(&folder).to_owned();
+    let stays_inside = folder.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    (stays_inside && folder.components().next().is_some()).then_some(folder)
 }
 
 #[cfg(test)]

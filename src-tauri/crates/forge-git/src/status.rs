@@ -24,6 +24,13 @@ pub struct StatusEntry {
     pub submodule: bool,
 }
 
+impl StatusEntry {
+    /// Whether the index holds content that is neither committed nor in the file.
+    pub(crate) fn is_staged_and_changed(&self) -> bool {
+        matches!(self.index, 'M' | 'T' | 'A') && self.worktree != '.'
+    }
+}
+
 /// An entry with the path as it is.
 #[derive(Debug, Clone)]
 pub(crate) struct RawEntry {

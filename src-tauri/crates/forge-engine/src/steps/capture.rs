@@ -17,7 +17,7 @@ use serde_json::json;
 use super::{End, Stepping, dispatch::corrupt_step, half_done::Settled};
 use crate::{
     Engine,
-    context::task_branch,
+    context::{backup_prefix, task_branch},
     error::{Result, whole},
     reviewed::{RESTORABLE, short},
     transition::{Carry, Trouble, is_reviewed},
@@ -136,16 +136,18 @@ impl Engine {
         let worktree = Path::new(&workspace.path);
         let author = s.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
-        let committed = match repo.commit_all(worktree, &message, author).await {
-            Ok(committed) => committed,
-            Err(GitError::IndexLocked { path, holder }) => {
-                self.watch_lock_file(&s.task.id, &path);
-                let message = whole(&GitError::IndexLocked { path, holder });
-                let wait = End::wait(WaitReason::GitLocked, format!("Could not commit the work: {message}"));
-                return Ok(Captured::Ended(Box::new(wait)));
-            }
-            Err(error) => return Ok(Captured::blocked(not_committed(&error))),
-        };
+        let committed =
+            match repo.commit_all_keeping_staged(worktree, &message, author, &backup_prefix(&s.task)).await {
+                Ok(committed) => committed,
+                Err(GitError::IndexLocked { path, holder }) => {
+                    self.watch_lock_file(&s.task.id, &path);
+                    let message = whole(&GitError::IndexLocked { path, holder });
+                    let wait =
+                        End::wait(WaitReason::GitLocked, format!("Could not commit the work: {message}"));
+                    return Ok(Captured::Ended(Box::new(wait)));
+                }
+                Err(error) => return Ok(Captured::blocked(not_committed(&error))),
+            };
         self.point("work.captured");
         let commit = repo.head(worktree).await?;
         if committed.is_some() {
@@ -260,7 +262,8 @@ impl Engine {
         let _lock = self.lock_workspace_now(&task.id, &workspace, &format!("rest-{}", workspace.id))?;
         let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let message = format!("{}: left out of the review\n\nTask #{}", task.title, task.number);
-        match repo.commit_all(Path::new(&workspace.path), &message, author).await {
+        let prefix = backup_prefix(task);
+        match repo.commit_all_keeping_staged(Path::new(&workspace.path), &message, author, &prefix).await {
             Ok(_) => Ok(()),
             Err(error) => {
                 let trouble = not_committed(&error);

@@ -50,7 +50,10 @@ impl Engine {
         let author =
             s.context.settings.author.as_ref().map(|author| (author.name.as_str(), author.email.as_str()));
         let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
-        let committed = match repo.commit_all(worktree, &message, author).await {
+        let committed = match repo
+            .commit_all_keeping_staged(worktree, &message, author, &backup_prefix(&s.task))
+            .await
+        {
             Err(GitError::CommitRefused { output }) => {
                 let correction = Correction::CommitRefused { output: output.clone() };
                 let mut trouble =

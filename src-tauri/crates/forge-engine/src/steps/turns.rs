@@ -24,7 +24,7 @@ use serde_json::json;
 use super::{Effect, End, Stepping, half_done::Settled};
 use crate::{
     Engine,
-    context::ProjectContext,
+    context::{ProjectContext, backup_prefix},
     error::Result,
     guards::{named, open_prerequisites},
     subtasks::{is_closed, open_parts},
@@ -151,7 +151,7 @@ impl Engine {
         };
         let author = s.context.settings.author.as_ref().map(|a| (a.name.as_str(), a.email.as_str()));
         let message = format!("{}\n\nSubtask #{} of task #{}", part.title, part.number, s.task.number);
-        match repo.commit_all(worktree, &message, author).await {
+        match repo.commit_all_keeping_staged(worktree, &message, author, &backup_prefix(&s.task)).await {
             Err(GitError::CommitRefused { output }) => {
                 let message = "the repository's hooks refuse the commit";
                 return Ok(End::Block(paused(&part, &execution, message, &json!({ "output": output }))));

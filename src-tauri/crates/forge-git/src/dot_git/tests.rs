@@ -114,3 +114,15 @@ async fn git_of_a_worktree_ignores_what_lies_in_place_of_dot_git() {
     assert_eq!(changed, ["a"]);
     assert_eq!(given.repo.head(&given.tree).await.unwrap(), given.sandbox.head());
 }
+
+#[tokio::test]
+async fn repository_that_was_moved_away_is_not_made_anew() {
+    let given = Given::new().await;
+    let old = given.repo.common_dir().parent().unwrap().to_owned();
+    let away = given.sandbox.dir().join("away");
+    fs::rename(&old, &away).unwrap();
+    given.repo.rewrite_dot_git(&given.tree, "work", &given.aside).await.unwrap_err();
+    assert!(!old.exists(), "Forge made the moved repository's folder anew");
+    fs::rename(&away, &old).unwrap();
+    given.is_whole().await;
+}

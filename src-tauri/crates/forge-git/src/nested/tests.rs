@@ -85,6 +85,24 @@ async fn ignored_repository_is_not_found_again() {
     repo.ignore_embedded(repo.root(), "a [b] *c").await.unwrap();
     assert_eq!(embedded_in(&repo).await, Vec::<String>::new());
     assert_eq!(repo.commit_all(repo.root(), "nothing", None).await.unwrap(), None);
+    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let files =
+        sandbox.git_out(&["-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", &made.commit]);
+    assert_eq!(
+        files.lines().collect::<Vec<_>>(),
+        [".forge/kept/a [b] *c.bundle", "a", "a [b] *c/inner"],
+        "what git overlooks is kept when the worktree goes"
+    );
+}
+
+#[test]
+fn folder_is_read_back_from_its_exclude_line() {
+    for folder in ["a", "a/b c", "a [b] *c", "back\\slash"] {
+        assert_eq!(excluded_folder(&exclude_line(folder)), Some(PathBuf::from(folder)));
+    }
+    for line in ["/.forge/*", "*.o", "/*/", "/../up/", "//", "a/", "/a"] {
+        assert_eq!(excluded_folder(line.as_bytes()), None, "{line}");
+    }
 }
 
 #[tokio::test]

@@ -195,7 +195,7 @@ function CrownButton({ task, race, entry }: Pick<LaneProps, "task" | "race" | "e
         variant={isWinner(race, entry) ? "primary" : "secondary"}
         icon={<Crown />}
         className={styles.crown}
-        aria-label={t("race.crownOf", { name })}
+        aria-label={t("race.crownLane", { name })}
         onClick={() => setAsking(true)}
       >
         {t("race.crown")}

@@ -117,7 +117,7 @@ describe("a race that waits for the crown", () => {
     const { host } = open(2);
     expect(within(await lane("broad")).getByText("Elected")).toBeTruthy();
     await userEvent.click(
-      within(await lane("narrow")).getByRole("button", { name: "Pick narrow as winner" }),
+      within(await lane("narrow")).getByRole("button", { name: "Pick as winner: narrow" }),
     );
     const dialog = await screen.findByRole("alertdialog", { name: "Pick narrow as winner?" });
     expect(dialog.textContent).toContain("broad was elected.");
@@ -156,8 +156,8 @@ describe("a race that nobody won", () => {
         .map((each) => each.textContent),
     ).toEqual(["Race again", "Go on with one agent", "Pick as winner"]);
     // Who changed nothing has nothing that could be taken.
-    expect(within(await lane("b")).queryByRole("button", { name: "Pick b as winner" })).toBeNull();
-    expect(within(await lane("a")).getByRole("button", { name: "Pick a as winner" })).toBeTruthy();
+    expect(within(await lane("b")).queryByRole("button", { name: "Pick as winner: b" })).toBeNull();
+    expect(within(await lane("a")).getByRole("button", { name: "Pick as winner: a" })).toBeTruthy();
     await userEvent.click(within(banner).getByRole("button", { name: "Race again" }));
     await waitFor(() =>
       expect(inputsOf(host, "task_action")).toMatchObject([{ verb: "race_again" }]),

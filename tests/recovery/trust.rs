@@ -1,0 +1,51 @@
+//! Random histories of agents, people, fixes, kills and deletions keep two promises: a task that Forge finished has its
+//! reviewed change in the target, and every text that somebody wrote is held by a ref, a kept folder or a backup.
+//!
+//! What happens is decided by the seed; when it happens is up to the machine. A failure names its seed.
+//! `FORGE_TRUST_CASES` sets how many histories are told, `FORGE_TRUST_SEED` the first seed.
+
+mod history;
+mod ledger;
+
+use anyhow::{Result, ensure};
+use history::History;
+
+/// How many histories one run tells.
+const CASES: u64 = 200;
+/// How many are told beside each other: each is an engine with its agents.
+const AT_ONCE: usize = 3;
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn random_histories_lose_nothing_and_done_means_merged() -> Result<()> {
+    let first = number("FORGE_TRUST_SEED", 1);
+    let mut seeds = first..first + number("FORGE_TRUST_CASES", CASES);
+    let (mut running, mut failures) = (tokio::task::JoinSet::new(), Vec::new());
+    let (mut told, mut finished, mut texts) = (0, 0, 0);
+    loop {
+        while running.len() < AT_ONCE {
+            let Some(seed) = seeds.next() else { break };
+            running.spawn(async move { (seed, Box::pin(History::tell(seed)).await) });
+        }
+        let Some(done) = running.join_next().await else { break };
+        let (seed, outcome) = done?;
+        match outcome {
+            Ok(seen) => {
+                told += 1;
+                finished += seen.finished;
+                texts += seen.texts;
+            }
+            Err(error) => {
+                eprintln!("seed {seed}: {error:#}\n");
+                failures.push(seed);
+            }
+        }
+    }
+    println!("{told} histories held: {finished} tasks finished by Forge, {texts} texts written");
+    ensure!(failures.is_empty(), "histories that broke a promise, by seed: {failures:?}");
+    ensure!(finished > told / 4 && texts > told, "too little happened for this to mean anything");
+    Ok(())
+}

@@ -1,0 +1,426 @@
+//! One random history.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use forge_testkit::{Repository, script};
+use forge_tests::{
+    drafter,
+    serve::{Serve, Served, id, scripted_agent},
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::ledger::{Ledger, content, git};
+
+/// How many things happen.
+const EVENTS: usize = 32;
+/// How long a task is left alone at most.
+const WATCHED: Duration = Duration::from_millis(800);
+/// Fails until the drafter's fix is applied.
+const CHECK: &str = "! test -e total.txt || grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
+const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
+const STATES: [&str; 5] = ["todo", "in_progress", "review", "merging", "done"];
+
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap_or_default() % bound.max(1)
+    }
+
+    fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
+        let at = self.next(of.len());
+        of.get(at)
+    }
+}
+
+/// What a history came to.
+pub struct Seen {
+    /// Tasks that Forge finished.
+    pub finished: usize,
+    /// Texts that somebody wrote.
+    pub texts: usize,
+}
+
+pub struct History {
+    dir: TempDir,
+    repo: Repository,
+    server: Served,
+    dice: Dice,
+    project: String,
+    agent: String,
+    tasks: Vec<String>,
+    ledger: Ledger,
+    written: usize,
+    away: bool,
+    /// What happened, for whoever reads a failure.
+    story: Vec<String>,
+}
+
+fn serve(dir: &Path) -> Result<Served> {
+    Serve { program: "forge-faulty", data: dir.join("data"), env: Vec::new() }.start()
+}
+
+impl History {
+    /// Tells the history of a seed and looks whether its promises hold.
+    pub async fn tell(seed: u64) -> Result<Seen> {
+        let mut history = Self::begin(seed).await?;
+        let told = history.happen().await;
+        // Agents end with the engine that ends in order; one that is killed leaves them to the next.
+        history.server.end_in_order();
+        told.with_context(|| format!("what happened:\n{}", history.story.join("\n")))
+    }
+
+    async fn begin(seed: u64) -> Result<Self> {
+        // Neighbouring seeds begin alike otherwise.
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let dir = tempfile::tempdir()?;
+        let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
+        let library = Repository::create(&dir.path().join("library"), &[("lib.txt", "one\n")])?;
+        let from = library.path().display().to_string();
+        repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "lib"])?;
+        repo.commit("a library")?;
+        let ledger = Ledger::new(dir.path())?;
+        let program = drafter::install(&dir.path().join("drafter"), FIX)?;
+        let server = serve(dir.path())?;
+        let agent = id(&server.post("/agents", scripted_agent("Bot")?).await?)?;
+        let drafts = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
+        let drafts = id(&server.post("/agents", drafts).await?)?;
+        let strategies = ["merge", "squash", "rebase"];
+        let settings = json!({
+            "auto_approve": dice.next(2) == 0, "shell": ["sh", "-c"],
+            "setup": ["git -c protocol.file.allow=always submodule update --init --quiet"],
+            "review_config": { "ci_steps": [CHECK] },
+            "merge_config": { "strategy": dice.pick(&strategies) },
+            "innerLoop": { "autoFix": { "agentId": drafts, "applyWithoutReview": dice.next(2) == 0 } },
+        });
+        let new = json!({ "name": "case", "repo_path": repo.path(), "settings": settings });
+        let project = id(&server.post("/projects", new).await?)?;
+        Ok(Self {
+            dir,
+            repo,
+            server,
+            dice,
+            project,
+            agent,
+            tasks: Vec::new(),
+            ledger,
+            written: 0,
+            away: false,
+            story: Vec::new(),
+        })
+    }
+
+    async fn happen(&mut self) -> Result<Seen> {
+        for n in 0..EVENTS {
+            self.event().await.with_context(|| format!("event {n}"))?;
+        }
+        if self.away {
+            self.bring_back()?;
+        }
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        let finished = self.finished_tasks().await?;
+        self.server.end_in_order();
+        self.done_means_merged(&finished)?;
+        let held = self.ledger.look(self.repo.path(), &self.folders())?;
+        let lost = self.ledger.lost(&held)?;
+        ensure!(lost.is_empty(), "lost: {lost:?}\nlisted: {:#?}", self.repo.git(&["for-each-ref"])?);
+        Ok(Seen { finished: finished.len(), texts: self.ledger.texts()?.len() })
+    }
+
+    fn folders(&self) -> Vec<PathBuf> {
+        let data = self.dir.path().join("data");
+        vec![data.join("workspaces"), data.join("kept"), self.repo.path().to_owned()]
+    }
+
+    async fn event(&mut self) -> Result<()> {
+        let task = match self.dice.next(self.tasks.len() + 1) {
+            number if number < self.tasks.len() => number,
+            _ if self.tasks.len() < 4 => return self.create().await,
+            _ => 0,
+        };
+        let now = self.get(task).await?;
+        match self.dice.next(16) {
+            0..=2 if now["status"] == "todo" => self.claim(task).await,
+            0..=2 if now["review"]["status"] == "awaiting_human" => self.judge(task).await,
+            3 => {
+                let to = *self.dice.pick(&STATES).context("no state")?;
+                self.act(task, "transition?wait=none", json!({ "to": to })).await
+            }
+            4..=6 => self.take_an_offer(task).await,
+            7 | 8 => self.person_writes(task).await,
+            9 => self.kill(),
+            10 => self.person_destroys(task).await,
+            11 if self.away => self.bring_back(),
+            11 if self.dice.next(2) == 0 => self.move_away(),
+            _ => self.watch(task, &now).await,
+        }
+    }
+
+    /// Leaves a task alone until something happens to it, or has had its time to.
+    async fn watch(&self, task: usize, before: &Value) -> Result<()> {
+        let end = tokio::time::Instant::now() + WATCHED;
+        while self.get(task).await?["version"] == before["version"] && tokio::time::Instant::now() < end {
+            tokio::time::sleep(Duration::from_millis(40)).await;
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, task: usize) -> String {
+        self.written += 1;
+        format!("text-{task}-{}", self.written)
+    }
+
+    /// A directive that writes a text of the task into a folder.
+    fn writes(&mut self, task: usize, folder: &str, then: &str) -> String {
+        let name = self.text(task);
+        self.ledger.agent_writes(&name, folder, then)
+    }
+
+    async fn create(&mut self) -> Result<()> {
+        let task = self.tasks.len();
+        let work = self.writes(task, ".", "true");
+        let more = self.writes(task, ".", "true");
+        let git_add = "git -C nested add --all && git -C nested commit -qm nested";
+        let lines: Vec<String> = match self.dice.next(12) {
+            0 => vec![work, "commit mine".into(), more],
+            1 => vec![work, "hang".into()],
+            2 => vec![work, "commit mine".into(), more, "fail 1".into()],
+            3 => vec!["say nothing to do".into()],
+            4 => {
+                let inside = self.writes(task, "nested", git_add);
+                vec![work, "run git init -q nested".into(), inside]
+            }
+            5 => {
+                let inside = self.writes(task, "lib", "git -C lib add --all && git -C lib commit -qm inside");
+                vec![work, inside]
+            }
+            6 => vec![work, "run rm -f .git".into(), more],
+            7 => {
+                let inside = self.writes(task, ".", "git add --all && git commit -qm own");
+                vec![work, "run rm -f .git && git init -q .".into(), inside]
+            }
+            8 => vec![work, "edit total.txt <<< \"one\\nbad\\nthree\\n\"".into()],
+            9 => vec!["sleep 200".into(), work, "commit mine".into()],
+            _ => vec![work],
+        };
+        self.story.push(format!("task {task} created: {lines:?}"));
+        let again = self.writes(task, ".", "true");
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let description = format!("{}\n```forge-script attempt=2\n{again}\n```", script(&lines));
+        let new = json!({ "title": format!("Task {task}"), "description": description, "roles": { "coder": self.agent } });
+        let path = format!("/projects/{}/tasks", self.project);
+        if let Some(made) = self.answer(Method::POST, &path, Some(new)).await? {
+            self.tasks.push(id(&made)?);
+            if self.dice.next(3) > 0 {
+                return self.claim(task).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a route answers; nothing when it refuses, which is no failure of Forge's.
+    async fn answer(&self, method: Method, path: &str, body: Option<Value>) -> Result<Option<Value>> {
+        let (status, value) = self.server.answer(method, path, body).await?;
+        ensure!(status < 500, "{path}: {status} {value:#}");
+        Ok((status < 300).then_some(value))
+    }
+
+    async fn get(&self, task: usize) -> Result<Value> {
+        let path = format!("/tasks/{}", self.tasks[task]);
+        self.answer(Method::GET, &path, None).await?.with_context(|| format!("task {task} is gone"))
+    }
+
+    async fn act(&mut self, task: usize, path: &str, body: Value) -> Result<()> {
+        let now = self.get(task).await?;
+        let mut body = body;
+        body["version"] = now["version"].clone();
+        let route = format!("/tasks/{}/{path}", self.tasks[task]);
+        let taken = self.answer(Method::POST, &route, Some(body.clone())).await?.is_some();
+        self.story.push(format!("task {task} in {}: {path} {body}: {taken}", now["status"]));
+        Ok(())
+    }
+
+    async fn claim(&mut self, task: usize) -> Result<()> {
+        let who = if self.dice.next(3) == 0 { "user".to_owned() } else { self.agent.clone() };
+        self.act(task, "claim", json!({ "agent_id": who })).await
+    }
+
+    async fn take_an_offer(&mut self, task: usize) -> Result<()> {
+        let now = self.get(task).await?;
+        let offers = now["offers"].as_array().cloned().unwrap_or_default();
+        let Some(offer) = self.dice.pick(&offers) else { return Ok(()) };
+        if offer["verb"] == "cancel" && self.dice.next(3) > 0 {
+            return Ok(());
+        }
+        let path = format!("actions/{}?wait=none", offer["verb"].as_str().unwrap_or_default());
+        self.act(task, &path, json!({ "reason": "so", "message": "so" })).await
+    }
+
+    async fn judge(&mut self, task: usize) -> Result<()> {
+        let now = self.get(task).await?;
+        let commit = now["review"]["reviewed_commit"].clone();
+        match self.dice.next(4) {
+            0 => self.act(task, "review/reject?wait=none", json!({ "reason": "so" })).await,
+            1 => self.act(task, "review/approve?wait=none", json!({})).await,
+            _ => self.act(task, "review/approve?wait=none", json!({ "commit": commit })).await,
+        }
+    }
+
+    /// The worktree of a task, where it is.
+    async fn worktree(&self, task: usize) -> Result<Option<PathBuf>> {
+        let now = self.get(task).await?;
+        let path = PathBuf::from(now["workspace"]["path"].as_str().unwrap_or_default());
+        Ok(Some(path).filter(|path| path.join("README.md").is_file() && !self.away))
+    }
+
+    async fn person_writes(&mut self, task: usize) -> Result<()> {
+        let Some(worktree) = self.worktree(task).await? else { return Ok(()) };
+        let name = self.text(task);
+        if std::fs::write(worktree.join(&name), content(&name)).is_err() {
+            // It went in this moment.
+            return Ok(());
+        }
+        let how = self.dice.next(4);
+        // Git refuses where the agent's git, or Forge's, is at work, and where the agent broke it.
+        let staged = how > 0 && git(&worktree, &["add", "--", &name]).is_ok();
+        if how == 2 {
+            let _ = git(&worktree, &["commit", "-qm", "by hand", "--", &name]);
+        }
+        if how == 3 {
+            let other = self.text(task);
+            // The first text is in the index alone from now on, and nowhere when git did not take it.
+            if std::fs::write(worktree.join(&name), content(&other)).is_ok() {
+                self.ledger.person_wrote(task, &other);
+            }
+            if staged {
+                self.ledger.person_wrote(task, &name);
+            }
+        } else if worktree.join(&name).is_file() {
+            self.ledger.person_wrote(task, &name);
+        }
+        self.story.push(format!("task {task}: a person writes {name} ({how})"));
+        Ok(())
+    }
+
+    fn kill(&mut self) -> Result<()> {
+        self.story.push("killed".into());
+        self.server.kill()?;
+        self.server = serve(self.dir.path())?;
+        Ok(())
+    }
+
+    /// A person deletes the branch, or the worktree's folder, or both.
+    async fn person_destroys(&mut self, task: usize) -> Result<()> {
+        if self.away {
+            return Ok(());
+        }
+        let reviews = format!("/tasks/{}/reviews", self.tasks[task]);
+        let worktree = self.worktree(task).await?;
+        let what = self.dice.next(3);
+        if what > 0
+            && let Some(worktree) = worktree
+        {
+            // Whoever works there may make files meanwhile.
+            let _ = std::fs::remove_dir_all(worktree);
+        }
+        if what < 2 {
+            let name = format!("refs/heads/forge/{}", self.tasks[task]);
+            let _ = self.repo.git(&["update-ref", "-d", &name]);
+        }
+        self.story.push(format!("task {task}: a person destroys {}", ["branch", "both", "worktree"][what]));
+        let all = self.answer(Method::GET, &reviews, None).await?.unwrap_or_default();
+        let mut kept = BTreeSet::new();
+        for commit in all["items"].as_array().into_iter().flatten() {
+            if let Some(commit) = commit["reviewed_commit"].as_str() {
+                kept.extend(self.tree(commit)?.into_iter().map(|(_, blob)| blob));
+            }
+        }
+        let held = self.ledger.look_past_indexes(self.repo.path(), &self.folders())?;
+        self.ledger.give_up(task, &held, &kept)
+    }
+
+    fn elsewhere(&self) -> PathBuf {
+        self.dir.path().join("away")
+    }
+
+    fn move_away(&mut self) -> Result<()> {
+        self.story.push("the repository is moved away".into());
+        std::fs::rename(self.repo.path(), self.elsewhere())?;
+        self.away = true;
+        Ok(())
+    }
+
+    fn bring_back(&mut self) -> Result<()> {
+        self.story.push("the repository is moved back".into());
+        if self.repo.path().exists() {
+            let inside = std::process::Command::new("find").arg(self.repo.path()).output()?;
+            bail!(
+                "Forge made the moved repository's folder anew: {}",
+                String::from_utf8_lossy(&inside.stdout)
+            );
+        }
+        std::fs::rename(self.elsewhere(), self.repo.path())?;
+        self.away = false;
+        Ok(())
+    }
+
+    /// The files of a commit, each with its blob, but for links to submodules.
+    fn tree(&self, commit: &str) -> Result<BTreeSet<(String, String)>> {
+        let listed = self.repo.git(&["ls-tree", "-r", commit])?;
+        let entry = |line: &str| {
+            let (facts, path) = line.split_once('\t')?;
+            let mut facts = facts.split(' ').skip(1);
+            (facts.next()? == "blob").then_some((path.to_owned(), facts.next()?.to_owned()))
+        };
+        Ok(listed.lines().filter_map(entry).collect())
+    }
+
+    /// Tasks that Forge itself finished, each with its reviewed commit, if it has one.
+    async fn finished_tasks(&self) -> Result<Vec<(usize, Option<String>)>> {
+        let mut finished = Vec::new();
+        for task in 0..self.tasks.len() {
+            let path = format!("/tasks/{}", self.tasks[task]);
+            let Some(now) = self.answer(Method::GET, &path, None).await? else { continue };
+            let moves = self.answer(Method::GET, &format!("{path}/transitions"), None).await?;
+            let moves = moves.unwrap_or_default();
+            let last = moves["items"].as_array().and_then(|items| items.last());
+            let by_person =
+                |row: &Value| row["actor"].as_str().is_some_and(|actor| actor.starts_with("user"));
+            let by_forge = last.is_some_and(|last| last["to"] == "done" && !by_person(last));
+            if now["status"] != "done" || !by_forge {
+                continue;
+            }
+            let reviews = self.answer(Method::GET, &format!("{path}/reviews"), None).await?;
+            let passed = reviews.unwrap_or_default()["items"]
+                .as_array()
+                .and_then(|all| all.iter().rev().find(|review| review["status"] == "passed").cloned());
+            let commit = passed.and_then(|review| review["reviewed_commit"].as_str().map(str::to_owned));
+            ensure!(
+                commit.is_some() || now["workspace"].is_null(),
+                "task {task} is done without a reviewed commit: {now:#}\nmoves: {moves:#}"
+            );
+            finished.push((task, commit));
+        }
+        Ok(finished)
+    }
+
+    fn done_means_merged(&self, finished: &[(usize, Option<String>)]) -> Result<()> {
+        let first = self.repo.git(&["rev-list", "--max-parents=0", "main"])?;
+        let (before, target) = (self.tree(&first)?, self.tree("main")?);
+        for (task, commit) in finished {
+            let Some(commit) = commit else { continue };
+            let work = self.tree(commit)?;
+            let missing: Vec<_> = work.difference(&before).filter(|file| !target.contains(*file)).collect();
+            ensure!(missing.is_empty(), "task {task} is done, and main lacks {missing:?} of {commit}");
+        }
+        Ok(())
+    }
+}

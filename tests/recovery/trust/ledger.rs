@@ -1,0 +1,204 @@
+//! Every byte that somebody wrote in a history, and where it is held now.
+//!
+//! Each text is written once, to a file of its own name, so the content is found by its blob wherever git keeps it, and by
+//! its name wherever a folder does.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::HERMETIC_GIT;
+
+/// Runs git in a folder and gives what it printed.
+pub fn git(folder: &Path, args: &[&str]) -> Result<String> {
+    let output = Command::new("git").args(args).current_dir(folder).envs(HERMETIC_GIT).output()?;
+    ensure!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+}
+
+/// What a text looks like in its file.
+pub fn content(name: &str) -> String {
+    format!("{name} was written by somebody\n")
+}
+
+/// Texts by the task they belong to.
+pub struct Ledger {
+    /// What agents wrote: they add the name after they have written.
+    file: PathBuf,
+    /// What people wrote.
+    by_people: Vec<(usize, String)>,
+    /// What people destroyed with their own hands.
+    given_up: BTreeSet<String>,
+    scratch: PathBuf,
+}
+
+/// Where texts are held.
+pub struct Held {
+    /// Blobs that refs, or the index of a worktree, reach.
+    blobs: BTreeSet<String>,
+    /// Files that lie in worktrees and kept folders.
+    files: BTreeSet<String>,
+    /// Repositories inside worktrees and kept folders, and those that bundles unpack to.
+    repositories: Vec<PathBuf>,
+}
+
+impl Ledger {
+    pub fn new(dir: &Path) -> Result<Self> {
+        let scratch = dir.join("scratch");
+        std::fs::create_dir(&scratch)?;
+        let file = dir.join("ledger");
+        std::fs::write(&file, "")?;
+        Ok(Self { file, by_people: Vec::new(), given_up: BTreeSet::new(), scratch })
+    }
+
+    /// A directive by which the scripted agent writes a text into `folder` and says so; `then` runs in between.
+    pub fn agent_writes(&self, name: &str, folder: &str, then: &str) -> String {
+        let ledger = self.file.display();
+        format!(
+            "run printf '%s was written by somebody\\n' {name} >{folder}/{name} && {then} && echo {name} >>{ledger}"
+        )
+    }
+
+    pub fn person_wrote(&mut self, task: usize, name: &str) {
+        self.by_people.push((task, name.to_owned()));
+    }
+
+    /// All texts that were written, with the number of their task.
+    pub fn texts(&self) -> Result<Vec<(usize, String)>> {
+        let mut all = self.by_people.clone();
+        for name in std::fs::read_to_string(&self.file)?.lines() {
+            let task = name.split('-').nth(1).and_then(|number| number.parse().ok());
+            all.push((task.with_context(|| format!("no task in {name}"))?, name.to_owned()));
+        }
+        Ok(all)
+    }
+
+    /// A person destroyed something of a task: the texts that are nowhere now were theirs to destroy, unless `kept` has
+    /// them.
+    pub fn give_up(&mut self, task: usize, held: &Held, kept: &BTreeSet<String>) -> Result<()> {
+        let blobs = self.blobs()?;
+        for (_, name) in self.texts()?.into_iter().filter(|(of, _)| *of == task) {
+            let blob = blobs.get(&name).context("no blob")?;
+            if !kept.contains(blob) && !held.holds(&name, blob)? {
+                self.given_up.insert(name);
+            }
+        }
+        Ok(())
+    }
+
+    /// The blob of each text.
+    pub fn blobs(&self) -> Result<BTreeMap<String, String>> {
+        let folder = self.scratch.join("texts");
+        std::fs::create_dir_all(&folder)?;
+        let texts = self.texts()?;
+        if texts.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut args = vec!["hash-object", "--no-filters"];
+        for (_, name) in &texts {
+            std::fs::write(folder.join(name), content(name))?;
+            args.push(name);
+        }
+        let blobs = git(&folder, &args)?;
+        Ok(texts.iter().map(|(_, name)| name.clone()).zip(blobs.lines().map(str::to_owned)).collect())
+    }
+
+    /// The texts that are lost.
+    pub fn lost(&self, held: &Held) -> Result<Vec<String>> {
+        let blobs = self.blobs()?;
+        let mut lost = Vec::new();
+        for (name, blob) in &blobs {
+            if !self.given_up.contains(name) && !held.holds(name, blob)? {
+                lost.push(name.clone());
+            }
+        }
+        Ok(lost)
+    }
+
+    /// Looks where everything is held: by the repository's refs, by the indexes of its worktrees, and in folders.
+    pub fn look(&self, repository: &Path, folders: &[PathBuf]) -> Result<Held> {
+        self.look_by(&["--all", "--indexed-objects"], repository, folders)
+    }
+
+    /// The same without indexes: whoever destroys a worktree destroys what was staged in it.
+    pub fn look_past_indexes(&self, repository: &Path, folders: &[PathBuf]) -> Result<Held> {
+        self.look_by(&["--all"], repository, folders)
+    }
+
+    fn look_by(&self, from: &[&str], repository: &Path, folders: &[PathBuf]) -> Result<Held> {
+        let listed = git(repository, &[&["rev-list", "--objects"], from].concat())?;
+        let mut held = Held { blobs: BTreeSet::new(), files: BTreeSet::new(), repositories: Vec::new() };
+        let mut bundles = Vec::new();
+        for line in listed.lines() {
+            let (object, path) = line.split_once(' ').unwrap_or((line, ""));
+            held.blobs.insert(object.to_owned());
+            if path.ends_with(".bundle") {
+                bundles.push(object.to_owned());
+            }
+        }
+        for folder in folders {
+            held.walk(folder);
+        }
+        for bundle in bundles {
+            held.repositories.push(self.unbundled(repository, &bundle)?);
+        }
+        Ok(held)
+    }
+
+    /// A repository with what a bundle holds.
+    fn unbundled(&self, repository: &Path, blob: &str) -> Result<PathBuf> {
+        let into = self.scratch.join(blob);
+        if into.exists() {
+            return Ok(into);
+        }
+        let file = self.scratch.join(format!("{blob}.bundle"));
+        let out = std::fs::File::create(&file)?;
+        let status = Command::new("git")
+            .args(["cat-file", "blob", blob])
+            .current_dir(repository)
+            .envs(HERMETIC_GIT)
+            .stdout(Stdio::from(out))
+            .status()?;
+        ensure!(status.success(), "the bundle {blob} cannot be read");
+        git(&self.scratch, &["init", "--quiet", "--bare", &into.display().to_string()])?;
+        git(&into, &["bundle", "unbundle", &file.display().to_string()])?;
+        Ok(into)
+    }
+}
+
+impl Held {
+    fn walk(&mut self, folder: &Path) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                let name = text.split(' ').next().unwrap_or_default();
+                if text == content(name) {
+                    self.files.insert(name.to_owned());
+                }
+                continue;
+            }
+            if path.join("objects").is_dir() && path.join("HEAD").is_file() {
+                self.repositories.push(path.clone());
+            }
+            self.walk(&path);
+        }
+    }
+
+    fn holds(&self, name: &str, blob: &str) -> Result<bool> {
+        if self.blobs.contains(blob) || self.files.contains(name) {
+            return Ok(true);
+        }
+        for repository in &self.repositories {
+            let mut git = Command::new("git");
+            git.arg("--git-dir").arg(repository).args(["cat-file", "-e", blob]).envs(HERMETIC_GIT);
+            if git.stderr(Stdio::null()).status()?.success() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
