@@ -225,6 +225,25 @@ async fn dependencies_hold_agents_not_people() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn dependency_on_itself_or_on_a_cancelled_task_is_refused() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let task = board.task(&[], json!({ "title": "Task" })).await?;
+    let cancelled = board.task(&[], json!({ "title": "Dropped" })).await?;
+    board.act(&cancelled, "actions/cancel", json!({})).await?;
+    let path = format!("/tasks/{}/dependencies", text(&task, "id"));
+    for (on, reason) in [(&task, "a task cannot depend on itself"), (&cancelled, "#2 Dropped is cancelled")] {
+        let (status, refusal) = board.refuse(&path, json!({ "depends_on": on["id"] })).await?;
+        assert_eq!(status, 400, "{refusal:#}");
+        assert!(text(&refusal, "message").contains(reason), "{refusal:#}");
+    }
+    let new = json!({ "title": "New", "depends_on": [cancelled["id"]] });
+    let (status, refusal) = board.refuse(&format!("/projects/{}/tasks", board.project), new).await?;
+    assert_eq!((status, &refusal["details"]["findings"][0]["path"]), (400, &json!("depends_on")));
+    assert_eq!(board.get(&task).await?["depends_on"], json!([]));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_prerequisite_blocks_what_waits_for_it() -> Result<()> {
     let board = Board::new(json!({})).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 2 })).await?;

@@ -386,6 +386,18 @@ async fn a_guard_for_people_keeps_the_parent_out_of_review() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn deleting_a_parent_with_an_open_subtask_names_the_subtask() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let parent = board.task(&[], json!({})).await?;
+    ordered(&board, &parent, "Half", &["edit a <<< \"a\""], json!({})).await?;
+    let delete = board.server.request(Method::DELETE, &format!("/tasks/{}", text(&parent, "id")));
+    let (status, refusal) = refused(delete).await?;
+    let message = "Could not delete the task: its subtask #2 Half is open: finish or cancel it first.";
+    assert_eq!((status, text(&refusal, "message").as_str()), (409, message));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_turn_waits_for_what_its_part_waits_for() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let waits = |reason: &'static str| move |task: &Value| task["waiting"]["reason"] == reason;

@@ -101,10 +101,7 @@ impl Engine {
             findings.extend(self.role_finding(&mut tx, &context, role, holder.as_ref()).await?);
         }
         for id in &new.depends_on {
-            let known = tasks::get(&mut tx, id).await?.is_some_and(|other| other.project_id == *project);
-            if !known {
-                findings.push(finding("depends_on", format!("no task `{id}` in this project")));
-            }
+            findings.extend(prerequisite_finding(&mut tx, &context, id).await?);
         }
         let part = self.new_part(&mut tx, &context, &new, &mut findings).await?;
         if !findings.is_empty() {
@@ -325,17 +322,15 @@ impl Engine {
     /// Lets a task wait for another.
     ///
     /// # Errors
-    /// `NotFound`, `Invalid`, `DependencyCycle` with the cycle.
+    /// `NotFound`, `Invalid` (no such task, the task itself, a cancelled one), `DependencyCycle` with the cycle.
     pub async fn add_dependency(&self, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
         let mut tx = self.store().write().await?;
-        let (mut row, _) = self.load_own(&mut tx, id, None).await?;
-        let other =
-            tasks::get(&mut tx, prerequisite).await?.filter(|other| other.project_id == row.project_id);
-        if other.is_none() {
-            return Err(EngineError::invalid(
-                "depends_on",
-                format!("no task `{prerequisite}` in this project"),
-            ));
+        let (mut row, context) = self.load_own(&mut tx, id, None).await?;
+        if id == prerequisite {
+            return Err(EngineError::invalid("depends_on", "a task cannot depend on itself"));
+        }
+        if let Some(finding) = prerequisite_finding(&mut tx, &context, prerequisite).await? {
+            return Err(EngineError::Invalid(vec![finding]));
         }
         dependencies::insert(&mut tx, id, prerequisite).await?;
         self.require_no_cycle(&mut tx, &row.project_id, id).await?;
@@ -383,11 +378,19 @@ impl Engine {
             needed_by.extend(tasks::get(&mut conn, &id).await?);
         }
         needed_by.retain(|other| !is_done(context, row) && !is_closed(context, other));
-        needed_by.extend(open_parts(&mut conn, context, &row.id).await?);
+        let subtasks = open_parts(&mut conn, context, &row.id).await?;
+        let mut reasons = Vec::new();
+        if !needed_by.is_empty() {
+            reasons.push(format!("{} depends on it: remove the dependency first", named(&needed_by)));
+        }
+        if !subtasks.is_empty() {
+            reasons.push(format!("its subtask {} is open: finish or cancel it first", named(&subtasks)));
+        }
+        needed_by.extend(subtasks);
         if needed_by.is_empty() {
             return Ok(());
         }
-        let message = format!("it is needed by {}: take the dependency away first", named(&needed_by));
+        let message = format!("Could not delete the task: {}.", reasons.join("; "));
         Err(EngineError::Conflict {
             code: ConflictCode::InUse,
             message,
@@ -454,6 +457,23 @@ impl Engine {
 
 fn finding(path: &str, message: impl Into<String>) -> Finding {
     Finding { path: path.to_owned(), message: message.into() }
+}
+
+/// What is wrong with a prerequisite of a task in this project. A cancelled one would never be done, and blocks what
+/// depends on it already.
+async fn prerequisite_finding(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    prerequisite: &TaskId,
+) -> Result<Option<Finding>> {
+    let other = tasks::get(tx, prerequisite).await?.filter(|other| other.project_id == context.project.id);
+    let Some(other) = other else {
+        return Ok(Some(finding("depends_on", format!("no task `{prerequisite}` in this project"))));
+    };
+    let is_cancelled = other.status == context.workflow.cancellation_state;
+    let message =
+        || format!("#{} {} is cancelled: reopen it, or name another task", other.number, other.title);
+    Ok(is_cancelled.then(|| finding("depends_on", message())))
 }
 
 fn text_findings(title: Option<&str>, description: Option<&str>) -> Vec<Finding> {

@@ -16,7 +16,8 @@ pub async fn insert(
     task: &TaskId,
     prerequisite: &TaskId,
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT OR IGNORE INTO task_dependencies (task_id, depends_on) VALUES (?1, ?2)")
+    // Only a repetition is ignored; `OR IGNORE` would ignore a task that depends on itself as well.
+    sqlx::query("INSERT INTO task_dependencies (task_id, depends_on) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
         .bind(task.as_str())
         .bind(prerequisite.as_str())
         .execute(conn)

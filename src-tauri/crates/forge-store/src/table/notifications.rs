@@ -12,7 +12,7 @@ use crate::{StoreError, row::Columns};
 /// When it cannot be written.
 pub async fn insert(conn: &mut SqliteConnection, n: &Notification, cause: &str) -> Result<bool, StoreError> {
     let done = sqlx::query(
-        "INSERT OR IGNORE INTO notifications (id, kind, project_id, task_id, body, cause, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO notifications (id, kind, project_id, task_id, body, cause, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
     )
     .bind(n.id.as_str())
     .bind(n.kind.as_str())
