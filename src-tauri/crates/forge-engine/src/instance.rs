@@ -35,16 +35,35 @@ pub enum InstanceError {
     },
 }
 
-/// Takes the lock; somebody who only looks has it for a moment, so one refusal is not yet an answer.
+/// How often the lock is tried while somebody may only look who has it.
+const TRIES: u32 = 5;
+/// How often it is tried when the engine that had it was killed: a program that was being started at that moment keeps
+/// the lock until it runs.
+const TRIES_AFTER_A_KILL: u32 = 300;
+const BETWEEN_TRIES: std::time::Duration = std::time::Duration::from_millis(10);
+
+/// Takes the lock; one refusal is not yet an answer.
 fn lock_patiently(mut file: File) -> Result<Flock<File>, File> {
-    for _ in 0..5 {
+    for tried in 0..TRIES_AFTER_A_KILL {
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => return Ok(lock),
             Err((refused, _)) => file = refused,
         }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        if tried >= TRIES && holder_lives(&file) {
+            break;
+        }
+        std::thread::sleep(BETWEEN_TRIES);
     }
     Err(file)
+}
+
+/// Whether the engine that wrote the file is still there. An engine that has just taken the lock has written nothing yet.
+fn holder_lives(mut file: &File) -> bool {
+    let mut text = String::new();
+    let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
+    let holder = read.ok().and_then(|_| serde_json::from_str::<EngineAddress>(&text).ok());
+    let pid = holder.and_then(|holder| i32::try_from(holder.pid).ok());
+    pid.is_none_or(|pid| nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None).is_ok())
 }
 
 /// The hold on a data folder; gone with the process, however it ends.
@@ -73,7 +92,7 @@ impl Instance {
             }
             Err(mut file) => {
                 let mut text = String::new();
-                file.read_to_string(&mut text).map_err(io)?;
+                file.rewind().and_then(|()| file.read_to_string(&mut text)).map_err(io)?;
                 let unknown = EngineAddress { pid: 0, url: None };
                 Err(InstanceError::Taken(serde_json::from_str(&text).unwrap_or(unknown)))
             }
