@@ -177,7 +177,7 @@ async fn a_failing_barrier_blocks_logs_or_cascades() -> Result<()> {
         match end {
             "review" => {
                 assert!(checks.contains(" failed: "), "{checks}");
-                assert!(dispatched.ends_with("skipped: behind the barrier"), "{dispatched}");
+                assert!(dispatched.ends_with("skipped: an earlier blocking step failed"), "{dispatched}");
                 assert!(now["entry_barrier"].is_object());
             }
             "done" => assert!(checks.contains(" failed: "), "{checks}"),

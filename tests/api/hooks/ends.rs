@@ -5,7 +5,8 @@ use super::*;
 #[tokio::test(flavor = "multi_thread")]
 async fn work_that_ends_with_its_task_is_told_as_the_task_s_end_alone() -> Result<()> {
     let stage = Stage::new(json!({})).await?;
-    let told = note(stage.sandbox.dir.path(), "$FORGE_EVENT $FORGE_TASK_PREVIOUS_STATUS:$FORGE_TASK_STATUS");
+    let line = "$FORGE_EVENT $FORGE_TASK_PREVIOUS_STATUS:$FORGE_TASK_STATUS $(basename $PWD)";
+    let told = note(stage.sandbox.dir.path(), line);
     set_hooks(&stage, json!({ "on_work_stop": [told], "on_task_done": [told], "on_task_cancel": [told] }))
         .await?;
     let given_up = stage.task(&["hang"]).await?;
@@ -18,7 +19,11 @@ async fn work_that_ends_with_its_task_is_told_as_the_task_s_end_alone() -> Resul
     stage.server.until(&by_hand, |task| task["live"].is_object()).await?;
     stage.go(&by_hand, "done").await?;
     stage.until_outcomes(&by_hand, &["on_task_done[0] ok"]).await?;
-    assert_eq!(stage.evidence(), ["on_task_cancel in_progress:cancelled", "on_task_done in_progress:done"]);
+    assert_eq!(
+        stage.evidence(),
+        ["on_task_cancel in_progress:cancelled tree", "on_task_done in_progress:done tree"],
+        "both run in the worktree"
+    );
     Ok(())
 }
 

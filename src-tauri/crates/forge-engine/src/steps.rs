@@ -132,7 +132,7 @@ pub(crate) enum Effect {
 }
 
 /// Why the steps after a failed barrier did not run.
-pub(crate) const BEHIND_BARRIER: &str = "behind the barrier";
+pub(crate) const BEHIND_BARRIER: &str = "an earlier blocking step failed";
 
 /// Everything a step is given.
 pub(crate) struct Stepping {

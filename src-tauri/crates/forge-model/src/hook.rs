@@ -1,7 +1,7 @@
 //! Lifecycle hooks: what a project runs around the work on its tasks, and how each run ended.
 //!
-//! Source: `lifecycle_hooks` of the project's settings. Hooks of one event run in order; a failure never
-//! stops the next one. Only a `before_work` script can be blocking.
+//! Source: `lifecycle_hooks` of the project's settings. Hooks of one event run in order, and a failure
+//! does not stop the next one, unless the hook is blocking, which only a `before_work` script can be.
 
 use serde_json::Value;
 
