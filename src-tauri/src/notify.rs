@@ -62,7 +62,7 @@ fn raise<R: Runtime>(app: &AppHandle<R>, notification: &Notification) {
         .notification()
         .builder()
         .title(format!("#{} {}", notification.task_number, notification.title))
-        .body(&notification.body)
+        .body(markup(&notification.body))
         .action_type_id(answer_of(notification.kind))
         .extra(PROJECT_ID, &notification.project_id)
         .extra(NUMBER, notification.task_number)
@@ -73,6 +73,12 @@ fn raise<R: Runtime>(app: &AppHandle<R>, notification: &Notification) {
     }
 }
 
+/// A text as the body of a notification, which desktops read as markup: a title such as `Vec<T>` is shown as it is
+/// written. Source: the Desktop Notifications Specification, "Markup".
+fn markup(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
 /// Tells a disk that is nearly full, and one that refuses, once each time it begins. What the engine records cannot tell
 /// that: those are rows of the database.
 pub async fn follow_storage<R: Runtime>(app: AppHandle<R>, api: Api) {
@@ -81,7 +87,7 @@ pub async fn follow_storage<R: Runtime>(app: AppHandle<R>, api: Api) {
     loop {
         let now = health.borrow_and_update().clone();
         if let Some((title, body)) = news_of_storage(&told, &now)
-            && let Err(error) = app.notification().builder().title(title).body(body).show()
+            && let Err(error) = app.notification().builder().title(title).body(markup(&body)).show()
         {
             tracing::warn!(%error, "failed to raise a notification");
         }
@@ -113,7 +119,7 @@ pub fn say_hidden<R: Runtime>(app: &AppHandle<R>, agents: usize) {
         1 => "1 agent is at work. Open Forge again from the tray, or by starting it.".to_owned(),
         count => format!("{count} agents are at work. Open Forge again from the tray, or by starting it."),
     };
-    if let Err(error) = app.notification().builder().title("Forge keeps running").body(text).show() {
+    if let Err(error) = app.notification().builder().title("Forge keeps running").body(markup(&text)).show() {
         tracing::warn!(%error, "failed to raise a notification");
     }
 }
@@ -136,6 +142,11 @@ mod tests {
     use forge_model::{storage::StorageTrouble, time::Timestamp};
 
     use super::*;
+
+    #[test]
+    fn body_of_a_notification_is_read_as_text() {
+        assert_eq!(markup("`Vec<T>` && <b>"), "`Vec&lt;T&gt;` &amp;&amp; &lt;b&gt;");
+    }
 
     #[test]
     fn trouble_of_the_disk_is_told_once_when_it_begins() {

@@ -1,5 +1,7 @@
 //! The command line, with an engine that runs elsewhere and with one of its own.
 
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+
 use anyhow::{Context as _, Result};
 use forge_testkit::program;
 use forge_tests::patience::{until, until_there};
@@ -237,6 +239,38 @@ fn exit_codes_say_what_went_wrong() -> Result<()> {
     let doctor = sandbox.run(&["doctor"])?;
     assert_eq!(doctor.code, Some(1), "{doctor:?}");
     assert!(doctor.stdout.contains("BAD  project One"), "{doctor:?}");
+    Ok(())
+}
+
+#[test]
+fn folder_whose_path_is_not_utf8_is_refused_by_name() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let odd = sandbox.dir.path().join(OsStr::from_bytes(b"caf\xe9"));
+    forge_testkit::Repository::create(&odd, &[("a", "a")])?;
+    for args in [["project", "add", "."].as_slice(), &["validate", "m", "--command", "true"]] {
+        let output = sandbox.command(args)?.current_dir(&odd).output()?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("its path is not UTF-8") && stderr.contains("Rename the folder"), "{stderr}");
+    }
+    // A name that is text may lead there.
+    let link = sandbox.dir.path().join("link");
+    std::os::unix::fs::symlink(&odd, &link)?;
+    let added = sandbox.run(&["project", "add", link.to_str().context("no text")?])?;
+    check(&added, 1, "invalid");
+    assert!(added.stderr.contains("is not UTF-8: rename the folder"), "{added:?}");
+    Ok(())
+}
+
+#[test]
+fn bare_repository_is_a_project_like_others() -> Result<()> {
+    let sandbox = Sandbox::new()?;
+    let bare = sandbox.dir.path().join("bare.git");
+    let bare = bare.to_str().context("no text")?;
+    sandbox.repo.git(&["clone", "--quiet", "--bare", ".", bare])?;
+    sandbox.run(&["project", "add", bare])?.json_less()?;
+    let doctor = sandbox.run(&["doctor"])?;
+    assert!(doctor.stdout.contains("ok   project bare.git"), "{doctor:?}");
     Ok(())
 }
 

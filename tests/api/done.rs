@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use forge_tests::patience::until_there;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
@@ -62,7 +63,7 @@ async fn by_hand(board: &Board) -> Result<Value> {
 async fn change_workflow(board: &Board, change: impl FnOnce(&mut Vec<Value>)) -> Result<()> {
     let path = format!("/projects/{}/workflow", board.project);
     let version = board.server.get(&path).await?["version"].clone();
-    let put = board.server.request(reqwest::Method::PUT, &path);
+    let put = board.server.request(Method::PUT, &path);
     let body = json!({ "workflow": Board::workflow(change)?, "version": version });
     crate::forge::good(put.json(&body).send().await?).await.map(drop)
 }
@@ -194,6 +195,25 @@ async fn moved_repository_never_ends_in_done() -> Result<()> {
     board.act(&task, "actions/retry?wait=none", json!({})).await?;
     board.server.until(&task, is("done")).await?;
     assert_eq!(board.sandbox.repo.show("main", "work").as_deref(), Some("work"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn project_without_its_repository_says_so_and_can_be_removed() -> Result<()> {
+    let (board, _) = awaiting(json!({})).await?;
+    let task = board.task(&["edit more <<< \"more\""], json!({})).await?;
+    let path = board.sandbox.repo.path().to_owned();
+    std::fs::rename(&path, path.with_file_name("away"))?;
+    board.claim(&task).await?;
+    let blocked = board.server.until(&task, is("blocked")).await?;
+    let message = text(&blocked["error_annotation"], "message");
+    assert!(message.contains(&format!("find a git repository at {}", path.display())), "{message}");
+    let project = board.server.get(&format!("/projects/{}", board.project)).await?;
+    let delete = format!("/projects/{}?confirm={}", board.project, text(&project, "name"));
+    board.server.request(Method::DELETE, &delete).send().await?.error_for_status()?;
+    assert_eq!(board.items("/projects").await?, Vec::<Value>::new());
+    // What lies in the worktrees is still there for a person.
+    assert_eq!(board.items("/workspaces/orphans").await?.len(), 1);
     Ok(())
 }
 

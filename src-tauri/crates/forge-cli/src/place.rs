@@ -1,6 +1,12 @@
 //! Where Forge keeps its data and how its engine is set up, from the command line and the environment.
 
-use std::{env, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use forge_engine::{EngineConfig, Observer};
 
@@ -31,12 +37,18 @@ pub(crate) fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf, CliError> {
 }
 
 /// The folder that `validate` checks: the one asked for, else the environment's, else the program's own.
-pub(crate) fn checked_folder(asked: Option<PathBuf>) -> Result<PathBuf, CliError> {
+pub(crate) fn checked_folder(asked: Option<PathBuf>) -> Result<String, CliError> {
     let folder = asked.or_else(|| variable(CWD).map(PathBuf::from)).unwrap_or_default();
-    if folder.as_os_str().is_empty() {
-        return env::current_dir().map_err(CliError::io("find the current folder"));
-    }
-    std::path::absolute(&folder).map_err(CliError::io(format!("find {}", folder.display())))
+    absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { &folder })
+}
+
+/// A path as the engine takes it, which may run in another folder. Its contract is text.
+pub(crate) fn absolute(path: &Path) -> Result<String, CliError> {
+    let full = std::path::absolute(path).map_err(CliError::io(format!("find {}", path.display())))?;
+    full.into_os_string().into_string().map_err(|full| CliError::Usage {
+        message: format!("Could not use the folder {}: its path is not UTF-8", full.display()),
+        hint: "Rename the folder.",
+    })
 }
 
 /// The value of a variable that holds a number above 0, as `what` names it.
@@ -71,7 +83,7 @@ pub(crate) fn engine_config(
     if let Some(seconds) = above_zero(VALIDATE_LIMIT, "a number of seconds")? {
         config.validate_command_limit = Duration::from_secs(u64::from(seconds));
     }
-    config.cwd = Some(checked_folder(None)?);
+    config.cwd = Some(checked_folder(None)?.into());
     config.login_shell = variable("SHELL");
     config.observer = observer;
     Ok(config)

@@ -18,13 +18,14 @@ use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::notification::NotificationKind;
 use forge_model::usage::{UsageSample, by_model};
+use forge_model::words::dollars;
 use forge_store::Tx;
 use forge_store::table::ledger::{self, CostFilter, LedgerCursor};
 use forge_store::table::{agents, costs, costs::CostSample, executions, tasks::TaskRow};
 use serde_json::Value;
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result, meter::dollars, races::is_entry};
+use crate::{Engine, EngineError, context::ProjectContext, error::Result, races::is_entry};
 
 /// The file of the export.
 const EXPORT: &str = "cost-anomalies.jsonl";

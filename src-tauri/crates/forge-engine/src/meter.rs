@@ -10,6 +10,7 @@ use forge_model::ids::ExecutionId;
 use forge_model::notification::NotificationKind;
 use forge_model::time::Timestamp;
 use forge_model::usage::UsageSample;
+use forge_model::words::dollars;
 use forge_store::table::{executions, tasks::TaskRow};
 use serde_json::Value;
 use sqlx::SqliteConnection;
@@ -210,16 +211,6 @@ impl Cost {
     }
 }
 
-/// Micro-dollars for people; what is not nothing never reads as nothing.
-pub(crate) fn dollars(micro: u64) -> String {
-    let (whole, rest) = (micro / 1_000_000, micro % 1_000_000);
-    if whole > 0 || rest == 0 || rest >= 10_000 {
-        format!("${whole}.{:02}", rest / 10_000)
-    } else {
-        format!("$0.{}", format!("{rest:06}").trim_end_matches('0'))
-    }
-}
-
 /// When the day of `now` began and the next one begins, where this machine is.
 fn day_of(now: Timestamp) -> (Timestamp, Timestamp) {
     let zone = jiff::tz::TimeZone::system();
@@ -230,15 +221,4 @@ fn day_of(now: Timestamp) -> (Timestamp, Timestamp) {
     });
     // Only a time outside the calendar has no day.
     bounds.unwrap_or((now, now.plus_ms(24 * 3_600_000)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::dollars;
-
-    #[test]
-    fn what_is_not_nothing_never_reads_as_nothing() {
-        let said = [0, 42, 4_200, 10_000, 900_000, 12_345_678].map(dollars);
-        assert_eq!(said, ["$0.00", "$0.000042", "$0.0042", "$0.01", "$0.90", "$12.34"]);
-    }
 }

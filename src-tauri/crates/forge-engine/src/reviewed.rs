@@ -265,9 +265,8 @@ impl Engine {
 
     /// A project's repository; none when it is not where the project says.
     pub(crate) async fn present_repo(&self, context: &ProjectContext) -> Result<Option<Repo>> {
-        let there = |repo: &Repo| repo.common_dir().join("HEAD").exists();
         match self.repo(context).await {
-            Ok(repo) => Ok(Some(repo).filter(there)),
+            Ok(repo) => Ok(Some(repo).filter(Repo::is_there)),
             Err(EngineError::Git(
                 forge_git::GitError::NotARepository { .. } | forge_git::GitError::NoCommit { .. },
             )) => Ok(None),

@@ -13,6 +13,7 @@ use forge_model::event::EventType;
 use forge_model::ids::{AgentId, TaskId};
 use forge_model::task::{AnnotationType, HolderKind, WaitReason, Waiting};
 use forge_model::time::Timestamp;
+use forge_model::words::dollars;
 use forge_model::workflow::{Audience, State};
 use forge_store::table::{
     agents, dependencies, executions, limits, projects, roles, slots, tasks, tasks::TaskRow,
@@ -26,7 +27,6 @@ use crate::{
     engine::locked,
     error::Result,
     guards::{is_done_state, named, open_prerequisites},
-    meter::dollars,
     races::is_entry,
     steps::{End, Stepping, waits_for_place},
     transition::{Move, Trouble},

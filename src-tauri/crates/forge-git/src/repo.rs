@@ -62,8 +62,7 @@ impl Repo {
             Err(GitError::Io { .. }) => return Err(not_here()),
             other => other?,
         };
-        let said = bytes::text(&output.stdout);
-        let mut lines = said.lines();
+        let mut lines = output.stdout.split(|byte| *byte == b'\n').map(bytes::path);
         let (Some(0), Some(common), Some(own), Some(hooks)) =
             (output.exit, lines.next(), lines.next(), lines.next())
         else {
@@ -74,14 +73,13 @@ impl Repo {
                 not_here()
             });
         };
-        let common_dir =
-            Path::new(common).canonicalize().map_err(GitError::io("find the git directory", common))?;
-        let root = main_work_tree(git, path, &common_dir, Path::new(own)).await?;
+        let common_dir = common.canonicalize().map_err(GitError::io("find the git directory", common))?;
+        let root = main_work_tree(git, path, &common_dir, own).await?;
         let objects = Objects::new(common_dir.join("objects"));
         let inner = Inner {
             git: git.clone(),
             bare: is_bare(&root, &common_dir),
-            hooks: hooks_elsewhere(Path::new(hooks), path, &root, &common_dir),
+            hooks: hooks_elsewhere(hooks, path, &root, &common_dir),
             guard: Mutex::default(),
             signed: Mutex::default(),
             root,
@@ -144,10 +142,21 @@ impl Repo {
     /// The commit (hex) a name leads to, `None` when it leads to none.
     pub async fn resolve(&self, rev: &str) -> Result<Option<String>, GitError> {
         let name = rev.to_owned();
-        match self.locally(move |local| local.resolve(&name)).await {
-            Some(known) => Ok(known),
-            None => self.parse(&format!("{rev}^{{commit}}")).await,
+        let found = match self.locally(move |local| local.resolve(&name)).await {
+            Some(known) => known,
+            None => self.parse(&format!("{rev}^{{commit}}")).await?,
+        };
+        if found.is_none() && !self.is_there() {
+            // Nothing of a repository that was moved away is known; that does not make its branches missing.
+            return Err(GitError::NotARepository { path: self.root().to_owned() });
         }
+        Ok(found)
+    }
+
+    /// Whether the repository is still where it was opened.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.common_dir().join("HEAD").exists()
     }
 
     /// The tree (hex) of a commit.

@@ -108,7 +108,7 @@ pub(crate) async fn doctor(api: Api, _: Actor, _: Empty) -> Result<Doctor, ApiEr
         backups(&api).await?,
     ];
     for project in engine.projects().await? {
-        let there = std::path::Path::new(&project.repo_path).join(".git").exists();
+        let there = engine.has_repository(&project.id).await?;
         findings.push(DoctorFinding {
             subject: format!("project {}", project.name),
             ok: there,

@@ -3,15 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{At, items, string, table};
-use crate::{Answer, args::Project, error::CliError};
+use crate::{Answer, args::Project, error::CliError, place};
 
 pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
     match command {
         Project::Add { path, name, default_branch } => {
-            // The engine may run in another folder.
-            let path =
-                std::path::absolute(&path).map_err(CliError::io(format!("find {}", path.display())))?;
-            let mut input = json!({ "repo_path": path });
+            let mut input = json!({ "repo_path": place::absolute(&path)? });
             if let Some(name) = name {
                 input["name"] = Value::from(name);
             }

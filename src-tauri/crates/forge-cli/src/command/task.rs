@@ -232,7 +232,8 @@ async fn follow_after(
 async fn shown(at: &At, task: Value) -> Result<Answer, CliError> {
     let reviews = at.call("task_reviews", json!({ "task_id": task["id"] })).await?;
     let runs = at.call("task_executions", json!({ "task_id": task["id"] })).await?;
-    let mut text = show::task(&task, items(&reviews).last());
+    let fixes = at.call("task_fixes", json!({ "task_id": task["id"] })).await?;
+    let mut text = show::task(&task, items(&reviews).last(), &fixes);
     if let Some(withheld) = items(&runs).last().and_then(show::withheld) {
         text = format!("{text}\n\n{withheld}");
     }

@@ -56,7 +56,7 @@ async fn repeated(at: &At, asked: &Validate, project: Option<&str>) -> Result<Va
             hint: "Name what to check: --command, --file, --contract.",
         })?;
     if asked.cwd.is_some() {
-        last.cwd = Some(cwd.to_string_lossy().into_owned());
+        last.cwd = Some(cwd);
     }
     serde_json::to_value(last).map_err(std::io::Error::from).map_err(CliError::io("repeat a call"))
 }

@@ -67,6 +67,12 @@ impl Engine {
         let path = expand_home(&new.repo_path);
         let repo = Repo::open(self.git(), &path).await.map_err(|error| not_a_repository(&path, error))?;
         let root = repo.root().to_owned();
+        let Some(repo_path) = root.to_str().map(str::to_owned) else {
+            return Err(EngineError::invalid(
+                "repo_path",
+                format!("the path {} is not UTF-8: rename the folder", root.display()),
+            ));
+        };
         let branch = match new.default_branch {
             Some(branch) => checked_branch(&branch)?,
             None => repo
@@ -93,7 +99,7 @@ impl Engine {
             project: Project {
                 id: self.new_id(),
                 name: checked_name(&name)?,
-                repo_path: root.to_string_lossy().into_owned(),
+                repo_path,
                 default_branch: branch,
                 work_mode: new.work_mode.unwrap_or(WorkMode::DirectCommit),
                 paused: false,
@@ -152,6 +158,15 @@ impl Engine {
         Ok(projects::list(&mut conn).await?.into_iter().map(|row| row.project).collect())
     }
 
+    /// Whether a project's repository is where the project says.
+    ///
+    /// # Errors
+    /// `NotFound`, git's errors other than that there is none.
+    pub async fn has_repository(&self, id: &ProjectId) -> Result<bool> {
+        let context = self.context(&mut *self.store().read().await?, id).await?;
+        Ok(self.present_repo(&context).await?.is_some())
+    }
+
     /// One project, by id or name.
     ///
     /// # Errors
@@ -203,7 +218,8 @@ impl Engine {
         Ok(row.project)
     }
 
-    /// Removes a project with its worktrees, after backing them up. The repository stays as it is.
+    /// Removes a project with its worktrees, after backing them up. The repository stays as it is. Where there is none any
+    /// more, nothing can be backed up: the worktrees stay and are listed as folders that belong to no task.
     ///
     /// # Errors
     /// `NotFound`, `Invalid` when the name is not repeated, `TaskOpen` while an agent runs in it.
@@ -228,10 +244,14 @@ impl Engine {
             ));
         }
         let context = ProjectContext::read(&row)?;
+        let has_repository = self.present_repo(&context).await?.is_some();
         let mut holds = Vec::with_capacity(all.len());
         let mut folders = Vec::new();
         for task in &all {
             holds.push(self.hold(&task.id).await);
+            if !has_repository {
+                continue;
+            }
             let workspace = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
             folders.extend(workspace.as_ref().map(task_folder));
             if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
@@ -243,7 +263,9 @@ impl Engine {
                 ));
             }
         }
-        self.drop_slots(&context, 0).await?;
+        if has_repository {
+            self.drop_slots(&context, 0).await?;
+        }
         let mut tx = self.store().write().await?;
         projects::delete(&mut tx, id).await?;
         self.project_changed(&mut tx, &row.project, "deleted").await?;

@@ -9,6 +9,7 @@ use forge_model::ids::ExecutionId;
 use forge_model::log::EntryKind;
 use forge_model::prompt::Correction;
 use forge_model::task::AnnotationType;
+use forge_model::words::dollars;
 use forge_model::workflow::StateKind;
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
@@ -20,7 +21,6 @@ use super::{Effect, End, Stepping, audit::audits, turns::frame};
 use crate::{
     Engine, EngineError, boundary,
     error::Result,
-    meter::dollars,
     subtasks::open_parts,
     transition::{Carry, Move, Trouble},
 };

@@ -1,5 +1,6 @@
 //! Tasks and logs, for people at a terminal.
 
+use forge_model::words::{counted, dollars};
 use serde_json::Value;
 
 use crate::command::{items, string, table};
@@ -58,8 +59,43 @@ fn stays_behind(task: &Value) -> Option<String> {
     (closed && commits > 0).then(|| format!("{counted} not merged"))
 }
 
+/// How a task's race stands.
+fn race(raced: &Value) -> Option<String> {
+    let number = raced["number"].as_u64()?;
+    let end = match raced["winner"].as_str() {
+        Some(winner) => format!("{winner} won"),
+        None => format!("{} of {} entries are over", raced["over"], raced["entries"]),
+    };
+    Some(format!("{number}: {}, {end}", string(raced, "status")))
+}
+
+/// What all runs of a task cost, as far as it is known.
+fn cost(usage: &Value) -> Option<String> {
+    let known = usage["cost_micro_usd"].as_u64().unwrap_or_default();
+    let unknown = usage["runs_of_unknown_cost"].as_u64().unwrap_or_default();
+    let runs = || counted(unknown, "run", "runs");
+    match (known, unknown) {
+        (0, 0) => None,
+        (_, 0) => Some(dollars(known)),
+        (0, _) => Some(format!("unknown, of {}", runs())),
+        _ => Some(format!("{} and the unknown cost of {}", dollars(known), runs())),
+    }
+}
+
+/// The drafted fixes that somebody may still do something with.
+fn open_fixes(fixes: &Value) -> Vec<String> {
+    let of = |fix: &Value| {
+        let files: Vec<&str> =
+            fix["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let strategy = fix["strategy"].as_str().map(|name| format!(" of {name}")).unwrap_or_default();
+        format!("{} {}{strategy}: {}", string(fix, "fixId"), string(fix, "status"), files.join(", "))
+    };
+    let is_open = |fix: &&Value| matches!(fix["status"].as_str(), Some("drafted" | "applied"));
+    items(fixes).iter().filter(is_open).map(of).collect()
+}
+
 /// One task.
-pub(super) fn task(task: &Value, review: Option<&Value>) -> String {
+pub(super) fn task(task: &Value, review: Option<&Value>, fixes: &Value) -> String {
     let mut lines = vec![
         format!("#{} {}", task["number"], string(task, "title")),
         format!("state     {}", string(task, "status")),
@@ -92,6 +128,9 @@ pub(super) fn task(task: &Value, review: Option<&Value>) -> String {
             string(&task["workspace"], "status")
         ));
     }
+    lines.extend(race(&task["raced"]).map(|race| format!("race      {race}")));
+    lines.extend(cost(&task["usage"]).map(|cost| format!("cost      {cost}")));
+    lines.extend(open_fixes(fixes).iter().map(|fix| format!("fix       {fix}")));
     if let Some(review) = review {
         let end = review["verdict"].as_str().unwrap_or("no verdict yet");
         lines.push(format!(
@@ -175,6 +214,35 @@ mod tests {
         assert_eq!(note(&json!({ "review": { "status": "awaiting_human" } })), "waits for your decision");
         assert_eq!(note(&json!({ "live": { "activity": "" } })), "an agent is at work");
         assert_eq!(note(&json!({ "offers": [{}], "unmerged_commits": 2 })), "");
+    }
+
+    #[test]
+    fn race_says_who_won_or_how_many_entries_are_over() {
+        let raced = json!({ "number": 1, "status": "racing", "entries": 3, "over": 2, "winner": null });
+        assert_eq!(race(&raced).as_deref(), Some("1: racing, 2 of 3 entries are over"));
+        let raced = json!({ "number": 2, "status": "promoted", "entries": 3, "over": 3, "winner": "cheap" });
+        assert_eq!(race(&raced).as_deref(), Some("2: promoted, cheap won"));
+        assert_eq!(race(&Value::Null), None);
+    }
+
+    #[test]
+    fn unknown_cost_never_reads_as_no_cost() {
+        let of = |known: u64, unknown: u64| {
+            cost(&json!({ "cost_micro_usd": known, "runs_of_unknown_cost": unknown })).unwrap_or_default()
+        };
+        assert_eq!(of(0, 0), "");
+        assert_eq!(of(1_250_000, 0), "$1.25");
+        assert_eq!(of(0, 1), "unknown, of 1 run");
+        assert_eq!(of(1_250_000, 2), "$1.25 and the unknown cost of 2 runs");
+    }
+
+    #[test]
+    fn only_open_fixes_are_named() {
+        let fix = |id: &str, status: &str, strategy: Value| json!({ "fixId": id, "status": status, "files": ["a", "b"], "strategy": strategy });
+        let fixes = json!({ "items": [
+            fix("1", "verified", Value::Null), fix("2", "drafted", json!("cheap")), fix("3", "applied", Value::Null),
+        ] });
+        assert_eq!(open_fixes(&fixes), ["2 drafted of cheap: a, b", "3 applied: a, b"]);
     }
 
     #[test]
