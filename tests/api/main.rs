@@ -33,6 +33,7 @@ mod messages;
 mod moves;
 mod offers;
 mod openapi;
+mod planted;
 mod previews;
 mod prompts;
 mod pull_requests;

@@ -87,7 +87,7 @@ impl History {
         let from = library.path().display().to_string();
         repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "lib"])?;
         repo.commit("a library")?;
-        let ledger = Ledger::new(dir.path())?;
+        let ledger = Ledger::new(dir.path(), library.path())?;
         let program = drafter::install(&dir.path().join("drafter"), FIX)?;
         let server = serve(dir.path())?;
         let agent = id(&server.post("/agents", scripted_agent("Bot")?).await?)?;

@@ -32,6 +32,8 @@ pub struct Ledger {
     by_people: Vec<(usize, String)>,
     /// What people destroyed with their own hands.
     given_up: BTreeSet<String>,
+    /// The remote of the submodule.
+    library: PathBuf,
     scratch: PathBuf,
 }
 
@@ -46,12 +48,18 @@ pub struct Held {
 }
 
 impl Ledger {
-    pub fn new(dir: &Path) -> Result<Self> {
+    pub fn new(dir: &Path, library: &Path) -> Result<Self> {
         let scratch = dir.join("scratch");
         std::fs::create_dir(&scratch)?;
         let file = dir.join("ledger");
         std::fs::write(&file, "")?;
-        Ok(Self { file, by_people: Vec::new(), given_up: BTreeSet::new(), scratch })
+        Ok(Self {
+            file,
+            by_people: Vec::new(),
+            given_up: BTreeSet::new(),
+            library: library.to_owned(),
+            scratch,
+        })
     }
 
     /// A directive by which the scripted agent writes a text into `folder` and says so; `then` runs in between.
@@ -163,7 +171,9 @@ impl Ledger {
             .stdout(Stdio::from(out))
             .status()?;
         ensure!(status.success(), "the bundle {blob} cannot be read");
-        git(&self.scratch, &["init", "--quiet", "--bare", &into.display().to_string()])?;
+        // The bundle of a submodule holds what its remote does not have.
+        let library = self.library.display().to_string();
+        git(&self.scratch, &["clone", "--quiet", "--bare", &library, &into.display().to_string()])?;
         git(&into, &["bundle", "unbundle", &file.display().to_string()])?;
         Ok(into)
     }

@@ -1,0 +1,168 @@
+//! Programs that an agent plants for git to run do not run when Forge uses git: not in the repository's configuration,
+//! not in a repository of their own that lies in the worktree.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::{
+    board::{Board, is},
+    forge::{script, text},
+};
+
+/// Lines of a configuration; `EVIL` is the program.
+const CONFIGURATION: &str = r#"
+[core]
+	fsmonitor = EVIL
+	pager = EVIL
+	editor = EVIL
+	sshCommand = EVIL
+	askPass = EVIL
+	alternateRefsCommand = EVIL
+[filter "evil"]
+	clean = EVIL
+	smudge = EVIL
+	process = EVIL
+[diff]
+	external = EVIL
+[diff "evil"]
+	textconv = EVIL
+	command = EVIL
+[merge "evil"]
+	driver = EVIL
+[credential]
+	helper = !EVIL
+[gpg]
+	program = EVIL
+[alias]
+	status = !EVIL
+	add = !EVIL
+	commit = !EVIL
+[includeIf "gitdir:/"]
+	path = INCLUDED
+"#;
+const HOOKS: &str = "pre-commit commit-msg post-commit post-checkout post-merge pre-merge-commit post-index-change \
+                     post-rewrite reference-transaction";
+
+struct Planted {
+    board: Board,
+    folder: PathBuf,
+}
+
+impl Planted {
+    /// A board, with a script that plants everything into the git directory that it is given.
+    async fn new() -> Result<Self> {
+        let board = Board::new(json!({ "auto_approve": false })).await?;
+        let folder = board.sandbox.dir.path().join("planting");
+        std::fs::create_dir(&folder)?;
+        let evil = folder.join("evil");
+        let included = folder.join("included");
+        let configuration = CONFIGURATION
+            .replace("EVIL", &evil.display().to_string())
+            .replace("INCLUDED", &included.display().to_string());
+        std::fs::write(folder.join("configuration"), configuration)?;
+        std::fs::write(&included, format!("[core]\n\thooksPath = {}\n", folder.display()))?;
+        std::fs::write(&evil, format!("#!/bin/sh\necho \"$0 $*\" >> {}\n", folder.join("ran").display()))?;
+        let plant = format!(
+            "set -e\nchmod +x '{evil}'\nmkdir -p \"$1/hooks\" \"$1/info\" \"$1/objects/info\"\n\
+             for hook in {HOOKS}; do cp '{evil}' \"$1/hooks/$hook\"; cp '{evil}' '{folder}'/$hook; done\n\
+             echo '* filter=evil diff=evil merge=evil' > \"$1/info/attributes\"\n\
+             echo '{folder}' > \"$1/objects/info/alternates\"\n\
+             cat '{folder}/configuration' >> \"$1/config\"\n",
+            evil = evil.display(),
+            folder = folder.display(),
+        );
+        std::fs::write(folder.join("plant.sh"), plant)?;
+        Ok(Self { board, folder })
+    }
+
+    /// The directive of an agent that plants into a git directory.
+    fn plant_into(&self, git_dir: &str) -> String {
+        format!("run sh '{}' \"{git_dir}\"", self.folder.join("plant.sh").display())
+    }
+
+    fn assert_nothing_ran(&self) {
+        let ran = std::fs::read_to_string(self.folder.join("ran")).unwrap_or_default();
+        assert_eq!(ran, "", "planted programs ran");
+    }
+
+    /// A task at work. An agent that is given another turn does nothing in it: its own git would run what it planted.
+    async fn begun(&self, lines: &[&str]) -> Result<Value> {
+        let description = format!("{}\n```forge-script attempt=2\nsay nothing\n```", script(lines));
+        let task = self.board.task(&[], json!({ "description": description })).await?;
+        self.board.claim(&task).await?;
+        Ok(task)
+    }
+
+    /// Works on a task until it is blocked for this reason, takes the offer, and approves the work.
+    async fn settled(&self, lines: &[&str], kind: &str, verb: &str) -> Result<Value> {
+        let task = self.begun(lines).await?;
+        let stopped = |task: &Value| is("blocked")(task) || is("review")(task);
+        let blocked = self.board.server.until(&task, stopped).await?;
+        assert_eq!(blocked["error_annotation"]["type"], kind, "{blocked:#}");
+        self.assert_nothing_ran();
+        self.board.act(&task, &format!("actions/{verb}?wait=none"), json!({})).await?;
+        let reviewed = |task: &Value| task["review"]["status"] == "awaiting_human";
+        self.board.server.until(&task, reviewed).await?;
+        let diff = self.board.server.get(&format!("/tasks/{}/diff", text(&task, "id"))).await?;
+        self.board.act(&task, "review/approve?wait=none", json!({})).await?;
+        self.board.server.until(&task, is("done")).await?;
+        self.assert_nothing_ran();
+        assert_eq!(self.main("work").as_deref(), Some("work"));
+        Ok(diff)
+    }
+
+    fn main(&self, path: &str) -> Option<String> {
+        self.board.sandbox.repo.show("main", path)
+    }
+
+    fn git_dir(&self) -> PathBuf {
+        self.board.sandbox.repo.path().join(".git")
+    }
+}
+
+fn holds(path: &Path, text: &str) -> Result<bool> {
+    Ok(std::fs::read_to_string(path)?.contains(text))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn configuration_that_an_agent_changed_is_undone_before_git_reads_it() -> Result<()> {
+    let planted = Planted::new().await?;
+    let plant = planted.plant_into("$(git rev-parse --path-format=absolute --git-common-dir)");
+    planted.settled(&["edit work <<< \"work\\n\"", &plant], "repository_changed", "undo_repository").await?;
+    assert!(!holds(&planted.git_dir().join("config"), "evil")?);
+    assert!(!planted.git_dir().join("hooks/pre-commit").exists());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repositories_at_any_depth_are_ignored_or_added_as_files_without_their_programs() -> Result<()> {
+    for verb in ["ignore_embedded", "add_embedded"] {
+        let planted = Planted::new().await?;
+        let deep = [
+            "edit work <<< \"work\\n\"",
+            "run git init -q one/two/three && echo deep > one/two/three/file",
+            "run git -C one/two/three add file && git -C one/two/three commit -qm deep",
+            &planted.plant_into("one/two/three/.git"),
+        ];
+        planted.settled(&deep, "embedded_repository", verb).await?;
+        let added = (verb == "add_embedded").then_some("deep");
+        assert_eq!(planted.main("one/two/three/file").as_deref(), added, "{verb}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repository_in_place_of_the_worktrees_own_is_not_believed() -> Result<()> {
+    let planted = Planted::new().await?;
+    let own = "run rm .git && git init -q . && git add --all && git commit -qm own";
+    let task = planted.begun(&["edit work <<< \"work\\n\"", own, &planted.plant_into(".git")]).await?;
+    let reviewed = |task: &Value| task["review"]["status"] == "awaiting_human";
+    planted.board.server.until(&task, reviewed).await?;
+    planted.board.act(&task, "review/approve?wait=none", json!({})).await?;
+    planted.board.server.until(&task, is("done")).await?;
+    planted.assert_nothing_ran();
+    assert_eq!(planted.main("work").as_deref(), Some("work"));
+    Ok(())
+}
