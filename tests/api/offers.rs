@@ -47,6 +47,8 @@ const fn ways_out(kind: AnnotationType) -> Option<&'static [&'static str]> {
         T::SubmoduleNotPushed => &["retry", "send_back", "restart", "restart_with_changes"],
         // What lies in a worktree has tests of its own.
         T::RepositoryChanged | T::EmbeddedRepository => return None,
+        // Startup files that nobody trusted are brought about in `trust.rs`.
+        T::TrustRequired => return None,
         // Races have tests of their own, as have auditors and pull requests.
         T::RaceNoWinner | T::RaceNotPromoted => return None,
         T::ReviewerUnusable | T::PrFailed | T::PrClosedWithoutMerge => return None,

@@ -215,6 +215,8 @@ export type AnnotationType =
 "commit_refused" | 
 /**  The files of the repository that say which programs git runs are not as a person accepted them. */
 "repository_changed" | 
+/**  Files that run code as soon as a program starts are not as a person trusted them. */
+"trust_required" | 
 /**  A repository that `.gitmodules` does not list lies in the worktree. */
 "embedded_repository" | 
 /**  A submodule's commit is on no branch of its remote. */
@@ -4632,6 +4634,80 @@ export type Trigger = {
 	session?: SessionMode | null,
 };
 
+/**  A startup file of a repository. */
+export type TrustFile = {
+	/**  From the repository's root. */
+	path: string,
+	/**  The hash of its content, in hex; nothing for one that was removed. */
+	sha256: string | null,
+	/**  Whether a person accepted this content. */
+	accepted: boolean,
+	/**  How it is to what a person accepted. */
+	state: TrustState,
+	/**  The commit that has it; nothing when it lies uncommitted in a worktree. */
+	commit: string | null,
+	/**  The task whose branch or worktree has it; nothing for the branch that tasks start on. */
+	task_id: TaskId | null,
+	/**  The size of its content, in bytes. */
+	size: number,
+	/**  Its text, cut where it is long; nothing for other content. */
+	content: string | null,
+	/**  Whether the text is cut. */
+	cut: boolean,
+	/**  Lines that went and came since the content that was accepted last; empty for a new file. */
+	diff: string,
+};
+
+/**  Contents that a person has looked at. */
+export type TrustFiles = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  The task that they were shown for. */
+	task_id?: TaskId | null,
+	/**  The contents, by their hashes. */
+	files: TrustedContent[],
+};
+
+/**  The startup files of a project. */
+export type TrustListing = {
+	/**  Whether all of them are accepted. */
+	trusted: boolean,
+	/**  The commit that tasks start on; with a task, its own. */
+	commit: string,
+	/**  The files, by path. */
+	files: TrustFile[],
+};
+
+/**  Whose startup files. */
+export type TrustPath = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**
+	 *  The task whose branch and worktree are looked at; the branch that tasks start on, and the tasks that wait for
+	 *  trust, when absent.
+	 */
+	task_id?: TaskId | null,
+};
+
+/**  How a startup file is to what a person accepted. */
+export type TrustState = 
+/**  A person accepted this content. */
+"accepted" | 
+/**  No content of this file was accepted. */
+"new" | 
+/**  Another content of this file was accepted. */
+"changed" | 
+/**  It was accepted, and is gone. */
+"removed";
+
+/**  A content that a person has looked at. */
+export type TrustedContent = {
+	/**  The file. */
+	path: string,
+	/**  The hash of the content; nothing for a file that was removed. */
+	sha256?: string | null,
+};
+
 /**  What could not be read of a pull request, and why. The rest of it is complete all the same. */
 export type Unread = {
 	/**  What: "check runs", "reviews". */
@@ -4847,6 +4923,8 @@ export type Verb =
 "accept_repository" | 
 /**  Puts the accepted configuration of the repository back. */
 "undo_repository" | 
+/**  Trusts the startup files that the task tells of. */
+"trust_files" | 
 /**  Makes the files of embedded repositories files of the worktree. */
 "add_embedded" | 
 /**  Has git overlook embedded repositories. */
@@ -5145,6 +5223,10 @@ export interface Operations {
   project_repository_accept: { input: AcceptRepository; output: RepositoryState };
   /** Puts the accepted configuration of the repository back. */
   project_repository_undo: { input: ProjectPath; output: RepositoryState };
+  /** Files that programs run code from as soon as they start, and whether they are trusted. */
+  project_trust: { input: TrustPath; output: TrustListing };
+  /** Trusts such files as they were shown; tasks that wait for this go on. */
+  project_trust_accept: { input: TrustFiles; output: TrustListing };
   /** Settings with what of them is the project's own. */
   project_settings_get: { input: ProjectPath; output: SettingsView };
   /** Configuration of the inner loop, and where each value comes from. */
@@ -5424,6 +5506,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   doors_get: () => ["meta"],
   project_list: () => ["projects"],
   project_get: () => ["projects"],
+  project_trust: (input) => ["projects", `board:${input.project_id}`],
   project_settings_get: () => ["projects"],
   project_inner_loop: () => ["projects"],
   inner_loop_status: (input) => ["projects", `board:${input.project_id}`, `knowledge:${input.project_id}`, "costs"],

@@ -42,6 +42,7 @@ import { createSampleLoop, createSampleRaces, sampleRaceTasks } from "./sampleRa
 import { createSampleReview, sampleReviewTasks } from "./sampleReviewHost.ts";
 import { createSampleSettings } from "./sampleSettings.ts";
 import { createSampleTeaching } from "./sampleTeaching.ts";
+import { createSampleTrust } from "./sampleTrust.ts";
 import { at, tasksOf, titles } from "./sampleTasks.ts";
 
 function refuse(
@@ -225,6 +226,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       changed,
     }),
     ...settings.answers,
+    ...createSampleTrust(sample),
     ...createSampleTeaching({
       debriefed: new Set(sample === "races" ? ["t4"] : []),
       unchecked: "p2",

@@ -166,6 +166,29 @@ const kinds: readonly (Partial<Task> & { title: string })[] = [
       blocked_by: ["x7", "x1"],
     }),
   },
+  {
+    title: "Files that nobody trusts yet",
+    ...trouble(
+      "trust_required",
+      "3 files that programs run code from are not trusted: `.envrc` (removed), `.mcp.json` (changed), `.opencode/plugin/notify.ts` (new). Look at the files and trust them, or remove what nobody should run from the branch and try again.",
+      [
+        offer("trust_files", "Trust these files"),
+        offer("retry", "Try again"),
+        offer("restart", "Start over"),
+        offer("reset_workspace", "Reset worktree"),
+      ],
+      { workspace: sampleWorkspace() },
+      {
+        evidence: {
+          command: null,
+          exit_code: null,
+          output:
+            '.mcp.json (changed):\n@@ -1,5 +1,5 @@\n-    "db": { "command": "npx", "args": ["db-mcp@1"] }\n+    "db": { "command": "npx", "args": ["db-mcp@2"] }',
+          log_id: null,
+        },
+      },
+    ),
+  },
 ];
 
 export const sampleTroubles = (project: string): Task[] =>

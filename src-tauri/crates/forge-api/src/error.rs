@@ -129,6 +129,9 @@ impl From<EngineError> for ApiError {
                 Self::from_storage(trouble, &message)
             }
             EngineError::Git(git) => Self::from_git(&git, message),
+            EngineError::TrustRequired(untrusted) => Self::new(409, "trust_required", message)
+                .hint("Look at the files and trust them: in the window, or by `forge project trust`.")
+                .details(json!({ "digest": untrusted.digest, "files": untrusted.files })),
             EngineError::Login(_) => Self::new(409, "login_environment", message),
             EngineError::Store(_)
             | EngineError::Storage(_)

@@ -7,8 +7,8 @@ use crate::{
     Operation,
     ops::{
         agents, attachments, changes, comments, costs, doors, executions, fixes, hooks, knowledge, merges,
-        notifications, projects, races, reviews, storage, system, tasks, teaching, validate, workflows,
-        workspaces,
+        notifications, projects, races, reviews, storage, system, tasks, teaching, trust, validate,
+        workflows, workspaces,
     },
 };
 
@@ -41,6 +41,8 @@ fn table() -> Vec<Operation> {
         Operation::new("project_repository", Get, "/projects/{project_id}/repository", "How the repository's configuration differs from what was accepted.", projects::repository),
         Operation::new("project_repository_accept", Post, "/projects/{project_id}/repository/accept", "Accepts the repository's configuration as it was shown.", projects::accept_repository),
         Operation::new("project_repository_undo", Post, "/projects/{project_id}/repository/undo", "Puts the accepted configuration of the repository back.", projects::undo_repository),
+        Operation::new("project_trust", Get, "/projects/{project_id}/trust", "Files that programs run code from as soon as they start, and whether they are trusted.", trust::get).provides(&["projects", "board:{project_id}"]),
+        Operation::new("project_trust_accept", Post, "/projects/{project_id}/trust", "Trusts such files as they were shown; tasks that wait for this go on.", trust::accept),
         Operation::new("project_settings_get", Get, "/projects/{project_id}/settings", "Settings with what of them is the project's own.", projects::settings).provides(&["projects"]),
         Operation::new("project_inner_loop", Get, "/projects/{project_id}/inner-loop", "Configuration of the inner loop, and where each value comes from.", projects::inner_loop).provides(&["projects"]),
         Operation::new("inner_loop_status", Get, "/projects/{project_id}/inner-loop/status", "What each part of the inner loop did last, and what of it is open.", projects::inner_loop_status).provides(&["projects", "board:{project_id}", "knowledge:{project_id}", "costs"]).cut(),

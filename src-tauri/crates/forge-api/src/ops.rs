@@ -19,6 +19,7 @@ pub mod storage;
 pub mod system;
 pub mod tasks;
 pub mod teaching;
+pub mod trust;
 pub mod validate;
 pub mod workflows;
 pub mod workspaces;

@@ -239,6 +239,8 @@ pub(crate) enum Project {
     },
     /// List the projects
     List,
+    /// Show the files that programs run code from as soon as they start, and trust them
+    Trust(Trust),
     /// Show how a repository's configuration was changed, and accept or undo it
     Repository {
         /// The project, by its id or name
@@ -250,6 +252,21 @@ pub(crate) enum Project {
         #[arg(long)]
         undo: bool,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// The project, by its id or name
+    pub(crate) project: String,
+    /// The task whose branch and worktree are looked at, by its id or #number
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: Option<String>,
+    /// Trust what is shown, after a question
+    #[arg(long)]
+    pub(crate) accept: bool,
+    /// Trust without the question
+    #[arg(long, requires = "accept")]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Subcommand)]

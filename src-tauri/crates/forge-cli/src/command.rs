@@ -9,6 +9,7 @@ mod project;
 mod replay;
 mod serve;
 mod task;
+mod trust;
 mod validate;
 
 use std::{path::PathBuf, sync::Arc};

@@ -13,6 +13,7 @@ use crate::{
     context::ProjectContext,
     error::{Result, whole},
     transition::Trouble,
+    trust::trouble_of_trust,
 };
 
 impl Engine {
@@ -60,6 +61,9 @@ impl Engine {
 
 /// What a failure means for a task; `otherwise` is its kind when the error does not say.
 pub(crate) fn trouble_of(error: &EngineError, otherwise: AnnotationType) -> Trouble {
+    if let EngineError::TrustRequired(untrusted) = error {
+        return trouble_of_trust(untrusted);
+    }
     let EngineError::Git(git) = error else { return Trouble::new(otherwise, error.to_string()) };
     let kind = match git {
         GitError::RepositoryChanged { .. } => AnnotationType::RepositoryChanged,

@@ -18,6 +18,7 @@ pub(crate) mod recover;
 pub(crate) mod repositories;
 pub(crate) mod reset;
 pub(crate) mod tasks;
+pub(crate) mod trust;
 pub(crate) mod workflows;
 
 use std::sync::Arc;

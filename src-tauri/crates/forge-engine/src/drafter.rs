@@ -7,6 +7,7 @@ use std::{path::Path, time::Duration};
 use forge_agents::{
     AgentError, Control, CostLimit, Launch, Limits, LogWriter, RunOutcome, SessionRequest, adapter, marker_of,
 };
+use forge_git::Repo;
 use forge_model::agent::{Agent, PermissionMode};
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
@@ -28,6 +29,7 @@ use crate::{
     fixes::Undrafted,
     meter::Metered,
     prices::{Cost, Ledger},
+    trust::Start,
 };
 
 /// The longest that a draft may take.
@@ -146,6 +148,7 @@ impl Engine {
         let prompt_file = folder.join("prompt.md");
         let copy = tree.join(&draft.file);
         let repo = self.repo(context).await?;
+        self.require_trust_of_draft(context, &repo, draft).await?;
         let content = repo.file_at(&draft.base_commit, &draft.file, u64::MAX).await?.unwrap_or_default();
         let make = async {
             tokio::fs::create_dir_all(copy.parent().unwrap_or(&tree)).await?;
@@ -199,6 +202,17 @@ impl Engine {
         drop(growth);
         self.close_log(log).await?;
         Ok((outcome, cost))
+    }
+
+    /// The folder of a draft holds one file of the commit, which may be one that programs start with.
+    async fn require_trust_of_draft(
+        &self,
+        context: &ProjectContext,
+        repo: &Repo,
+        draft: &FixDraft,
+    ) -> Result<()> {
+        let commits = vec![draft.base_commit.clone()];
+        self.require_trust(context, repo, &Start { commits, ..Start::default() }).await
     }
 
     async fn end_drafter(

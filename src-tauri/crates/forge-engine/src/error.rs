@@ -7,7 +7,7 @@ use forge_model::workflow::{Action, Finding, IllegalTransition};
 use forge_store::StoreError;
 use serde_json::Value;
 
-use crate::storage::StorageFailure;
+use crate::{storage::StorageFailure, trust::Untrusted};
 
 /// A state of affairs that a command does not fit; each has a code that callers branch on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub enum ConflictCode {
     Stopping,
     WorkChangedSinceReview,
     CommitRefused,
+    PersonRequired,
+    TrustChanged,
 }
 
 impl ConflictCode {
@@ -98,6 +100,8 @@ impl ConflictCode {
             Self::Stopping => "stopping",
             Self::WorkChangedSinceReview => "work_changed_since_review",
             Self::CommitRefused => "commit_refused",
+            Self::PersonRequired => "person_required",
+            Self::TrustChanged => "trust_changed",
         }
     }
 }
@@ -166,6 +170,9 @@ pub enum EngineError {
         /// What is wrong with it.
         source: forge_git::guard::GuardError,
     },
+    /// A program would start with files that a person has not trusted.
+    #[error("{0}")]
+    TrustRequired(Box<Untrusted>),
     /// The profile of a login shell does not run to its end.
     #[error("{0}\n{LOGIN_REMEDY}")]
     Login(#[from] LoginError),

@@ -265,6 +265,7 @@ impl Engine {
         // An auditor that an earlier engine left may have changed something.
         self.remove_traces(&p.context, &p.task, &p.workspace).await?;
         self.begin_merge_for(p, &repo).await?;
+        self.require_trust_of(&p.context, &p.task, Some(&p.workspace)).await?;
         let who = (p.row.execution.role, Some(&p.agent));
         let mut corrections = p.row.corrections.clone();
         let suffix = p.strategy.as_ref().and_then(|strategy| strategy.prompt_suffix.clone());

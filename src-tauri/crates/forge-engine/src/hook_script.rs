@@ -20,6 +20,7 @@ use crate::{
     Engine,
     context::ProjectContext,
     environment::ProgramEnvironment,
+    error::Result,
     steps::{CheckOutput, hook::failure},
 };
 
@@ -81,6 +82,20 @@ impl Engine {
             .map(|(name, value)| (name.to_owned(), value)),
         );
         env
+    }
+
+    /// Refuses to run a script with startup files that a person has not trusted: those of the worktree that it runs in,
+    /// else the repository's.
+    pub(crate) async fn require_trust_of_script(
+        &self,
+        context: &ProjectContext,
+        task: Option<&TaskRow>,
+        workspace: Option<&Workspace>,
+    ) -> Result<()> {
+        match (task, workspace) {
+            (Some(task), Some(workspace)) => self.require_trust_of(context, task, Some(workspace)).await,
+            (Some(_) | None, _) => self.require_trust_of_project(context).await,
+        }
     }
 
     /// Runs a script to its end, its time limit, or `cancel`; nothing of it is left. Its output is in the

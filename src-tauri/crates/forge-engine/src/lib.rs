@@ -69,6 +69,7 @@ mod teaching;
 mod transition;
 #[cfg(test)]
 mod transition_tests;
+mod trust;
 mod validate;
 mod view;
 mod watch;
@@ -106,5 +107,6 @@ pub use pull_requests::PullRequestNews;
 pub use read::DiffRequest;
 pub use run_tokens::RunScope;
 pub use storage::{DiskSpace, StorageFailure, StorageHealth};
+pub use trust::Untrusted;
 pub use validate::WhichProject;
 pub use view::TaskPage;

@@ -125,6 +125,10 @@ impl Engine {
             // Only a folder that is none belongs to no project.
             return Ok(Some(missing(&call.at)));
         };
+        if !call.input.commands.is_empty() && call.at.missing.is_none() {
+            let (task, workspace) = call.at.task.as_ref().map(|(task, space)| (task, space)).unzip();
+            self.require_trust_of_script(&context, task, workspace).await?;
+        }
         let mut notes = Notes::default();
         // What git would see is not written.
         notes.keeps = notes.tried("it is not counted", self.keep_out_of_git(&context).await).is_some();

@@ -59,6 +59,7 @@ mod settle;
 mod signing;
 mod spread;
 mod stamp;
+mod startup;
 mod status;
 mod sweep;
 #[cfg(test)]
@@ -90,6 +91,7 @@ pub use program::{Git, MINIMUM_VERSION};
 pub use push::{Push, PushError};
 pub use repo::{Operation, Repo};
 pub use spread::spread;
+pub use startup::{StartupFile, changed_lines};
 pub use status::StatusEntry;
 pub use trash::Trash;
 pub use worktree::{NewWorktree, WorktreeEntry};

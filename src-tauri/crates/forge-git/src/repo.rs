@@ -12,6 +12,7 @@ use crate::error::{ForeignReason, GitError};
 use crate::object::Objects;
 use crate::program::Git;
 use crate::settings::SettingsMemory;
+use crate::startup::StartupMemory;
 
 /// A repository with at least one commit. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -33,6 +34,7 @@ pub(crate) struct Inner {
     signed: Mutex<Option<Instant>>,
     pub(crate) objects: Objects,
     pub(crate) lists: ListMemory,
+    pub(crate) startup_files: Mutex<StartupMemory>,
     pub(crate) settings: SettingsMemory,
 }
 
@@ -86,6 +88,7 @@ impl Repo {
             common_dir,
             objects,
             lists: ListMemory::default(),
+            startup_files: Mutex::default(),
             settings: SettingsMemory::default(),
         };
         let repo = Repo { inner: Arc::new(inner) };

@@ -53,6 +53,7 @@ pub mod task;
 pub mod time;
 pub mod trajectory;
 pub mod transition;
+pub mod trust;
 pub mod usage;
 pub mod validate;
 pub mod verdict;

@@ -33,6 +33,8 @@ names! {
         AcceptRepository = "accept_repository",
         /// Puts the accepted configuration of the repository back.
         UndoRepository = "undo_repository",
+        /// Trusts the startup files that the task tells of.
+        TrustFiles = "trust_files",
         /// Makes the files of embedded repositories files of the worktree.
         AddEmbedded = "add_embedded",
         /// Has git overlook embedded repositories.
@@ -149,6 +151,7 @@ const fn recovery(kind: AnnotationType, at_gate: bool) -> &'static [Verb] {
         T::CommitRefused => &[V::ResumeSession, V::Retry, V::Restart, V::RestartWithChanges],
         T::GuardRejected => &[V::ResumeSession, V::Retry, V::Restart, V::RestartWithChanges],
         T::RepositoryChanged => &[V::UndoRepository, V::AcceptRepository],
+        T::TrustRequired => &[V::TrustFiles, V::Retry, V::Restart, V::ResetWorkspace],
         T::EmbeddedRepository => &[V::AddEmbedded, V::IgnoreEmbedded, V::SendBack],
         T::SubmoduleNotPushed => &[V::Retry, V::SendBack, V::Restart, V::RestartWithChanges],
         T::TargetUnstable | T::MergeError => &[V::Retry, V::SendBack],
@@ -214,6 +217,11 @@ fn describe(verb: Verb) -> Offer {
             "Undo changes",
             &[],
             "Puts the configuration back as it was accepted and keeps a copy of the other; tasks go on.",
+        ),
+        Verb::TrustFiles => (
+            "Trust these files",
+            &[],
+            "Programs may start with these files as they are; tasks that wait for this go on.",
         ),
         Verb::AddEmbedded => (
             "Add its files",

@@ -75,6 +75,8 @@ names! {
         CommitRefused = "commit_refused",
         /// The files of the repository that say which programs git runs are not as a person accepted them.
         RepositoryChanged = "repository_changed",
+        /// Files that run code as soon as a program starts are not as a person trusted them.
+        TrustRequired = "trust_required",
         /// A repository that `.gitmodules` does not list lies in the worktree.
         EmbeddedRepository = "embedded_repository",
         /// A submodule's commit is on no branch of its remote.

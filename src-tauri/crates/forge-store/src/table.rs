@@ -32,4 +32,5 @@ pub mod steps;
 pub mod tasks;
 pub mod trajectories;
 pub mod transitions;
+pub mod trust;
 pub mod workspaces;

@@ -1,5 +1,5 @@
 import { Inbox, MessageCircleQuestion, TriangleAlert, Webhook } from "lucide-react";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { quickOptions } from "#ui/app/asks.ts";
 import { asksForPlan } from "#ui/app/plan.ts";
@@ -7,6 +7,7 @@ import { useCommands, type Command } from "#ui/app/keys.ts";
 import { formatRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
 import { glyphOf } from "#ui/app/stateKinds.ts";
+import { TrustDialog } from "#ui/app/trust/TrustDialog.tsx";
 import { useStates } from "#ui/app/useStates.ts";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import type { Approval, Offer, Task } from "#ui/api/generated.ts";
@@ -55,6 +56,12 @@ const nameOf = (offer: Offer) => offer.label;
 function Row({ task, project }: { task: Task; project: string }) {
   const { t } = useTranslation();
   const { busy, take } = useTake(task);
+  const [trusting, setTrusting] = useState(false);
+  const choose = (quick: Quick) => {
+    // What is trusted is looked at first.
+    if (quick.kind === "offer" && quick.offer.verb === "trust_files") setTrusting(true);
+    else take(quick);
+  };
   const state = useStates(task.project_id).get(task.status);
   const { error_annotation: trouble, waiting } = task;
   const ofRace = trouble?.type === "race_no_winner" || waiting?.reason === "race_crown";
@@ -108,11 +115,19 @@ function Row({ task, project }: { task: Task; project: string }) {
             size="sm"
             busy={busy}
             title={quick.kind === "offer" ? quick.offer.why : undefined}
-            onClick={() => take(quick)}
+            onClick={() => choose(quick)}
           >
             {quick.kind === "approve" ? quick.label || t("attention.approve") : nameOf(quick.offer)}
           </Button>
         ))}
+        {trouble?.type === "trust_required" && (
+          <TrustDialog
+            projectId={task.project_id}
+            taskId={task.id}
+            open={trusting}
+            onOpenChange={setTrusting}
+          />
+        )}
       </div>
     </li>
   );

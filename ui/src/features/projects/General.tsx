@@ -1,11 +1,13 @@
 import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { navigate } from "#ui/app/router.ts";
-import { useOpMutation } from "#ui/api/client.ts";
+import { TrustDialog } from "#ui/app/trust/TrustDialog.tsx";
+import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
 import type { Project } from "#ui/api/generated.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
+import { Badge } from "#ui/components/Badge.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
@@ -121,6 +123,23 @@ function Remove({ project }: { project: Project }) {
   );
 }
 
+function StartupFiles({ project }: { project: Project }) {
+  const { t } = useTranslation();
+  const [open, setOpen] = useState(false);
+  const listing = useOp("project_trust", { project_id: project.id }).data;
+  return (
+    <div className={styles.head}>
+      <span className={styles.fact}>
+        {t("trust.setting")}
+        <span className={styles.hint}>{t("trust.settingHint")}</span>
+      </span>
+      {listing?.trusted === false && <Badge tone="warning">{t("trust.waits")}</Badge>}
+      <Button onClick={() => setOpen(true)}>{t("trust.look")}</Button>
+      <TrustDialog projectId={project.id} open={open} onOpenChange={setOpen} />
+    </div>
+  );
+}
+
 export function General({ project }: { project: Project }) {
   const { t } = useTranslation();
   const pause = useOpMutation("project_pause");
@@ -140,6 +159,9 @@ export function General({ project }: { project: Project }) {
             />
           </div>
         </div>
+      </div>
+      <div className={styles.card}>
+        <StartupFiles project={project} />
       </div>
       <div className={styles.card}>
         <Remove project={project} />

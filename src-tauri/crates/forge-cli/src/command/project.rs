@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{At, items, string, table};
+use super::{At, items, string, table, trust};
 use crate::{Answer, args::Project, error::CliError, place};
 
 pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
@@ -54,6 +54,7 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
             };
             Ok(Answer::new(state, text))
         }
+        Project::Trust(asked) => trust::run(at, asked).await,
         Project::List => {
             let page = at.call("project_list", json!({})).await?;
             let keys = ["id", "name", "default_branch", "repo_path"];

@@ -84,11 +84,19 @@ fn put(input: &mut Value, field: &str, value: Option<impl Into<Value>>) {
 
 /// A task by its id, or by its number with or without `#`.
 pub(crate) async fn find(at: &At, reference: &TaskRef) -> Result<Value, CliError> {
-    let text = reference.task.trim();
+    find_in(at, None, &reference.task).await
+}
+
+/// The task of an id, or of a number in a project: the one that was named, or the only one, when absent.
+pub(super) async fn find_in(at: &At, project: Option<String>, named: &str) -> Result<Value, CliError> {
+    let text = named.trim();
     match text.strip_prefix('#').unwrap_or(text).parse::<u32>() {
         Ok(number) => {
-            let input = json!({ "project_id": at.project().await?, "number": number });
-            at.call("task_find", input).await
+            let project = match project {
+                Some(project) => project,
+                None => at.project().await?,
+            };
+            at.call("task_find", json!({ "project_id": project, "number": number })).await
         }
         Err(_) => at.call("task_get", json!({ "task_id": text })).await,
     }

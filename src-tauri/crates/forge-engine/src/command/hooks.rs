@@ -81,6 +81,10 @@ impl Engine {
             error: None,
             at: self.now(),
         };
+        if matches!(trial.hook, LifecycleHook::Script(_)) {
+            self.require_trust_of_script(&trial.context, trial.task.as_ref(), trial.workspace.as_ref())
+                .await?;
+        }
         let environment =
             self.hook_env(&trial.context, trial.task.as_ref(), trial.workspace.as_ref(), &trial.facts);
         let cwd = working_dir(&trial.context, trial.workspace.as_ref());

@@ -75,6 +75,7 @@ impl Engine {
             Verb::AcceptRepository | Verb::UndoRepository => {
                 return self.settle_repository_of(actor, id, request.verb).await;
             }
+            Verb::TrustFiles => return self.trust_files_of(actor, id).await,
             Verb::AddEmbedded | Verb::IgnoreEmbedded => {
                 return self.settle_embedded(actor, id, request.verb).await;
             }
@@ -163,6 +164,7 @@ impl Engine {
             | Verb::ResetWorkspace
             | Verb::AcceptRepository
             | Verb::UndoRepository
+            | Verb::TrustFiles
             | Verb::AddEmbedded
             | Verb::IgnoreEmbedded => {}
         }

@@ -58,6 +58,7 @@ impl Engine {
         if let Some(end) = self.refuse_unpushed(s, &mut review, &repo, &workspace).await? {
             return Ok(end);
         }
+        self.require_trust_of(&s.context, &s.task, Some(&workspace)).await?;
         self.open_review(s, &mut review, &repo, &workspace).await?;
         self.supersede_fixes(&s.task.id).await;
         let checked = self.run_mended(s, &mut review, &repo, &workspace, cancel).await?;
@@ -348,6 +349,7 @@ impl Engine {
             Duration::from_secs(u64::from(config.ci_timeout_seconds.unwrap_or(DEFAULT_CI_TIMEOUT_SECONDS)));
         let marker = Marker(log_id.clone());
         let worktree = Path::new(&workspace.path);
+        self.require_trust_of(&s.context, &s.task, Some(workspace)).await?;
         let environment = self.command_environment(&s.context).await?;
         let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
             .base(environment.base())

@@ -91,6 +91,8 @@ impl Engine {
                 let run = match self.run_hook_script(s, &step, &script, blank.clone(), cancel).await {
                     // The script has not been begun: that waits for the disk.
                     Err(error) if self.passes_with_storage(&error).await => return Err(error),
+                    // The task waits for a person's word, and its hook with it.
+                    Err(error @ EngineError::TrustRequired(_)) if is_blocking(&s.step) => return Err(error),
                     Ok(run) => run,
                     // A hook's trouble is the hook's own, whatever it is.
                     Err(error) => HookRun {
@@ -138,6 +140,7 @@ impl Engine {
         cancel: &CancellationToken,
     ) -> Result<HookRun> {
         let (workspace, facts) = self.facts_of_hook(s, step).await?;
+        self.require_trust_of_script(&s.context, Some(&s.task), workspace.as_ref()).await?;
         let environment = self.command_environment(&s.context).await?;
         let log_id = s.step.log_id.clone().unwrap_or_default();
         let dir = self.log_dir(&s.task.project_id, &s.task.id);

@@ -44,7 +44,13 @@ impl Engine {
         let Some(restarted) = self.start_from_target(s, &repo, cancel).await? else {
             return Ok(End::Interrupted);
         };
-        let (workspace, recovered) = match self.look(&repo, &s.task).await? {
+        let found = self.look(&repo, &s.task).await?;
+        let made = match &found {
+            Found::Ready(workspace) => Some(workspace),
+            Found::Lost(_) | Found::Gone(_) | Found::Absent => None,
+        };
+        self.require_trust_of(&s.context, &s.task, made).await?;
+        let (workspace, recovered) = match found {
             Found::Ready(workspace) => {
                 self.keep_workspace(workspace).await?;
                 return Ok(End::Ok(Some(restarted.unwrap_or_else(|| "already there".to_owned()))));
@@ -192,6 +198,8 @@ impl Engine {
             return Ok(Some(end));
         }
         self.point("workspace.copied");
+        // The user's own files that were copied count as well.
+        self.require_trust_of(&p.s.context, &p.s.task, Some(p.workspace)).await?;
         let commands = &p.s.context.settings.setup;
         for (index, command) in commands.iter().enumerate() {
             self.begin_phase(p, &format!("setup {} of {}: {command}", index + 1, commands.len())).await?;

@@ -79,6 +79,7 @@ impl Engine {
         let unready =
             |message: String| Ok(Err(Box::new(Trouble::new(AnnotationType::EnvironmentNotReady, message))));
         let Some(base) = base else { return unready(format!("no branch is called `{target}`")) };
+        self.require_trust_of(&s.context, &s.task, None).await?;
         let mut tx = self.store().write().await?;
         let strategies = tell_apart(self.strategies_of(&mut tx, config).await?);
         if strategies.is_empty() {

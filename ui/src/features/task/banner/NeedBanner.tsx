@@ -9,6 +9,7 @@ import {
   GitPullRequestClosed,
   ListTree,
   MessageCircleQuestion,
+  ShieldQuestionMark,
   Unlink,
   Webhook,
 } from "lucide-react";
@@ -26,6 +27,7 @@ import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Said } from "#ui/components/Said.tsx";
 import { askLine, mayAsk } from "#ui/app/asks.ts";
+import { TrustDialog } from "#ui/app/trust/TrustDialog.tsx";
 import { focusAsk, useApprovals } from "../approvals/Asks.tsx";
 import { Decide } from "../review/Decide.tsx";
 import { showTab } from "../go.ts";
@@ -50,6 +52,7 @@ const troubleIcons: Partial<Readonly<Record<AnnotationType, ReactNode>>> = {
   merge_error: <GitMerge />,
   work_missing: <GitMerge />,
   work_changed_since_review: <GitMerge />,
+  trust_required: <ShieldQuestionMark />,
   pr_failed: <GitPullRequest />,
   pr_closed_without_merge: <GitPullRequestClosed />,
   subtask_paused: <ListTree />,
@@ -109,6 +112,7 @@ export interface NeedBannerProps {
 export function NeedBanner({ task, workflow, compact = false, below }: NeedBannerProps) {
   const { t } = useTranslation();
   const [unfolded, setUnfolded] = useState(false);
+  const [trusting, setTrusting] = useState(false);
   const action = useAction();
   // Without an agent at work nothing is asked.
   const asks = mayAsk(task);
@@ -134,6 +138,11 @@ export function NeedBanner({ task, workflow, compact = false, below }: NeedBanne
       : { evidence };
 
   const take = async (offer: Offer, field: string | null): Promise<boolean> => {
+    // What is trusted is looked at first.
+    if (offer.verb === "trust_files") {
+      setTrusting(true);
+      return true;
+    }
     const fields = field === null ? {} : { [offer.fields[0] ?? "reason"]: field };
     const done = await action.run("task_action", {
       task_id: task.id,
@@ -166,6 +175,14 @@ export function NeedBanner({ task, workflow, compact = false, below }: NeedBanne
             text={annotation.type === "race_no_winner" ? t("race.noWinner") : annotation.message}
           />
           {relativesOf(task, annotation)}
+          {annotation.type === "trust_required" && (
+            <TrustDialog
+              projectId={task.project_id}
+              taskId={task.id}
+              open={trusting}
+              onOpenChange={setTrusting}
+            />
+          )}
         </Banner>
       );
     }
