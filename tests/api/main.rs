@@ -46,6 +46,7 @@ mod starting_over;
 mod storage;
 mod subtasks;
 mod teaching;
+mod trust;
 mod validate;
 mod workflows;
 mod workspaces;

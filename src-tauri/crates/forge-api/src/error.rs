@@ -120,6 +120,7 @@ impl From<EngineError> for ApiError {
                     ConflictCode::TargetCheckoutDirty => {
                         refused.hint("Commit, move or undo them there, then try again. Nothing has changed.")
                     }
+                    ConflictCode::TrustChanged => refused.hint("Look at the files again, then trust them."),
                     _ => refused,
                 }
             }

@@ -30,6 +30,17 @@ it("tells a hook before work from an agent's failure, and offers what needs no w
   );
 });
 
+it("shows files that nobody trusts before they are trusted", async () => {
+  const host = createSampleHost("troubles");
+  openApp(host, "#/attention");
+  await userEvent.click(await screen.findByRole("button", { name: "Trust these files" }));
+  const dialog = await screen.findByRole("dialog", { name: "Startup files" });
+  await within(dialog).findByRole("region", { name: ".envrc" });
+  expect(inputsOf(host, "task_action")).toEqual([]);
+  await userEvent.click(within(dialog).getByRole("button", { name: "Trust these files" }));
+  await waitFor(() => expect(inputsOf(host, "project_trust_accept")).toHaveLength(1));
+});
+
 it("lists what agents ask beside the tasks, answers yes or no, and counts both", async () => {
   const host = createSampleHost("agents");
   const { container } = openApp(host, "#/attention");

@@ -32,7 +32,7 @@ pub(crate) async fn run(at: &At, asked: Trust) -> Result<Answer, CliError> {
     let shown = shown.join("\n\n");
     let count = counted(open.len() as u64, "file", "files");
     if !asked.accept {
-        let text = format!("{shown}\n\n{count} not trusted. To trust them, add --accept.");
+        let text = format!("{shown}\n\nNot trusted: {count}. To trust what is shown, add --accept.");
         return Ok(Answer { good: false, ..Answer::new(listing, text) });
     }
     if std::env::var_os(RUN).is_some() {

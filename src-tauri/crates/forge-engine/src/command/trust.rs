@@ -4,6 +4,7 @@ use forge_model::actor::{Actor, Via};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::task::AnnotationType;
 use forge_model::trust::{TrustListing, TrustState, TrustedContent};
+use forge_model::workspace::WorkspaceStatus;
 use forge_store::table::{
     projects, tasks, tasks::Filter, tasks::TaskRow, trust, trust::TrustRow, workspaces,
 };
@@ -13,7 +14,6 @@ use crate::{
     ConflictCode, Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    steps::hook::usable,
     trust::{Judgement, is_made, trouble_of_trust},
 };
 
@@ -122,7 +122,8 @@ impl Engine {
     async fn judge_task(&self, context: &ProjectContext, task: &TaskRow) -> Result<Judgement> {
         let repo = self.repo(context).await?;
         let workspace = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
-        let made = usable(workspace).filter(is_made);
+        // One that waits for trust before its set-up is not active yet.
+        let made = workspace.filter(|it| it.status != WorkspaceStatus::Cleaned && is_made(it));
         let start = self.start_of_task(context, &repo, task, made.as_ref()).await?;
         self.judge_start(context, &repo, &start).await
     }

@@ -2,6 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { ErrorAnnotation, Task, Waiting } from "#ui/api/generated.ts";
 import { sampleTask } from "#ui/test/sample.ts";
+import { sampleTrustFiles } from "#ui/test/sampleTrust.ts";
 import { someExecution, someTask, someWorkspace } from "../testing/fixtures.ts";
 import { layOut, show, violations } from "../testing/show.tsx";
 
@@ -101,6 +102,37 @@ describe("a hook that stopped the work before it began", () => {
       name: "A hook ran out of time before the work began",
     });
     expect(banner.textContent).toContain("timed out");
+  });
+});
+
+describe("files that nobody trusts yet", () => {
+  const untrusted: Partial<Task> = {
+    status: "blocked",
+    error_annotation: trouble("trust_required"),
+    offers: [
+      { verb: "trust_files", label: "Trust these files", fields: [], why: "They go on." },
+      { verb: "retry", label: "Try again", fields: [], why: "Runs it again." },
+    ],
+  };
+
+  it("are looked at before they are trusted", async () => {
+    const files = sampleTrustFiles();
+    const { sent, user } = show(
+      { task: someTask(untrusted) },
+      {
+        project_trust: () => ({ trusted: false, commit: "9f4c1d27ab", files }),
+        project_trust_accept: () => ({ trusted: true, commit: "9f4c1d27ab", files: [] }),
+      },
+    );
+    await screen.findByRole("alert", { name: "Files that run code are not trusted" });
+    await user.click(screen.getByRole("button", { name: "Trust these files" }));
+    const dialog = await screen.findByRole("dialog", { name: "Startup files" });
+    await within(dialog).findByRole("region", { name: ".envrc" });
+    expect(sent("task_action")).toEqual([]);
+    await user.click(within(dialog).getByRole("button", { name: "Trust these files" }));
+    await waitFor(() => expect(screen.queryByRole("dialog", { name: "Startup files" })).toBeNull());
+    expect(sent("project_trust_accept")).toMatchObject([{ project_id: "p1", task_id: "t1" }]);
+    expect(sent("task_action")).toEqual([]);
   });
 });
 
