@@ -45,6 +45,7 @@ it("shows what is not trusted first, and any other file when it is chosen", asyn
     ".mcp.jsonChanged",
     ".opencode/plugin/notify.tsNew",
   ]);
+  await waitFor(() => expect(document.activeElement).toBe(files[0]));
   const current = () => files.filter((file) => file.getAttribute("aria-current") === "true");
   expect(current()).toEqual([files[1]]);
   expect(dialog.textContent).toContain("-use flake");

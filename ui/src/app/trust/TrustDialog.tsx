@@ -11,7 +11,6 @@ import { Button } from "#ui/components/Button.tsx";
 import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
-import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { keyOf, linesOf, startOf } from "./files.ts";
 import styles from "./Trust.module.css";
 
@@ -119,7 +118,8 @@ export function TrustDialog({ projectId, taskId, open, onOpenChange }: TrustDial
   };
   return (
     <Dialog
-      open={open}
+      // Shown once there is something to look at, so that focus starts there.
+      open={open && (listing.data !== undefined || listing.error !== null)}
       onOpenChange={change}
       title={t("trust.title")}
       description={t("trust.text")}
@@ -157,8 +157,6 @@ export function TrustDialog({ projectId, taskId, open, onOpenChange }: TrustDial
           error={listing.error}
           onRetry={() => void listing.refetch()}
         />
-      ) : listing.data === undefined ? (
-        <SkeletonText lines={5} />
       ) : files.length === 0 ? (
         <p>{t("trust.none")}</p>
       ) : (

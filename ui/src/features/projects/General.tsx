@@ -130,10 +130,12 @@ function StartupFiles({ project }: { project: Project }) {
   return (
     <div className={styles.head}>
       <span className={styles.fact}>
-        {t("trust.setting")}
+        <span>
+          {t("trust.setting")}{" "}
+          {listing?.trusted === false && <Badge tone="warning">{t("trust.waits")}</Badge>}
+        </span>
         <span className={styles.hint}>{t("trust.settingHint")}</span>
       </span>
-      {listing?.trusted === false && <Badge tone="warning">{t("trust.waits")}</Badge>}
       <Button onClick={() => setOpen(true)}>{t("trust.look")}</Button>
       <TrustDialog projectId={project.id} open={open} onOpenChange={setOpen} />
     </div>
