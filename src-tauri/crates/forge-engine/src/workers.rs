@@ -76,7 +76,7 @@ impl Engine {
         let (engine, task) = (self.clone(), task.clone());
         self.inner.tracker.spawn(async move {
             if engine.works_on(&task).await {
-                engine.work(&task, &cancel).await;
+                Box::pin(engine.work(&task, &cancel)).await;
             }
             let again = {
                 let mut tasks = locked(&engine.inner.workers.tasks);
