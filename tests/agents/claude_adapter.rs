@@ -132,7 +132,7 @@ impl Desk {
         let log_id = format!("run-{number}");
         let launch = Launch {
             execution_id: id.clone(),
-            log: LogWriter::open(&logs, &log_id, &id, 1 << 28)?,
+            log: LogWriter::open(&logs, &log_id, &id, 1 << 28, Default::default())?,
             config: json!({ "program": self.seat.program, "env": env }),
             model: None,
             prompt: run.prompt,

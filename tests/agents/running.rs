@@ -134,7 +134,7 @@ impl Place {
         fs::write(&prompt_file, &order.prompt)?;
         let launch = Launch {
             execution_id: execution_id.clone(),
-            log: LogWriter::open(&logs, &execution_id, &execution_id, DEFAULT_CAP_BYTES)?,
+            log: LogWriter::open(&logs, &execution_id, &execution_id, DEFAULT_CAP_BYTES, Default::default())?,
             config,
             model: None,
             prompt: order.prompt,

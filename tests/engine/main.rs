@@ -8,3 +8,4 @@ mod properties;
 mod races;
 mod refusals;
 mod retention;
+mod secrets;

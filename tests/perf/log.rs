@@ -133,7 +133,8 @@ async fn keep(program: Program, file: &Path, dir: &Path) -> Result<f64> {
     fs::write(&path, script)?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
     let begun = Instant::now();
-    let log = LogWriter::open(dir, "log", "0198c0de-0000-7000-8000-000000000000", CAP_BYTES)?;
+    let log =
+        LogWriter::open(dir, "log", "0198c0de-0000-7000-8000-000000000000", CAP_BYTES, Default::default())?;
     let launch = Launch {
         execution_id: dir.display().to_string(),
         log: log.clone(),

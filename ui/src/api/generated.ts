@@ -3370,6 +3370,8 @@ export type ProjectSettings = {
 	shell_mode?: ShellMode,
 	/**  What programs inherit of the user's environment. */
 	environment?: EnvironmentSettings,
+	/**  Regular expressions of what is taken out of logs, prompts, events and exports as secrets are. */
+	redact?: string[],
 	/**  Checks. */
 	review_config?: ReviewConfig,
 	/**  Merging. */

@@ -44,6 +44,7 @@ export function createSampleSettings({ refuse, changed, checkHooks }: Settings) 
       shell: ["bash", "-lc"],
       shell_mode: "login_once",
       environment: { mode: "safe", pass: [] },
+      redact: [],
       review_config: { ci_steps: null, ci_timeout_seconds: null, allow_changes: null },
       merge_config: { target_branch: null, strategy: null, message_template: null },
       setup: [],

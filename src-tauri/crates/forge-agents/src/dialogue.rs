@@ -360,11 +360,12 @@ impl<'r> Talk<'r> {
 
     fn hear(&mut self, read: Read, dialogue: &mut dyn Dialogue) {
         match read {
-            Read::Lines { bytes, mut raw_offset } => {
-                for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            Read::Lines { bytes, mut raw_offset, starts } => {
+                for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
                     let told = line.strip_suffix(b"\n").unwrap_or(line);
                     if !told.trim_ascii().is_empty() {
-                        self.scene(|scene| dialogue.hear(told, raw_offset, scene));
+                        let start = starts.get(at).copied().unwrap_or(raw_offset);
+                        self.scene(|scene| dialogue.hear(told, start, scene));
                     }
                     raw_offset += line.len() as u64;
                 }

@@ -2,11 +2,15 @@
 //!
 //! Memory is bounded: at most [`READS_AHEAD`] reads wait, then the program does, and a line that is too long is
 //! given up. What is given up is in the raw log.
+//!
+//! The raw log gets the output without its secrets, the dialogue as it is: what a program must be told back unchanged,
+//! such as the input of a tool that is allowed to run, may hold one. What a dialogue logs is redacted by the log.
 
 use std::{io, sync::Arc};
 
 use async_trait::async_trait;
 use forge_exec::{OutputSink, Stream};
+use forge_model::redact::RedactedStream;
 use tokio::sync::mpsc;
 
 use crate::{
@@ -21,8 +25,9 @@ pub(crate) const READS_AHEAD: usize = 2;
 /// What a read of standard output ended.
 #[derive(Debug)]
 pub(crate) enum Read {
-    /// Whole lines, with their ends; the program's last one may have none.
-    Lines { bytes: Vec<u8>, raw_offset: u64 },
+    /// Whole lines, with their ends; the program's last one may have none. The first starts at `raw_offset` in the raw
+    /// log, the others each behind the one before it, unless `starts` says otherwise for all of them.
+    Lines { bytes: Vec<u8>, raw_offset: u64, starts: Vec<u64> },
     /// A line that is not kept.
     TooLong { length: usize },
 }
@@ -34,7 +39,11 @@ pub(crate) struct Ears {
     pub(crate) last: Arc<LastOutput>,
     lines: mpsc::Sender<Read>,
     carry: Vec<u8>,
+    redacted: RedactedStream,
+    /// Where the line under way starts in the raw log.
     raw_offset: u64,
+    /// Whether some of it is there.
+    has_begun: bool,
     /// Bytes of a line that is too long, so far.
     skipped: usize,
     longest: usize,
@@ -45,12 +54,14 @@ impl Ears {
         let errors = Output::new(Sheet::Log(log.clone()), control);
         let last = errors.last_output();
         Self {
+            redacted: log.redactor().stream(),
             log,
             errors,
             last,
             lines,
             carry: Vec::new(),
             raw_offset: 0,
+            has_begun: false,
             skipped: 0,
             longest: MAX_LINE_BYTES,
         }
@@ -59,19 +70,32 @@ impl Ears {
     /// Takes the line that never got an end.
     pub(crate) fn finish(&mut self) -> Option<Read> {
         self.errors.finish();
+        let rest = self.redacted.finish();
+        self.raw(&rest);
         if self.carry.is_empty() && self.skipped == 0 {
             return None;
         }
-        Some(self.too_long(0).unwrap_or_else(|| self.whole(b"")))
+        let raw_offset = self.raw_offset;
+        let whole = Read::Lines { bytes: std::mem::take(&mut self.carry), raw_offset, starts: Vec::new() };
+        Some(self.too_long(0).unwrap_or(whole))
     }
 
-    /// The lines that end with `rest`.
-    fn whole(&mut self, rest: &[u8]) -> Read {
-        let mut bytes = std::mem::take(&mut self.carry);
-        bytes.extend_from_slice(rest);
-        let raw_offset = self.raw_offset;
-        self.raw_offset += bytes.len() as u64;
-        Read::Lines { bytes, raw_offset }
+    /// Writes what is redacted. Returns where each line starts that ends in it.
+    fn raw(&mut self, redacted: &[u8]) -> Vec<u64> {
+        let mut at = self.log.raw(redacted);
+        let mut starts = Vec::new();
+        for line in redacted.split_inclusive(|byte| *byte == b'\n') {
+            if !self.has_begun {
+                self.raw_offset = at;
+            }
+            at += line.len() as u64;
+            self.has_begun = !line.ends_with(b"\n");
+            if !self.has_begun {
+                starts.push(self.raw_offset);
+                self.raw_offset = at;
+            }
+        }
+        starts
     }
 
     /// Gives up the line under way when `more` bytes make it too long.
@@ -86,27 +110,25 @@ impl Ears {
     }
 
     async fn stdout(&mut self, bytes: &[u8]) {
-        let at = self.log.raw(bytes);
-        if self.carry.is_empty() && self.skipped == 0 {
-            self.raw_offset = at;
-        }
+        let redacted = self.redacted.push(bytes);
+        // As many lines end in what is redacted as in what was read.
+        let mut starts = self.raw(&redacted);
         let ended = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let (mut ended, rest) = bytes.split_at(ended);
-        let rest_at = at + ended.len() as u64;
         if let Some(first) = ended.iter().position(|byte| *byte == b'\n')
             && let Some(read) = self.too_long(first)
         {
             // The receiver outlives the process.
             let _ = self.lines.send(read).await;
-            self.raw_offset = at + first as u64 + 1;
+            starts.drain(..1);
             ended = ended.get(first + 1..).unwrap_or_default();
         }
-        if !ended.is_empty() {
-            let read = self.whole(ended);
-            let _ = self.lines.send(read).await;
-        }
-        if self.carry.is_empty() && self.skipped == 0 {
-            self.raw_offset = rest_at;
+        if let (false, Some(raw_offset)) = (ended.is_empty(), starts.first().copied()) {
+            let mut whole = std::mem::take(&mut self.carry);
+            whole.extend_from_slice(ended);
+            let is_as_read = self.raw_offset == raw_offset + whole.len() as u64;
+            let starts = if is_as_read { Vec::new() } else { starts };
+            let _ = self.lines.send(Read::Lines { bytes: whole, raw_offset, starts }).await;
         }
         if self.skipped > 0 || self.carry.len() + rest.len() > self.longest {
             self.skipped += self.carry.len() + rest.len();
@@ -138,7 +160,7 @@ mod tests {
     use super::*;
 
     fn ears(dir: &TempDir, longest: usize) -> (Ears, mpsc::Receiver<Read>) {
-        let log = LogWriter::open(dir.path(), "log", "e", u64::MAX).expect("a log");
+        let log = LogWriter::open(dir.path(), "log", "e", u64::MAX, Default::default()).expect("a log");
         let (sender, lines) = mpsc::channel(READS_AHEAD);
         let mut ears = Ears::new(log, &Control::new(CancellationToken::new()).0, sender);
         ears.longest = longest;
@@ -148,9 +170,10 @@ mod tests {
     /// Each line and where it is in the raw log, or how long it was.
     fn lines_of(read: Read, heard: &mut Vec<(String, u64)>) {
         match read {
-            Read::Lines { bytes, mut raw_offset } => {
-                for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-                    heard.push((String::from_utf8_lossy(line).trim_end().to_owned(), raw_offset));
+            Read::Lines { bytes, mut raw_offset, starts } => {
+                for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+                    let start = starts.get(at).copied().unwrap_or(raw_offset);
+                    heard.push((String::from_utf8_lossy(line).trim_end().to_owned(), start));
                     raw_offset += line.len() as u64;
                 }
             }
@@ -198,6 +221,39 @@ mod tests {
             let heard: Vec<_> = heard.iter().map(|(line, at)| (line.as_str(), *at)).collect();
             assert_eq!(heard, expected, "reads of {length} bytes");
         }
+    }
+
+    #[tokio::test]
+    async fn dialogue_hears_a_secret_that_the_raw_log_does_not_hold() {
+        let secret = format!("ghp_{}", "aB3dE5".repeat(6));
+        let dir = tempfile::tempdir().expect("a folder");
+        let redactor = Arc::new(forge_model::redact::Redactor::new(&[], &[], &[]));
+        let log = LogWriter::open(dir.path(), "log", "e", u64::MAX, redactor).expect("a log");
+        let (sender, mut lines) = mpsc::channel(8);
+        let mut ears = Ears::new(log.clone(), &Control::new(CancellationToken::new()).0, sender);
+        let text = format!("one\n{{\"key\":\"{secret}\"}}\nthree\n{secret}");
+        let (first, second) = text.as_bytes().split_at(20);
+        ears.write(Stream::Stdout, first).await.expect("written");
+        ears.write(Stream::Stdout, second).await.expect("written");
+        let last = ears.finish().expect("a last line");
+        let mut heard = Vec::new();
+        while let Ok(read) = lines.try_recv() {
+            lines_of(read, &mut heard);
+        }
+        lines_of(last, &mut heard);
+        log.flush();
+        let raw = crate::LogReader::raw(dir.path(), "log", 0, 1000).expect("raw bytes");
+        let raw = String::from_utf8(raw).expect("text");
+        let left = "[redacted: GITHUB_TOKEN]";
+        assert_eq!(raw, format!("one\n{{\"key\":\"{left}\"}}\nthree\n{left}"));
+        let at = |part: &str| raw.find(part).expect("a line") as u64;
+        let expected = [
+            ("one".to_owned(), 0),
+            (format!("{{\"key\":\"{secret}\"}}"), 4),
+            ("three".to_owned(), at("three")),
+            (secret, at("three") + 6),
+        ];
+        assert_eq!(heard, expected);
     }
 
     #[tokio::test]

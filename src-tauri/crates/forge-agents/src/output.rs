@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use forge_exec::{OutputSink, Stream};
 use forge_model::{
     log::{EntryKind, EntryStatus},
+    redact::{RedactedStream, Redactor},
     usage::{MAX_FIGURE, UsageSample},
 };
 use serde::Deserialize;
@@ -36,6 +37,14 @@ pub(crate) enum Sheet {
 }
 
 impl Sheet {
+    /// What takes the secrets out of what goes there.
+    fn redactor(&self) -> Arc<Redactor> {
+        match self {
+            Self::Log(log) => Arc::clone(log.redactor()),
+            Self::Memory { .. } => Arc::default(),
+        }
+    }
+
     fn raw(&mut self, bytes: &[u8]) -> u64 {
         match self {
             Self::Log(log) => log.raw(bytes),
@@ -70,6 +79,9 @@ pub(crate) struct Output {
     last: Arc<LastOutput>,
     stdout: Carry,
     stderr: Carry,
+    /// What takes the secrets out before anything is written or read.
+    redacted_stdout: RedactedStream,
+    redacted_stderr: RedactedStream,
     /// What it reported, sample by sample.
     pub(crate) usage: Vec<UsageSample>,
     /// How it summed up.
@@ -92,7 +104,10 @@ struct Carry {
 
 impl Output {
     pub(crate) fn new(log: Sheet, control: &Control) -> Self {
+        let redactor = log.redactor();
         Self {
+            redacted_stdout: redactor.stream(),
+            redacted_stderr: redactor.stream(),
             log,
             activity: control.activity.clone(),
             events: control.events(),
@@ -120,6 +135,8 @@ impl Output {
     /// Takes the lines that never got an end.
     pub(crate) fn finish(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
+            let rest = self.redacted(stream).finish();
+            self.take_redacted(stream, &rest);
             let carry = std::mem::take(self.carry(stream));
             self.lines(stream, &carry);
         }
@@ -139,8 +156,23 @@ impl Output {
         }
     }
 
+    const fn redacted(&mut self, stream: Stream) -> &mut RedactedStream {
+        match stream {
+            Stream::Stdout => &mut self.redacted_stdout,
+            Stream::Stderr => &mut self.redacted_stderr,
+        }
+    }
+
     /// Takes bytes as they were read.
     pub(crate) fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let bytes = self.redacted(stream).push(bytes);
+        self.take_redacted(stream, &bytes);
+    }
+
+    fn take_redacted(&mut self, stream: Stream, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
         let raw_offset = self.log.raw(bytes);
         let carry = self.carry(stream);
         if carry.bytes.is_empty() {

@@ -20,7 +20,7 @@ async fn a_flood_of_50_megabytes_is_kept_whole_in_little_memory() {
     let line = format!("yes 'a line that an agent may well have printed' | head -c {BYTES}");
     let launch = Launch {
         execution_id: dir.path().display().to_string(),
-        log: LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES).expect("a log"),
+        log: LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log"),
         config: serde_json::json!({ "command": line }),
         model: None,
         prompt: "flood".to_owned(),

@@ -2,8 +2,9 @@
 //! recorded like any run, so that its cost counts and a kill leaves nothing behind, but it is none of the task's work:
 //! no state waits for it and no step follows from it.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
+use forge_agents::log::DEFAULT_CAP_BYTES;
 use forge_agents::{
     AgentError, Control, CostLimit, Launch, Limits, LogWriter, RunOutcome, SessionRequest, adapter, marker_of,
 };
@@ -21,6 +22,7 @@ use forge_store::table::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::redaction::redacted_outcome;
 use crate::{
     Engine, EngineError,
     context::ProjectContext,
@@ -150,6 +152,7 @@ impl Engine {
         let repo = self.repo(context).await?;
         self.require_trust_of_draft(context, &repo, draft).await?;
         let content = repo.file_at(&draft.base_commit, &draft.file, u64::MAX).await?.unwrap_or_default();
+        let prompt = &*self.redactor_in(context).text(prompt);
         let make = async {
             tokio::fs::create_dir_all(copy.parent().unwrap_or(&tree)).await?;
             tokio::fs::write(&copy, content).await?;
@@ -157,14 +160,15 @@ impl Engine {
         };
         make.await.map_err(EngineError::io("make the folder of a draft"))?;
         let (id, log_dir) = (execution.id.as_str(), self.log_dir(&task.project_id, &task.id));
-        let log = LogWriter::open(&log_dir, id, id, forge_agents::log::DEFAULT_CAP_BYTES)?;
+        let environment = self.agent_environment(Some(context), agent).await?;
+        let redactor = environment.redactor();
+        let log = LogWriter::open(&log_dir, id, id, DEFAULT_CAP_BYTES, Arc::clone(redactor))?;
         let growth = self.follow_log(&task.project_id, Some(&task.id), id, &log);
         let mut env = self.task_env(context, task, None);
         env.push(("FORGE_AGENT_ID".to_owned(), agent.id.0.clone()));
         env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
         env.push(("FORGE_ROLE".to_owned(), execution.role.to_string()));
         env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
-        let environment = self.agent_environment(Some(context), agent).await?;
         let mut tx = self.store().write().await?;
         executions::set_withheld(&mut tx, &execution.id, &environment.withheld_names()).await?;
         tx.commit().await?;
@@ -195,7 +199,7 @@ impl Engine {
         self.keep_draft(&execution.id, handle.clone());
         let listening = self.listen_to_run(task.id.clone(), execution.id.clone(), handle, told);
         self.point("draft.starting");
-        let outcome = adapter(agent.adapter).run(launch, &control).await;
+        let outcome = redacted_outcome(log.redactor(), adapter(agent.adapter).run(launch, &control).await);
         drop(control);
         self.forget_draft(&execution.id);
         let cost = listening.over().await?.cost();

@@ -35,6 +35,7 @@ use crate::{
     watch::Watches,
     workers::Workers,
 };
+use crate::{private_data, redaction::Secrets};
 
 /// Why an engine cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -98,6 +99,8 @@ pub(crate) struct Inner {
     pub(crate) log_growth: tokio::sync::broadcast::Sender<LogGrowth>,
     /// Bumped when a step ends or a task starts to wait, for those who wait until a task is settled.
     progress: watch::Sender<u64>,
+    /// What is taken out of texts before they are written.
+    pub(crate) secrets: Secrets,
     pub(crate) shutdown: CancellationToken,
     pub(crate) tracker: TaskTracker,
 }
@@ -122,9 +125,10 @@ impl Engine {
             let path = path.to_owned();
             move |source| InstanceError::Io { path, source }
         };
-        private_folder(&config.data_dir).map_err(io(&config.data_dir))?;
+        private_data::make(&config.data_dir).map_err(io(&config.data_dir))?;
         let instance = Instance::take(&config.data_dir)?;
-        private_folder(&config.workspace_root).map_err(io(&config.workspace_root))?;
+        private_data::tighten(&config.data_dir);
+        private_data::make(&config.workspace_root).map_err(io(&config.workspace_root))?;
         let mut git = Git::discover(config.git.clone()).await?;
         for (name, value) in &config.git_env {
             git = git.with_env(name, value);
@@ -165,11 +169,13 @@ impl Engine {
                 login_shell: LoginShell::of_user(&shell),
                 log_growth: tokio::sync::broadcast::Sender::new(GROWTHS_AHEAD),
                 progress: watch::Sender::new(0),
+                secrets: Secrets::default(),
                 shutdown: CancellationToken::new(),
                 tracker: TaskTracker::new(),
                 config,
             }),
         };
+        engine.learn_own_secrets();
         if let Some(detail) = engine.check_content().await {
             let (path, folder) = (engine.store().path().to_owned(), engine.data_dir().to_owned());
             engine.stop().await;
@@ -299,14 +305,4 @@ impl Engine {
         tx.emit(kind, self.now(), Some(&task.project_id), Some(&task.id), entity, data).await?;
         Ok(())
     }
-}
-
-/// Makes a folder that only its owner can enter.
-fn private_folder(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-    if path.is_dir() {
-        return Ok(());
-    }
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
 }

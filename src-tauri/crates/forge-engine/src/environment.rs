@@ -15,6 +15,7 @@ use forge_git::REPOSITORY_VARIABLES;
 use forge_model::agent::{AdapterKind, Agent, Profile};
 use forge_model::environment::{EnvironmentPolicy, Inherited, ShellMode};
 use forge_model::log::EntryKind;
+use forge_model::redact::Redactor;
 use forge_model::settings::ProjectSettings;
 use serde_json::{Value, json};
 
@@ -29,11 +30,13 @@ pub(crate) struct ProgramEnvironment {
     passed: Arc<Variables>,
     inherited: Inherited,
     shell: Vec<String>,
+    redactor: Arc<Redactor>,
 }
 
 impl ProgramEnvironment {
-    fn new(inherited: Inherited, shell: Vec<String>) -> Self {
-        Self { passed: Arc::new(inherited.passed.clone()), inherited, shell }
+    /// What takes secrets out of the program's output, those of its environment among them.
+    pub(crate) fn redactor(&self) -> &Arc<Redactor> {
+        &self.redactor
     }
 
     /// What the program's environment starts from.
@@ -72,7 +75,18 @@ impl Engine {
             Some(surroundings) => surroundings,
             None => (self.extended_variables().await, context.settings.shell.clone()),
         };
-        Ok(ProgramEnvironment::new(policy.apply(&variables), shell))
+        Ok(self.program_environment(policy.apply(&variables), shell, Some(context)))
+    }
+
+    fn program_environment(
+        &self,
+        inherited: Inherited,
+        shell: Vec<String>,
+        context: Option<&ProjectContext>,
+    ) -> ProgramEnvironment {
+        self.learn_secrets(inherited.secrets());
+        let redactor = context.map_or_else(|| self.redactor(), |context| self.redactor_in(context));
+        ProgramEnvironment { passed: Arc::new(inherited.passed.clone()), inherited, shell, redactor }
     }
 
     /// The environment of an agent's program, in a project or on its own.
@@ -97,7 +111,8 @@ impl Engine {
         let policy = EnvironmentPolicy::of(&settings.environment)
             .passing(adapter(agent.adapter).sign_in_variables(&agent.config, &variables))
             .passing(Profile::of(agent).pass);
-        Ok(ProgramEnvironment::new(policy.apply(&variables), shell))
+        self.learn_profile(&agent.config);
+        Ok(self.program_environment(policy.apply(&variables), shell, context))
     }
 
     /// The environment in which an agent program is asked about itself.
@@ -121,7 +136,7 @@ impl Engine {
             Work::Nothing => self.own_variables(),
             Work::Named | Work::All => self.extended_variables().await,
         };
-        ProgramEnvironment::new(policy.apply(&variables), Vec::new())
+        self.program_environment(policy.apply(&variables), Vec::new(), context)
     }
 
     /// The path that the user's programs are found on.

@@ -4,7 +4,7 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -20,6 +20,7 @@ use forge_model::execution::{Execution, ExecutionError, ExecutionRole, Execution
 use forge_model::ids::{ExecutionId, ProjectId, TaskId};
 use forge_model::inner_loop::Strategy;
 use forge_model::prompt::{Correction, prompt_of};
+use forge_model::redact::Redactor;
 use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
@@ -36,6 +37,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::redaction::{Redacting, redacted_command, redacted_outcome};
 use crate::{
     Engine, EngineError,
     accepted::trouble_of,
@@ -80,7 +82,7 @@ struct Run {
 struct Prepared {
     row: ExecutionRow,
     task: TaskRow,
-    context: std::sync::Arc<ProjectContext>,
+    context: Arc<ProjectContext>,
     agent: Agent,
     workspace: Workspace,
     /// How it goes about the task, as an entry of a race or as what won one.
@@ -103,7 +105,8 @@ impl Engine {
     /// What the agent of a task is doing now.
     pub(crate) fn activity_of(&self, task: &TaskId) -> Option<(ExecutionId, String)> {
         let runs = locked(&self.inner.running.runs);
-        runs.get(task).map(|run| (run.execution.clone(), run.handle.activity.borrow().clone()))
+        let redacted = |activity: &str| self.redactor().text(activity).into_owned();
+        runs.get(task).map(|run| (run.execution.clone(), redacted(&run.handle.activity.borrow())))
     }
 
     /// Whether an agent runs for a task in this process.
@@ -155,6 +158,7 @@ impl Engine {
 
     /// Tells the run of a task something; false when none runs, or it is over.
     pub(crate) fn tell_run(&self, task: &TaskId, execution: &ExecutionId, command: RunCommand) -> bool {
+        let command = redacted_command(&self.redactor(), command);
         if let Some(draft) = locked(&self.inner.running.drafts).get(execution) {
             return draft.tell(command);
         }
@@ -237,7 +241,7 @@ impl Engine {
                 engine.name_holder(&task_id, &identity);
             }),
         };
-        let outcome = adapter.run(launch, &control).await;
+        let outcome = redacted_outcome(log.redactor(), adapter.run(launch, &control).await);
         let cancel = control.cancel.clone();
         drop(control);
         // Nothing that the run told may be written after its end.
@@ -283,9 +287,15 @@ impl Engine {
             None
         };
         let log_dir = self.log_dir(&p.task.project_id, &p.task.id);
-        let log = LogWriter::open(&log_dir, id.as_str(), id.as_str(), forge_agents::log::DEFAULT_CAP_BYTES)?;
-        let marker = marker_of(id.as_str());
         let environment = self.agent_environment(Some(&p.context), &p.agent).await?;
+        let log = LogWriter::open(
+            &log_dir,
+            id.as_str(),
+            id.as_str(),
+            forge_agents::log::DEFAULT_CAP_BYTES,
+            Arc::clone(environment.redactor()),
+        )?;
+        let marker = marker_of(id.as_str());
         self.record_running(p, &before, untracked, &marker, &environment.withheld_names()).await?;
         let mcp = self.mcp_of(p).await?;
         let cost = self.left_to_spend(p).await?;
@@ -588,15 +598,15 @@ impl Engine {
     }
 
     /// Runs a process on a task's behalf, recorded before it starts so that a later engine can end it. Its git
-    /// commands work where it runs, wherever Forge itself was started from.
+    /// commands work where it runs, wherever Forge itself was started from. The sink gets its output without secrets.
     pub(crate) async fn run_recorded(
         &self,
         task: &TaskRow,
         command: Command,
         cancel: &CancellationToken,
-        output: &mut (dyn OutputSink + Send),
+        (output, redactor): (&mut (dyn OutputSink + Send), &Arc<Redactor>),
     ) -> Result<Finished, RunError> {
-        self.run_recorded_for(&task.id, command, cancel, output).await
+        self.run_recorded_for(&task.id, command, cancel, (output, redactor)).await
     }
 
     /// The same for whatever has no task's row.
@@ -605,7 +615,7 @@ impl Engine {
         owner: &TaskId,
         command: Command,
         cancel: &CancellationToken,
-        output: &mut (dyn OutputSink + Send),
+        (output, redactor): (&mut (dyn OutputSink + Send), &Arc<Redactor>),
     ) -> Result<Finished, RunError> {
         let command = REPOSITORY_VARIABLES.iter().fold(command, |command, name| command.env_remove(name));
         let marker = command.marker.0.clone();
@@ -627,7 +637,11 @@ impl Engine {
             self.name_script(owner, &identity);
             self.point("process.started");
         };
-        let finished = forge_exec::run(command, cancel, started, output).await;
+        let program = command.program.clone();
+        let mut output = Redacting::new(output, redactor);
+        let finished = forge_exec::run(command, cancel, started, &mut output).await;
+        let written = output.finish().await.map_err(|source| ExecError::Output { program, source });
+        let finished = finished.and_then(|finished| written.map(|()| finished));
         let forget = || async {
             let mut tx = self.store().write().await?;
             processes::delete(&mut tx, &marker).await?;

@@ -57,7 +57,10 @@ impl Engine {
         path: &str,
         content: impl Into<Vec<u8>>,
     ) -> Result<()> {
-        let content = content.into();
+        let content = match String::from_utf8(content.into()) {
+            Ok(text) => self.redactor_in(context).string(text).into_bytes(),
+            Err(error) => error.into_bytes(),
+        };
         self.write_export(context, path, move |file| replace(file, &content)).await
     }
 

@@ -117,7 +117,9 @@ impl Engine {
         run.environment.note_withheld(run.log);
         let begun = self.now();
         let mut output = CheckOutput { log: run.log.clone(), kept: HeadTail::new(HOOK_OUTPUT_BYTES) };
-        let finished = self.run_recorded_for(run.owner, command, cancel, &mut output).await;
+        let finished = self
+            .run_recorded_for(run.owner, command, cancel, (&mut output, run.environment.redactor()))
+            .await;
         let kept = output.kept.into_strings();
         let duration_ms = u64::try_from(self.now().since(begun)).unwrap_or_default();
         let ran = HookRun { stdout: kept.stdout, stderr: kept.stderr, duration_ms, ..blank };

@@ -120,8 +120,12 @@ impl Engine {
     ) -> std::result::Result<FoundToken, HostError> {
         let given = &self.inner.config;
         let named_by = named_by(context, config);
-        find_token(config, named_by, &given.keychain, &given.token_variables, |words| self.said_by(words))
-            .await
+        let found = find_token(config, named_by, &given.keychain, &given.token_variables, |words| {
+            self.said_by(words)
+        })
+        .await?;
+        self.learn_secrets([("CODE_HOST_TOKEN", found.token.expose())]);
+        Ok(found)
     }
 
     /// What a program prints; nothing when it is missing or fails.

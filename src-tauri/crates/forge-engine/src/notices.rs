@@ -48,7 +48,7 @@ impl Engine {
             task_id: about.clone(),
             task_number: task.number,
             title: task.title.clone(),
-            body: body.to_owned(),
+            body: self.redactor_in(context).text(body).into_owned(),
             read: false,
             created_at: self.now(),
         };

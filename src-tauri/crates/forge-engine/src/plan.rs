@@ -160,7 +160,9 @@ impl Engine {
         let reflects = context.settings.inner_loop.reflexion.enabled && role == ExecutionRole::Coder;
         let first = if reflects { reflexion(&mut corrections).map(|it| it.layer) } else { None };
         let of_role = self.layers_of_role(context, task, role, &corrections).await?;
-        Ok(first.into_iter().chain(prefix).chain(of_role).collect())
+        let redactor = self.redactor_in(context);
+        let all = first.into_iter().chain(prefix).chain(of_role);
+        Ok(all.map(|layer| Layer { text: redactor.string(layer.text), ..layer }).collect())
     }
 
     async fn layers_of_role(

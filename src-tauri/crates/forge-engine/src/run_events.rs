@@ -102,7 +102,7 @@ impl Engine {
                 }
                 tx.commit().await?;
             }
-            RunEvent::Asked(ask) => self.asked(task, execution, ask).await?,
+            RunEvent::Asked(ask) => self.asked(task, execution, self.redacted_ask(task, ask).await?).await?,
             RunEvent::Withdrawn { id } => {
                 let mut tx = self.store().write().await?;
                 if approvals::expire(&mut tx, execution, Some(&id), self.now()).await? > 0 {
@@ -120,6 +120,14 @@ impl Engine {
             RunEvent::Heard { id } => self.was_heard(task, &id).await?,
         }
         Ok(())
+    }
+
+    /// A question without the secrets in its words. What it is answered by stays.
+    async fn redacted_ask(&self, task: &TaskId, ask: Ask) -> Result<Ask> {
+        let mut conn = self.store().read().await?;
+        let (_, context) = self.load(&mut conn, task, None).await?;
+        let redactor = self.redactor_in(&context);
+        Ok(Ask { title: redactor.string(ask.title), detail: redactor.json(ask.detail), ..ask })
     }
 
     async fn spent(

@@ -1,6 +1,7 @@
 //! One request to a host and what its answer means.
 //!
-//! The authorization goes to the configured origin alone: redirects are followed only within it.
+//! The authorization goes to the configured origin alone, by https unless that is this machine: redirects are followed
+//! only within it.
 
 use std::{
     error::Error as _,
@@ -81,6 +82,14 @@ impl Http {
             HostKind::Github | HostKind::Gitlab => "Bearer",
             HostKind::Gitea => "token",
         };
+        if !is_confidential(&place.api) {
+            return Err(HostError::Protocol {
+                what: format!(
+                    "{} would get the token unencrypted; configure its address with https://",
+                    place.host
+                ),
+            });
+        }
         let mut authorization = HeaderValue::from_str(&format!("{prefix} {}", token.expose()))
             .map_err(|_| unusable("the token holds characters that no token has"))?;
         authorization.set_sensitive(true);
@@ -217,6 +226,11 @@ fn origin(url: &Url) -> (&str, Option<&str>, Option<u16>) {
     (url.scheme(), url.host_str(), url.port_or_known_default())
 }
 
+/// Whether nobody between here and the host reads along.
+fn is_confidential(api: &str) -> bool {
+    Url::parse(api).is_ok_and(|url| url.scheme() == "https") || is_loopback(api)
+}
+
 fn is_loopback(api: &str) -> bool {
     let name = Url::parse(api).ok().and_then(|url| url.host_str().map(str::to_owned));
     name.is_some_and(|name| {
@@ -303,6 +317,33 @@ fn missing_of(headers: &HeaderMap, body: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn token_goes_by_https_or_to_this_machine_alone() {
+        for (api, expected) in [
+            ("https://git.example.org/api/v1", true),
+            ("http://git.example.org/api/v1", false),
+            ("http://127.0.0.1:3000/api/v1", true),
+            ("http://localhost:3000/api/v1", true),
+            ("http://[::1]:3000/api/v1", true),
+            ("http://127.0.0.1.example.org/api/v1", false),
+            ("http://localhost.example.org/api/v1", false),
+        ] {
+            assert_eq!(is_confidential(api), expected, "{api}");
+        }
+        let config = forge_model::pull_request::HostConfig {
+            kind: HostKind::Gitea,
+            base_url: Some("http://git.example.org".to_owned()),
+            owner: "o".to_owned(),
+            repo: "r".to_owned(),
+            remote: "origin".to_owned(),
+        };
+        let place = Place::of(&config).expect("a place");
+        let token = Token::new("secret").expect("a token");
+        let clock: Clock = std::sync::Arc::new(|| forge_model::time::Timestamp(0));
+        let refused = Http::new(&place, token, clock, Duration::from_secs(1)).err().expect("refused");
+        assert!(refused.to_string().contains("https://"), "{refused}");
+    }
 
     #[test]
     fn the_next_page_is_seen() {

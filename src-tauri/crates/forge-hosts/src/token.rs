@@ -33,7 +33,9 @@ impl Token {
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
-    pub(crate) fn expose(&self) -> &str {
+    /// The token itself: for the request that it signs, and for what keeps it out of texts.
+    #[must_use]
+    pub fn expose(&self) -> &str {
         &self.0
     }
 }

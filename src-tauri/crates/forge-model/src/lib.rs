@@ -43,6 +43,7 @@ pub mod project;
 pub mod prompt;
 pub mod pull_request;
 pub mod race;
+pub mod redact;
 pub mod reflexion;
 pub mod replay;
 pub mod review;

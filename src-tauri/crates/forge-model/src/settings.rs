@@ -12,6 +12,7 @@ use crate::{
     inner_loop::{self, InnerLoop},
     names,
     pull_request::HostConfig,
+    redact::findings_of_patterns,
     review::ReviewConfig,
     workflow::{Finding, nul_findings, shape_findings},
 };
@@ -186,6 +187,8 @@ contract! {
         pub shell_mode: ShellMode,
         /// What programs inherit of the user's environment.
         pub environment: EnvironmentSettings,
+        /// Regular expressions of what is taken out of logs, prompts, events and exports as secrets are.
+        pub redact: Vec<String>,
         /// Checks.
         pub review_config: ReviewConfig,
         /// Merging.
@@ -249,6 +252,7 @@ impl Default for ProjectSettings {
             shell: vec!["bash".to_owned(), "-lc".to_owned()],
             shell_mode: ShellMode::LoginOnce,
             environment: EnvironmentSettings::default(),
+            redact: Vec::new(),
             review_config: ReviewConfig::default(),
             merge_config: MergeConfig::default(),
             code_host: None,
@@ -383,6 +387,7 @@ pub fn parse_stored_settings(value: &Value) -> Result<ProjectSettings, Vec<Findi
     let mut findings = settings.review_config.findings("review_config");
     findings.extend(settings.lifecycle_hooks.findings("lifecycle_hooks"));
     findings.extend(findings_of_names(&settings.environment.pass, "environment.pass"));
+    findings.extend(findings_of_patterns(&settings.redact, "redact"));
     findings.extend(settings.inner_loop.findings(inner_loop::KEY));
     findings.extend(settings.code_host.iter().flat_map(HostConfig::findings));
     let mut add = |path: &str, message: &str| {

@@ -16,16 +16,19 @@ pub mod table;
 mod trouble;
 
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
+use forge_model::redact::Redactor;
 use forge_model::time::Timestamp;
+use serde::Serialize;
 use sqlx::sqlite::SqlitePool;
 use sqlx::{Sqlite, SqliteConnection, Transaction};
 use tokio::sync::watch;
@@ -96,6 +99,8 @@ pub struct Store {
     /// What is wrong with the content, once a check has found something.
     damage: Arc<OnceLock<String>>,
     seam: Seam,
+    /// What takes secrets out of what programs, git and hosts said.
+    redactor: Arc<Mutex<Arc<Redactor>>>,
 }
 
 /// A writing transaction. Dropped without [`Tx::commit`], nothing of it happened.
@@ -104,6 +109,7 @@ pub struct Tx {
     announced: watch::Sender<i64>,
     last_event: Option<i64>,
     seam: Seam,
+    redactor: Arc<Redactor>,
 }
 
 impl Store {
@@ -133,7 +139,20 @@ impl Store {
         self.seam.pass();
         // IMMEDIATE: the lock is taken here, so a transaction never fails half-way because of a reader.
         let inner = self.writer.begin_with("BEGIN IMMEDIATE").await?;
-        Ok(Tx { inner, announced: self.announced.clone(), last_event: None, seam: self.seam.clone() })
+        let redactor = Arc::clone(&self.redactor.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(Tx {
+            inner,
+            announced: self.announced.clone(),
+            last_event: None,
+            seam: self.seam.clone(),
+            redactor,
+        })
+    }
+
+    /// Takes secrets out of what is written from now on, where it may be words of programs, of git or of hosts. What a
+    /// person typed stays as it is.
+    pub fn redact_by(&self, redactor: Arc<Redactor>) {
+        *self.redactor.lock().unwrap_or_else(PoisonError::into_inner) = redactor;
     }
 
     /// The number of the last committed event; changes wake whoever waits.
@@ -163,9 +182,37 @@ impl Tx {
         entity: &str,
         data: &serde_json::Value,
     ) -> Result<i64, StoreError> {
-        let seq = table::events::insert(self, kind, at, project, task, entity, data).await?;
+        let text = self.json(data)?;
+        let seq = table::events::insert(self, kind, at, project, task, entity, &text).await?;
         self.last_event = Some(seq);
         Ok(seq)
+    }
+
+    /// A text without its secrets.
+    pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.redactor.text(text)
+    }
+
+    /// The same of a text that may be absent.
+    pub(crate) fn text_opt<'t>(&self, text: Option<&'t String>) -> Option<Cow<'t, str>> {
+        text.map(|text| self.text(text))
+    }
+
+    /// A record as JSON without its secrets.
+    pub(crate) fn json<T: Serialize + ?Sized>(&self, record: &T) -> Result<String, StoreError> {
+        let text = row::json(record)?;
+        if !self.redactor.finds(text.as_bytes()) {
+            return Ok(text);
+        }
+        match serde_json::from_str(&text) {
+            Ok(value) => row::json(&self.redactor.json(value)),
+            Err(_) => Ok(self.redactor.string(text)),
+        }
+    }
+
+    /// The same of a record that may be absent.
+    pub(crate) fn json_opt<T: Serialize>(&self, record: Option<&T>) -> Result<Option<String>, StoreError> {
+        record.map(|record| self.json(record)).transpose()
     }
 
     /// Makes it last, then announces its events.

@@ -132,6 +132,10 @@ impl Store {
         backups::finish_restore(folder).await?;
         refuse_if_lost(&path, folder)?;
         let existed = path.exists();
+        if !existed {
+            // SQLite gives the files beside it the modes of this one.
+            make_private(&path).map_err(|source| OpenError::Io { path: path.clone(), source })?;
+        }
         let writer = refusing(only_at_rest(SqlitePoolOptions::new()), &seam)
             .max_connections(1)
             .idle_timeout(None)
@@ -155,8 +159,21 @@ impl Store {
             backups: folder.join("backups"),
         })?;
         drop(connection);
-        Ok(Self { path, writer, reader, announced: watch::Sender::new(last), damage: Arc::default(), seam })
+        Ok(Self {
+            path,
+            writer,
+            reader,
+            announced: watch::Sender::new(last),
+            damage: Arc::default(),
+            seam,
+            redactor: Arc::default(),
+        })
     }
+}
+
+fn make_private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
 }
 
 /// Tells a damaged file, which wants a backup restored, from everything else.

@@ -87,6 +87,12 @@ function Environment() {
         hint={t("projectSettings.environmentPassHint")}
         add={t("projectSettings.addVariable")}
       />
+      <LinesSetting
+        path="redact"
+        label={t("projectSettings.redact")}
+        hint={t("projectSettings.redactHint")}
+        add={t("projectSettings.addPattern")}
+      />
     </div>
   );
 }

@@ -56,6 +56,11 @@ pub(super) fn shorten(body: &mut Value, seq: u64) -> Option<Shortened> {
     Some(Shortened { body: Value::Object(short), text })
 }
 
+/// Whether a body may have to be made short.
+pub(super) fn is_long(body: &Value) -> bool {
+    size(body) > MAX_INLINE_TEXT
+}
+
 /// Whether a body is short once its long text is taken out of it, as every body has to be that is written.
 pub(crate) fn stays_short(mut body: Value) -> bool {
     let written = shorten(&mut body, 0).map_or(body, |short| short.body);

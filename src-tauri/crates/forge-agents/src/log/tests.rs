@@ -25,7 +25,7 @@ impl Sandbox {
     }
 
     fn open(&self, cap: u64) -> LogWriter {
-        LogWriter::open(self.dir(), ID, "execution-1", cap).expect("a log")
+        LogWriter::open(self.dir(), ID, "execution-1", cap, Default::default()).expect("a log")
     }
 
     fn writer(&self) -> LogWriter {
@@ -361,7 +361,7 @@ fn refuses_ids_that_name_other_files_and_second_writers() {
     }
     assert!(matches!(LogReader::page(sandbox.dir(), "none", None, None, 1), Err(LogError::NotFound(_))));
     let log = sandbox.writer();
-    let second = LogWriter::open(sandbox.dir(), ID, "execution-2", DEFAULT_CAP_BYTES);
+    let second = LogWriter::open(sandbox.dir(), ID, "execution-2", DEFAULT_CAP_BYTES, Default::default());
     assert!(matches!(second, Err(LogError::InUse(_))));
     drop(log);
     sandbox.writer().close();
@@ -372,7 +372,7 @@ fn nobody_else_may_read_it() {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();
     let dir = sandbox.dir().join("logs");
-    let log = LogWriter::open(&dir, ID, "e", DEFAULT_CAP_BYTES).expect("a log");
+    let log = LogWriter::open(&dir, ID, "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log");
     log.append(EntryKind::Stdout, "", json!({ "text": "x".repeat(100_000) }));
     log.close();
     let mode = |path: PathBuf| fs::metadata(path).expect("there").permissions().mode() & 0o777;

@@ -6,6 +6,9 @@
 //! output waits for room ([`LogWriter::until_room`]), so that the program waits, too. From those who append all
 //! the same, newer entries are dropped once there are too many, counted, and their number is said in the log when
 //! it closes.
+//!
+//! Secrets are taken out of every entry before it is in memory. Raw bytes are written as they are given: whoever reads
+//! a program takes the secrets out of its output first ([`LogWriter::redactor`]).
 
 use std::{
     io,
@@ -15,7 +18,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use forge_model::log::{EntryKind, EntryStatus};
+use forge_model::{
+    log::{EntryKind, EntryStatus},
+    redact::Redactor,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -113,6 +119,7 @@ struct Shared {
     paths: Paths,
     execution_id: String,
     cap_bytes: u64,
+    redactor: Arc<Redactor>,
     state: Mutex<State>,
     wake: Condvar,
     /// Taken before `state` by whoever writes, so that batches reach the files in order.
@@ -154,11 +161,17 @@ struct State {
 
 impl LogWriter {
     /// Opens a log to append to it, and makes it when there is none. What a killed writer left torn at
-    /// its end is cut off; an index that disagrees with the text is rebuilt.
+    /// its end is cut off; an index that disagrees with the text is rebuilt. No entry holds what `redactor` finds.
     ///
     /// # Errors
     /// When the id is none, another writer has the log, or the files cannot be made or repaired.
-    pub fn open(dir: &Path, log_id: &str, execution_id: &str, cap_bytes: u64) -> Result<Self, LogError> {
+    pub fn open(
+        dir: &Path,
+        log_id: &str,
+        execution_id: &str,
+        cap_bytes: u64,
+        redactor: Arc<Redactor>,
+    ) -> Result<Self, LogError> {
         let paths = Paths::new(dir, log_id)?;
         files::private_folder(dir).map_err(io_error("make", dir))?;
         let (files, total) = files::open(&paths, log_id)?;
@@ -188,6 +201,7 @@ impl LogWriter {
             paths,
             execution_id: execution_id.to_owned(),
             cap_bytes,
+            redactor,
             state: Mutex::new(state),
             wake: Condvar::new(),
             files: Mutex::new(files),
@@ -249,6 +263,12 @@ impl LogWriter {
             shared.write(false);
         }
         offset
+    }
+
+    /// What takes the secrets out of this log.
+    #[must_use]
+    pub fn redactor(&self) -> &Arc<Redactor> {
+        &self.inner.shared.redactor
     }
 
     /// Says which turn of the conversation the next entries belong to.
@@ -346,6 +366,10 @@ impl State {
     fn put(&mut self, shared: &Shared, mut entry: NewEntry) {
         let seq = self.last_seq + 1;
         let raw_offset = entry.raw_offset.unwrap_or(self.raw_position);
+        if blob::is_long(&entry.body) {
+            // What is cut apart below could cut a secret in two.
+            entry.body = shared.redactor.json(entry.body);
+        }
         if let Some(short) = blob::shorten(&mut entry.body, seq) {
             let length = short.text.len() as u64;
             if let Err(error) = blob::write(&shared.paths, seq, &short.text) {
@@ -356,19 +380,17 @@ impl State {
             entry.body = short.body;
         }
         let start = self.lines.len();
-        let line = Line {
-            seq,
-            at: crate::clock::now_ms(),
-            execution_id: &shared.execution_id,
-            turn: self.turn,
-            id: if entry.id.is_empty() { LineId::Number(seq) } else { LineId::Given(&entry.id) },
-            parent_id: entry.parent_id.as_deref(),
-            kind: entry.kind,
-            status: entry.status,
-            body: &entry.body,
-            raw_offset,
-        };
-        if let Err(error) = serde_json::to_writer(&mut self.lines, &line) {
+        let at = crate::clock::now_ms();
+        let mut written = self.write_line(shared, &entry, (seq, at, raw_offset));
+        // One search of the line says of almost every entry that it holds no secret.
+        if written.is_ok() && shared.redactor.finds(self.lines.get(start..).unwrap_or_default()) {
+            self.lines.truncate(start);
+            entry.id = shared.redactor.string(entry.id);
+            entry.parent_id = entry.parent_id.map(|id| shared.redactor.string(id));
+            entry.body = shared.redactor.json(entry.body);
+            written = self.write_line(shared, &entry, (seq, at, raw_offset));
+        }
+        if let Err(error) = written {
             tracing::error!(%error, "failed to write a log entry as JSON");
             self.lines.truncate(start);
             self.dropped += 1;
@@ -380,6 +402,27 @@ impl State {
         self.position += length;
         self.used += length;
         self.last_seq = seq;
+    }
+
+    fn write_line(
+        &mut self,
+        shared: &Shared,
+        entry: &NewEntry,
+        (seq, at, raw_offset): (u64, i64, u64),
+    ) -> serde_json::Result<()> {
+        let line = Line {
+            seq,
+            at,
+            execution_id: &shared.execution_id,
+            turn: self.turn,
+            id: if entry.id.is_empty() { LineId::Number(seq) } else { LineId::Given(&entry.id) },
+            parent_id: entry.parent_id.as_deref(),
+            kind: entry.kind,
+            status: entry.status,
+            body: &entry.body,
+            raw_offset,
+        };
+        serde_json::to_writer(&mut self.lines, &line)
     }
 
     fn say_what_was_dropped(&mut self, shared: &Shared) {
@@ -597,7 +640,8 @@ mod tests {
     #[test]
     fn what_the_disk_refuses_is_kept_and_written_when_it_takes_it_again() {
         let dir = tempfile::tempdir().expect("a folder");
-        let log = LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES).expect("a log");
+        let log =
+            LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log");
         let append = |text: &str| log.append_entry(NewEntry::text(EntryKind::Stdout, text));
         let swap = |text: &mut File, raw: &mut File| {
             let mut files = log.inner.shared.files.lock().expect("the files");
@@ -629,7 +673,8 @@ mod tests {
     #[tokio::test]
     async fn full_disk_leaves_no_room_until_it_takes_writes_again() {
         let dir = tempfile::tempdir().expect("a folder");
-        let log = LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES).expect("a log");
+        let log =
+            LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log");
         log.until_room(|| panic!("waited while the disk takes everything")).await;
         let text = File::open(dir.path().join("log.jsonl")).expect("the text");
         let right = std::mem::replace(&mut log.inner.shared.files.lock().expect("the files").text, text);
@@ -661,7 +706,8 @@ mod tests {
     #[test]
     fn long_text_that_the_disk_refuses_is_written_later() {
         let dir = tempfile::tempdir().expect("a folder");
-        let log = LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES).expect("a log");
+        let log =
+            LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log");
         // A file where the folder of long texts belongs is in the way of it.
         let blobs = dir.path().join("log.blobs");
         std::fs::write(&blobs, b"").expect("a file");
@@ -680,7 +726,8 @@ mod tests {
     #[test]
     fn a_disk_that_goes_on_refusing_costs_entries_and_no_memory() {
         let dir = tempfile::tempdir().expect("a folder");
-        let log = LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES).expect("a log");
+        let log =
+            LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log");
         let text = File::open(dir.path().join("log.jsonl")).expect("the text");
         let right = std::mem::replace(&mut log.inner.shared.files.lock().expect("the files").text, text);
         for _ in 0..600 {

@@ -60,7 +60,8 @@ impl Run {
         std::fs::write(&prompt_file, "do it").expect("a prompt");
         let launch = Launch {
             execution_id: self.execution_id.clone(),
-            log: LogWriter::open(&self.logs(), "log", &self.execution_id, cap).expect("a log"),
+            log: LogWriter::open(&self.logs(), "log", &self.execution_id, cap, Default::default())
+                .expect("a log"),
             config: self.config.clone(),
             model: None,
             prompt: "do it".to_owned(),

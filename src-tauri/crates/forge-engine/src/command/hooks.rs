@@ -89,7 +89,7 @@ impl Engine {
             self.hook_env(&trial.context, trial.task.as_ref(), trial.workspace.as_ref(), &trial.facts);
         let cwd = working_dir(&trial.context, trial.workspace.as_ref());
         let inherited = self.command_environment(&trial.context).await?;
-        let log = open_log(&trial.log_dir, &trial.log_id)?;
+        let log = open_log(&trial.log_dir, &trial.log_id, std::sync::Arc::clone(inherited.redactor()))?;
         let task = trial.task.as_ref().map(|task| &task.id);
         let follow = self.follow_log(project, task, &trial.log_id, &log);
         let run = match &trial.hook {

@@ -143,7 +143,9 @@ impl Engine {
         let prompt_file = folder.join("prompt.md");
         tokio::fs::create_dir_all(&tree).await.map_err(EngineError::io("make a folder for the trial"))?;
         tokio::fs::write(&prompt_file, TRIAL_PROMPT).await.map_err(EngineError::io("write the prompt"))?;
-        let log = LogWriter::open(&logs, trial, trial, DEFAULT_CAP_BYTES)?;
+        let environment = self.agent_environment(None, agent).await?;
+        let redactor = std::sync::Arc::clone(environment.redactor());
+        let log = LogWriter::open(&logs, trial, trial, DEFAULT_CAP_BYTES, redactor)?;
         let launch = Launch {
             execution_id: trial.to_owned(),
             log: log.clone(),
@@ -153,7 +155,7 @@ impl Engine {
             prompt_file: prompt_file.clone(),
             worktree: tree,
             given: None,
-            base: self.agent_environment(None, agent).await?.base(),
+            base: environment.base(),
             env: Vec::new(),
             shell: vec!["sh".to_owned(), "-c".to_owned()],
             limits: Limits { wall_clock: Some(TRIAL_TIME), ..Limits::default() },

@@ -1,7 +1,7 @@
 //! The checks of a review: shell commands in the task's worktree, one after the other, each in a process
 //! group of its own with a time limit and its whole output in a log of its own.
 
-use std::{io, path::Path, time::Duration};
+use std::{io, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use forge_agents::LogWriter;
@@ -361,12 +361,14 @@ impl Engine {
             &log_id,
             &log_id,
             forge_agents::log::DEFAULT_CAP_BYTES,
+            Arc::clone(environment.redactor()),
         )?;
         environment.note_withheld(&log);
         let output = CheckOutput { log: log.clone(), kept: HeadTail::new(TAIL_BYTES) };
         let mut output = Diagnosing::new(output);
         let _follow = self.follow_log(&s.task.project_id, Some(&s.task.id), &log_id, &log);
-        let finished = self.run_recorded(&s.task, process, cancel, &mut output).await;
+        let finished =
+            self.run_recorded(&s.task, process, cancel, (&mut output, environment.redactor())).await;
         self.close_log(log).await?;
         let (output, diagnoses) = output.finish(worktree, finished.as_ref().ok()).await;
         check.diagnoses = diagnoses;

@@ -1,7 +1,7 @@
 //! The gate `validate` of a review: one more check, once the commands passed. Its results are a step of the review,
 //! and its attempts are counted with those that people and agents make, each review once.
 
-use forge_agents::LogWriter;
+use forge_agents::{LogWriter, log::DEFAULT_CAP_BYTES};
 use forge_exec::{HeadTail, Stream};
 use forge_model::log::EntryKind;
 use forge_model::review::{Review, ReviewStep};
@@ -52,7 +52,7 @@ impl Engine {
 
     async fn log_gate(&self, s: &Stepping, log_id: &str, report: &ValidateReport) -> Result<()> {
         let dir = self.log_dir(&s.task.project_id, &s.task.id);
-        let log = LogWriter::open(&dir, log_id, log_id, forge_agents::log::DEFAULT_CAP_BYTES)?;
+        let log = LogWriter::open(&dir, log_id, log_id, DEFAULT_CAP_BYTES, self.redactor_in(&s.context))?;
         let _follow = self.follow_log(&s.task.project_id, Some(&s.task.id), log_id, &log);
         let text = format!("{}\n", told(&report.results));
         log.raw(text.as_bytes());

@@ -5,13 +5,17 @@
 //! keeps the task behind the barrier. Every run, also one that is skipped, leaves a log whose last entry is
 //! its record.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use forge_agents::{LogReader, LogWriter, log::DEFAULT_CAP_BYTES};
 use forge_exec::{Exit, HeadTail};
 use forge_model::hook::{HookRun, HookStatus, LifecycleHook, PluginHook, ScriptHook};
 use forge_model::ids::TaskId;
 use forge_model::log::EntryKind;
+use forge_model::redact::Redactor;
 use forge_model::task::{AnnotationType, Evidence, HolderKind};
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, LifecycleEvent, State, StateKind};
@@ -84,7 +88,7 @@ impl Engine {
                     error: Some("interrupted: Forge or the task went elsewhere while it ran".to_owned()),
                     ..blank
                 };
-                close_with_record(&dir, &log_id, &run).await?;
+                close_with_record(&dir, &log_id, &run, self.redactor_in(&s.context)).await?;
                 Ok(End::Hook(Box::new(run)))
             }
             LifecycleHook::Script(script) => {
@@ -109,7 +113,7 @@ impl Engine {
             }
             LifecycleHook::Plugin(plugin) => {
                 let (run, lessons) = self.run_hook_plugin(s, &step, &plugin, blank).await?;
-                close_with_record(&dir, &log_id, &run).await?;
+                close_with_record(&dir, &log_id, &run, self.redactor_in(&s.context)).await?;
                 Ok(End::Taught(lessons, Box::new(End::Hook(Box::new(run)))))
             }
         }
@@ -145,7 +149,8 @@ impl Engine {
         let log_id = s.step.log_id.clone().unwrap_or_default();
         let dir = self.log_dir(&s.task.project_id, &s.task.id);
         // From here on nothing fails for want of space: a script is begun at most once.
-        let log = self.with_patience_until(cancel, || async { open_log(&dir, &log_id) }).await?;
+        let open = || async { open_log(&dir, &log_id, Arc::clone(environment.redactor())) };
+        let log = self.with_patience_until(cancel, open).await?;
         let follow = self.follow_log(&s.task.project_id, Some(&s.task.id), &log_id, &log);
         let run = self
             .run_script(
@@ -266,7 +271,7 @@ impl Engine {
         let mut fresh = Stepping {
             step: s.step.clone(),
             task,
-            context: std::sync::Arc::clone(&s.context),
+            context: Arc::clone(&s.context),
             transition: s.transition.clone(),
         };
         let end = self.run_instant_action(&mut tx, &mut fresh, action, &mut effects).await?;
@@ -383,8 +388,8 @@ pub(crate) fn working_dir(context: &ProjectContext, workspace: Option<&Workspace
         .map_or_else(|| PathBuf::from(&context.project.repo_path), |workspace| PathBuf::from(&workspace.path))
 }
 
-pub(crate) fn open_log(dir: &Path, log_id: &str) -> Result<LogWriter> {
-    Ok(LogWriter::open(dir, log_id, log_id, DEFAULT_CAP_BYTES)?)
+pub(crate) fn open_log(dir: &Path, log_id: &str, redactor: Arc<Redactor>) -> Result<LogWriter> {
+    Ok(LogWriter::open(dir, log_id, log_id, DEFAULT_CAP_BYTES, redactor)?)
 }
 
 pub(crate) fn record_of(run: &HookRun) -> Result<serde_json::Value> {
@@ -392,10 +397,10 @@ pub(crate) fn record_of(run: &HookRun) -> Result<serde_json::Value> {
 }
 
 /// Ends a log with the record of its run, unless it is there already.
-async fn close_with_record(dir: &Path, log_id: &str, run: &HookRun) -> Result<()> {
+async fn close_with_record(dir: &Path, log_id: &str, run: &HookRun, redactor: Arc<Redactor>) -> Result<()> {
     let (dir, log_id, record) = (dir.to_owned(), log_id.to_owned(), record_of(run)?);
     let written = tokio::task::spawn_blocking(move || -> Result<()> {
-        let log = open_log(&dir, &log_id)?;
+        let log = open_log(&dir, &log_id, redactor)?;
         let last = LogReader::page(&dir, &log_id, None, None, 1).map(|page| page.entries);
         let has_record = last.is_ok_and(|last| last.iter().any(|entry| entry.kind == EntryKind::HookRun));
         if !has_record {

@@ -6,7 +6,10 @@
 
 use std::{path::Path, time::Duration};
 
-use forge_agents::{LogWriter, log::NewEntry};
+use forge_agents::{
+    LogWriter,
+    log::{DEFAULT_CAP_BYTES, NewEntry},
+};
 use forge_exec::{Command, Exit, Finished, HeadTail, Marker};
 use forge_git::{CopyMode, CopyRule, GitError, Repo};
 use forge_model::event::EventType;
@@ -67,7 +70,8 @@ impl Engine {
         let Some(_lock) = lock else { return Ok(End::Interrupted) };
         self.put_record(&workspace).await?;
         let log_dir = self.log_dir(&s.task.project_id, &s.task.id);
-        let log = LogWriter::open(&log_dir, &log_id, &log_id, forge_agents::log::DEFAULT_CAP_BYTES)?;
+        let log =
+            LogWriter::open(&log_dir, &log_id, &log_id, DEFAULT_CAP_BYTES, self.redactor_in(&s.context))?;
         let growth = self.follow_log(&s.task.project_id, Some(&s.task.id), &log_id, &log);
         let preparation = Preparation { s, repo: &repo, workspace: &workspace, log: &log, log_id: &log_id };
         let unready = self.make_ready(&preparation, cancel).await;
@@ -316,7 +320,8 @@ impl Engine {
         environment.note_withheld(p.log);
         p.log.append_entry(entry(EntryStatus::Running, None));
         let mut output = CheckOutput { log: p.log.clone(), kept: HeadTail::new(TAIL_BYTES) };
-        let finished = self.run_recorded(&s.task, command, cancel, &mut output).await;
+        let finished =
+            self.run_recorded(&s.task, command, cancel, (&mut output, environment.redactor())).await;
         let exit_code = match &finished {
             Ok(Finished { exit: Exit::Code(code), .. }) => Some(*code),
             _ => None,

@@ -189,7 +189,9 @@ impl Engine {
         self.push_for(s, repo, row, source).await?;
         let host = self.host(&s.context, &row.host).await?;
         let summary = self.pull_request_summary(&s.context, &s.task).await?;
-        let (title, body) = (pull_request_title(&s.task.title), pull_request_body(&summary));
+        let redactor = self.redactor_in(&s.context);
+        let title = redactor.string(pull_request_title(&s.task.title));
+        let body = redactor.string(pull_request_body(&summary));
         let link = self.make_or_update(host.as_ref(), row, title.clone(), body, source).await?;
         self.point("pr.created");
         let now = self.now();

@@ -97,7 +97,8 @@ impl Engine {
             .grace(GRACE);
         let owner = call.at.task_id().cloned().unwrap_or_else(nobody);
         let mut output = Diagnosing::new(HeadTail::new(KEPT_BYTES));
-        let finished = self.run_recorded_for(&owner, process, cancel, &mut output).await;
+        let finished =
+            self.run_recorded_for(&owner, process, cancel, (&mut output, environment.redactor())).await;
         let (kept, diagnoses) = output.finish(&call.at.cwd, finished.as_ref().ok()).await;
         let said = kept.into_strings();
         let blank = CommandCheck {

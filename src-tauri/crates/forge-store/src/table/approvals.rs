@@ -5,10 +5,7 @@ use forge_model::ids::{ApprovalId, ExecutionId, TaskId};
 use forge_model::time::Timestamp;
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
-use crate::{
-    StoreError,
-    row::{Columns, json},
-};
+use crate::{StoreError, Tx, row::Columns};
 
 /// What every list starts with.
 const SELECT: &str =
@@ -20,7 +17,7 @@ const SELECT: &str =
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, a: &Approval) -> Result<bool, StoreError> {
+pub async fn insert(tx: &mut Tx, a: &Approval) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO approvals (id, execution_id, task_id, ask, kind, title, detail, options, status, asked_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (execution_id, ask) DO NOTHING",
@@ -30,12 +27,12 @@ pub async fn insert(conn: &mut SqliteConnection, a: &Approval) -> Result<bool, S
     .bind(a.task_id.as_str())
     .bind(&a.ask)
     .bind(a.kind.as_str())
-    .bind(&a.title)
-    .bind(json(&a.detail)?)
-    .bind(json(&a.options)?)
+    .bind(tx.text(&a.title))
+    .bind(tx.json(&a.detail)?)
+    .bind(tx.json(&a.options)?)
     .bind(a.status.as_str())
     .bind(a.asked_at.0)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(done.rows_affected() > 0)
 }

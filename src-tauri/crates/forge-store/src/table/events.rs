@@ -3,7 +3,6 @@
 use forge_model::event::{Event, EventType};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::time::Timestamp;
-use serde_json::Value;
 use sqlx::{Row as _, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{StoreError, row::Columns};
@@ -15,7 +14,7 @@ pub(crate) async fn insert(
     project: Option<&ProjectId>,
     task: Option<&TaskId>,
     entity: &str,
-    data: &Value,
+    data: &str,
 ) -> Result<i64, StoreError> {
     let row = sqlx::query(
         "INSERT INTO events (type, at, project_id, task_id, entity_id, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING seq",
@@ -25,7 +24,7 @@ pub(crate) async fn insert(
     .bind(project.map(ProjectId::as_str))
     .bind(task.map(TaskId::as_str))
     .bind(entity)
-    .bind(data.to_string())
+    .bind(data)
     .fetch_one(conn)
     .await?;
     Ok(row.get(0))

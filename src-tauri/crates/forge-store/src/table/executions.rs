@@ -11,7 +11,7 @@ use serde_json::Value;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    StoreError,
+    StoreError, Tx,
     row::{Columns, json, json_opt, push_list},
 };
 
@@ -74,7 +74,7 @@ pub async fn insert(conn: &mut SqliteConnection, row: &ExecutionRow) -> Result<(
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn update(conn: &mut SqliteConnection, e: &Execution) -> Result<(), StoreError> {
+pub async fn update(tx: &mut Tx, e: &Execution) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE executions SET status = ?2, session_id = ?3, activity = ?4, after_commit = ?5, usage = ?6, conflict = ?7, error = ?8,
          summary = ?9, finished_at = ?10, before_commit = ?11, models = ?12, cost_source = ?13, price_version = ?14,
@@ -84,12 +84,12 @@ pub async fn update(conn: &mut SqliteConnection, e: &Execution) -> Result<(), St
     .bind(e.id.as_str())
     .bind(e.status.as_str())
     .bind(&e.session_id)
-    .bind(&e.activity)
+    .bind(tx.text(&e.activity))
     .bind(&e.after_commit)
     .bind(json(&e.usage)?)
-    .bind(json_opt(e.conflict.as_ref())?)
-    .bind(json_opt(e.error.as_ref())?)
-    .bind(&e.summary)
+    .bind(tx.json_opt(e.conflict.as_ref())?)
+    .bind(tx.json_opt(e.error.as_ref())?)
+    .bind(tx.text_opt(e.summary.as_ref()))
     .bind(e.finished_at.map(|time| time.0))
     .bind(&e.before_commit)
     .bind(json(&e.models)?)
@@ -97,7 +97,7 @@ pub async fn update(conn: &mut SqliteConnection, e: &Execution) -> Result<(), St
     .bind(&e.price_version)
     .bind(e.session_mode.as_str())
     .bind(&e.from_session)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }

@@ -4,13 +4,13 @@ use forge_model::ids::NotificationId;
 use forge_model::notification::Notification;
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
-use crate::{StoreError, row::Columns};
+use crate::{StoreError, Tx, row::Columns};
 
 /// Inserts a notification unless its cause has been told; says whether it was new.
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, n: &Notification, cause: &str) -> Result<bool, StoreError> {
+pub async fn insert(tx: &mut Tx, n: &Notification, cause: &str) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO notifications (id, kind, project_id, task_id, body, cause, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
     )
@@ -18,10 +18,10 @@ pub async fn insert(conn: &mut SqliteConnection, n: &Notification, cause: &str) 
     .bind(n.kind.as_str())
     .bind(n.project_id.as_str())
     .bind(n.task_id.as_str())
-    .bind(&n.body)
+    .bind(tx.text(&n.body))
     .bind(cause)
     .bind(n.created_at.0)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(done.rows_affected() > 0)
 }

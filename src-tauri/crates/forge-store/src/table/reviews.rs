@@ -8,7 +8,7 @@ use forge_model::task::ReviewBadge;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    StoreError,
+    StoreError, Tx,
     row::{Columns, json, push_list, text_opt},
 };
 
@@ -16,7 +16,7 @@ use crate::{
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, r: &Review, transition_seq: i64) -> Result<(), StoreError> {
+pub async fn insert(tx: &mut Tx, r: &Review, transition_seq: i64) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO reviews (id, task_id, attempt_number, state, status, verdict, note, reason, decided_by, reviewed_commit,
          transition_seq, started_at, finished_at, base_commit, work_execution_id, audits, measures)
@@ -28,7 +28,7 @@ pub async fn insert(conn: &mut SqliteConnection, r: &Review, transition_seq: i64
     .bind(&r.state)
     .bind(r.status.as_str())
     .bind(r.verdict.map(Verdict::as_str))
-    .bind(&r.note)
+    .bind(tx.text_opt(r.note.as_ref()))
     .bind(&r.reason)
     .bind(text_opt(r.decided_by.as_ref()))
     .bind(&r.reviewed_commit)
@@ -37,9 +37,9 @@ pub async fn insert(conn: &mut SqliteConnection, r: &Review, transition_seq: i64
     .bind(r.finished_at.map(|time| time.0))
     .bind(&r.base_commit)
     .bind(r.work_execution_id.as_ref().map(ExecutionId::as_str))
-    .bind(json(&r.audits)?)
+    .bind(tx.json(&r.audits)?)
     .bind(r.measures.as_ref().map(json).transpose()?)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }
@@ -48,7 +48,7 @@ pub async fn insert(conn: &mut SqliteConnection, r: &Review, transition_seq: i64
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn update(conn: &mut SqliteConnection, r: &Review) -> Result<(), StoreError> {
+pub async fn update(tx: &mut Tx, r: &Review) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE reviews SET status = ?2, verdict = ?3, note = ?4, reason = ?5, decided_by = ?6, reviewed_commit = ?7, finished_at = ?8,
          base_commit = ?9, work_execution_id = ?10, audits = ?11, measures = ?12 WHERE id = ?1",
@@ -56,16 +56,16 @@ pub async fn update(conn: &mut SqliteConnection, r: &Review) -> Result<(), Store
     .bind(r.id.as_str())
     .bind(r.status.as_str())
     .bind(r.verdict.map(Verdict::as_str))
-    .bind(&r.note)
+    .bind(tx.text_opt(r.note.as_ref()))
     .bind(&r.reason)
     .bind(text_opt(r.decided_by.as_ref()))
     .bind(&r.reviewed_commit)
     .bind(r.finished_at.map(|time| time.0))
     .bind(&r.base_commit)
     .bind(r.work_execution_id.as_ref().map(ExecutionId::as_str))
-    .bind(json(&r.audits)?)
+    .bind(tx.json(&r.audits)?)
     .bind(r.measures.as_ref().map(json).transpose()?)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }
@@ -74,16 +74,12 @@ pub async fn update(conn: &mut SqliteConnection, r: &Review) -> Result<(), Store
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn put_step(
-    conn: &mut SqliteConnection,
-    review: &ReviewId,
-    step: &ReviewStep,
-) -> Result<(), StoreError> {
+pub async fn put_step(tx: &mut Tx, review: &ReviewId, step: &ReviewStep) -> Result<(), StoreError> {
     sqlx::query("INSERT INTO review_steps (review_id, idx, step) VALUES (?1, ?2, ?3) ON CONFLICT (review_id, idx) DO UPDATE SET step = ?3")
         .bind(review.as_str())
         .bind(step.index)
-        .bind(json(step)?)
-        .execute(conn)
+        .bind(tx.json(step)?)
+        .execute(&mut **tx)
         .await?;
     Ok(())
 }

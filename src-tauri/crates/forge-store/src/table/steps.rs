@@ -8,7 +8,7 @@ use serde_json::Value;
 use sqlx::{Row as _, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    StoreError,
+    StoreError, Tx,
     row::{Columns, json_opt},
 };
 
@@ -87,7 +87,7 @@ impl StepRow {
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, s: &mut StepRow) -> Result<(), StoreError> {
+pub async fn insert(tx: &mut Tx, s: &mut StepRow) -> Result<(), StoreError> {
     let row = sqlx::query(
         "INSERT INTO steps (task_id, transition_seq, execution_id, state, kind, phase, action, params, on_failure, applies_to,
          status, outcome, reason, log_id, not_before, runs, started_at, finished_at)
@@ -105,13 +105,13 @@ pub async fn insert(conn: &mut SqliteConnection, s: &mut StepRow) -> Result<(), 
     .bind(s.applies_to.as_str())
     .bind(s.status.as_str())
     .bind(s.outcome.map(StepOutcome::as_str))
-    .bind(&s.reason)
+    .bind(tx.text_opt(s.reason.as_ref()))
     .bind(&s.log_id)
     .bind(s.not_before.map(|time| time.0))
     .bind(s.runs)
     .bind(s.started_at.map(|time| time.0))
     .bind(s.finished_at.map(|time| time.0))
-    .fetch_one(conn)
+    .fetch_one(&mut **tx)
     .await?;
     s.id = row.get(0);
     Ok(())
@@ -121,7 +121,7 @@ pub async fn insert(conn: &mut SqliteConnection, s: &mut StepRow) -> Result<(), 
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn update(conn: &mut SqliteConnection, s: &StepRow) -> Result<(), StoreError> {
+pub async fn update(tx: &mut Tx, s: &StepRow) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE steps SET status = ?2, outcome = ?3, reason = ?4, log_id = ?5, not_before = ?6, runs = ?7, started_at = ?8,
          finished_at = ?9, params = ?10, execution_id = ?11 WHERE id = ?1",
@@ -129,7 +129,7 @@ pub async fn update(conn: &mut SqliteConnection, s: &StepRow) -> Result<(), Stor
     .bind(s.id)
     .bind(s.status.as_str())
     .bind(s.outcome.map(StepOutcome::as_str))
-    .bind(&s.reason)
+    .bind(tx.text_opt(s.reason.as_ref()))
     .bind(&s.log_id)
     .bind(s.not_before.map(|time| time.0))
     .bind(s.runs)
@@ -137,7 +137,7 @@ pub async fn update(conn: &mut SqliteConnection, s: &StepRow) -> Result<(), Stor
     .bind(s.finished_at.map(|time| time.0))
     .bind(json_opt(s.params.as_ref())?)
     .bind(s.execution_id.as_ref().map(ExecutionId::as_str))
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }

@@ -14,7 +14,7 @@ use futures::TryStreamExt as _;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    StoreError,
+    StoreError, Tx,
     row::{Columns, json, json_opt, push_list},
 };
 
@@ -99,7 +99,7 @@ pub async fn insert(conn: &mut SqliteConnection, t: &TaskRow) -> Result<(), Stor
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp) -> Result<(), StoreError> {
+pub async fn update(tx: &mut Tx, t: &mut TaskRow, now: Timestamp) -> Result<(), StoreError> {
     t.version += 1;
     t.updated_at = now;
     sqlx::query(
@@ -124,8 +124,8 @@ pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp
     .bind(json_opt(t.task_state_config.as_ref())?)
     .bind(t.review_passed_at.map(|time| time.0))
     .bind(json_opt(t.entry_barrier.as_ref())?)
-    .bind(json_opt(t.error_annotation.as_ref())?)
-    .bind(json_opt(t.waiting.as_ref())?)
+    .bind(tx.json_opt(t.error_annotation.as_ref())?)
+    .bind(tx.json_opt(t.waiting.as_ref())?)
     .bind(t.held)
     .bind(t.budget_boundary)
     .bind(t.diff_stat.map(|stat| stat.files))
@@ -138,7 +138,7 @@ pub async fn update(conn: &mut SqliteConnection, t: &mut TaskRow, now: Timestamp
     .bind(json_opt(t.race.as_ref())?)
     .bind(t.closed_unmerged)
     .bind(json_opt(t.work_changed.as_ref())?)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `transitions`: every move of every task. Rows are never changed.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use forge_model::actor::Actor;
 use forge_model::ids::{TaskId, TransitionId};
@@ -9,7 +9,7 @@ use forge_model::workflow::Audience;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    StoreError,
+    StoreError, Tx,
     row::{Columns, push_list},
 };
 
@@ -46,7 +46,12 @@ pub struct TransitionRow {
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, t: &mut TransitionRow) -> Result<(), StoreError> {
+pub async fn insert(tx: &mut Tx, t: &mut TransitionRow) -> Result<(), StoreError> {
+    // What a person typed is the person's.
+    let reason = match t.actor {
+        Actor::User { .. } => t.reason.as_deref().map(Cow::Borrowed),
+        Actor::Agent { .. } | Actor::System { .. } => tx.text_opt(t.reason.as_ref()),
+    };
     let row = sqlx::query(
         "INSERT INTO transitions (id, task_id, from_state, to_state, trigger, actor, audience, reason, rejection, cascade_depth, at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING seq",
@@ -58,11 +63,11 @@ pub async fn insert(conn: &mut SqliteConnection, t: &mut TransitionRow) -> Resul
     .bind(&t.trigger)
     .bind(t.actor.to_string())
     .bind(t.audience.as_str())
-    .bind(&t.reason)
+    .bind(reason)
     .bind(t.rejection)
     .bind(t.cascade_depth)
     .bind(t.at.0)
-    .fetch_one(conn)
+    .fetch_one(&mut **tx)
     .await?;
     t.seq = row.get(0);
     Ok(())

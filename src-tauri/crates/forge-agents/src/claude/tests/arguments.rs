@@ -38,7 +38,7 @@ fn launch(log: LogWriter, permissions: PermissionMode, session: SessionRequest) 
 #[test]
 fn arguments_follow_the_profile() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
-    let log = LogWriter::open(folder.path(), "log", "e", 1024 * 1024)?;
+    let log = LogWriter::open(folder.path(), "log", "e", 1024 * 1024, Default::default())?;
     let config = ProgramConfig { effort: Some("high".to_owned()), ..ProgramConfig::default() };
     let all: Vec<_> = PermissionMode::ALL
         .iter()
