@@ -50,7 +50,7 @@ contract! {
         /// The task whose branch or worktree has it; nothing for the branch that tasks start on.
         pub task_id: Option<TaskId>,
         /// The size of its content, in bytes.
-        #[specta(type = f64)]
+        #[specta(type = u32)]
         pub size: u64,
         /// Its text, cut where it is long; nothing for other content.
         pub content: Option<String>,
