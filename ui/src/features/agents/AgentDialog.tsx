@@ -28,6 +28,7 @@ const configFields = [
   "program",
   "args",
   "env",
+  "environment.pass",
   "effort",
   "permissions",
   "prompt_prefix",
@@ -136,6 +137,15 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
             checked && wrongLine !== null ? t("agents.envWrong", { line: wrongLine }) : at("env")
           }
           onChange={(env) => set({ env })}
+        />
+        <TextArea
+          label={t("agents.pass")}
+          hint={t("agents.passHint")}
+          mono
+          rows={2}
+          value={form.pass}
+          error={at("environment.pass")}
+          onChange={(pass) => set({ pass })}
         />
         <Limits
           form={form}

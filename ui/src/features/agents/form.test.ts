@@ -19,6 +19,7 @@ import {
 it.each<[AdapterKind, object]>([
   ["shell", { command: "codex exec - < {prompt_file}" }],
   ["shell", { command: "claude", args: ["-p", "two words"], env: { CI: "1", URL: "a=b" } }],
+  ["shell", { command: "x", environment: { pass: ["NPM_TOKEN", "DB_PASSWORD"] } }],
   ["shell", { command: "x", prompt_prefix: "Be brief.\n", wall_clock_seconds: 900 }],
   ["codex", {}],
   [

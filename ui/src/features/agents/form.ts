@@ -23,6 +23,8 @@ export interface AgentForm {
   readonly args: string;
   /** `NAME=value`, one a line. */
   readonly env: string;
+  /** Names of variables that are passed although they look like secrets, one a line. */
+  readonly pass: string;
   readonly model: string;
   readonly effort: string;
   readonly permissions: PermissionMode;
@@ -43,6 +45,7 @@ export const emptyForm: AgentForm = {
   program: "",
   args: "",
   env: "",
+  pass: "",
   model: "",
   effort: "",
   permissions: defaultPermissions,
@@ -60,6 +63,7 @@ interface Config {
   readonly program?: string | null;
   readonly args?: readonly string[] | null;
   readonly env?: Readonly<Record<string, string>> | null;
+  readonly environment?: { readonly pass?: readonly string[] } | null;
   readonly effort?: string | null;
   readonly permissions?: PermissionMode | null;
   readonly prompt_prefix?: string | null;
@@ -84,6 +88,7 @@ export function formOf(agent: Agent): AgentForm {
     env: Object.entries(config.env ?? {})
       .map(([name, value]) => `${name}=${value}`)
       .join("\n"),
+    pass: config.environment?.pass?.join("\n") ?? "",
     model: agent.model ?? "",
     effort: config.effort ?? "",
     permissions: config.permissions ?? defaultPermissions,
@@ -112,11 +117,14 @@ function part<Value>(key: string, value: Value | null): Record<string, Value> {
 const whole = (text: string) => (text.trim() === "" ? null : Number(text));
 const worded = (text: string) => (text.trim() === "" ? null : text.trim());
 
-function environment(text: string): Record<string, string> | null {
-  const lines = text
+const linesOf = (text: string) =>
+  text
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "");
+
+function environment(text: string): Record<string, string> | null {
+  const lines = linesOf(text);
   if (lines.length === 0) return null;
   return Object.fromEntries(
     lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
@@ -126,8 +134,10 @@ function environment(text: string): Record<string, string> | null {
 export function configOf(form: AgentForm): Record<string, unknown> {
   const args = form.args.split("\n").filter((line) => line !== "");
   const cost = whole(form.cost);
+  const pass = linesOf(form.pass);
   const shared = {
     ...part("env", environment(form.env)),
+    ...part("environment", pass.length > 0 ? { pass } : null),
     ...part("prompt_prefix", form.prefix.trim() === "" ? null : form.prefix),
     ...part("wall_clock_seconds", whole(form.wallClock)),
     ...part("silence_seconds", whole(form.silence)),
