@@ -341,6 +341,42 @@ proptest! {
 }
 
 #[tokio::test]
+async fn change_that_the_target_lost_or_never_got_is_not_held() {
+    for strategy in [MergeStrategy::Merge, MergeStrategy::Squash, MergeStrategy::Rebase] {
+        let sandbox = Sandbox::new().await;
+        sandbox.commit("base", &[("a", "a")]);
+        diverge(&sandbox, &[("ours", Some("ours"))], &[("theirs", Some("theirs"))]);
+        let (source, before) = (sandbox.git_out(&["rev-parse", "side"]), sandbox.head());
+        let (commit, _) = ready(&sandbox, &request(strategy)).await;
+        let repo = sandbox.repo().await;
+        let held = async |commit: &str| {
+            let landed = LandedChange {
+                target_branch: "main",
+                source: &source,
+                target_before: &before,
+                commit,
+                strategy,
+            };
+            repo.holds_change(landed).await.unwrap()
+        };
+        assert!(!held(&commit).await, "{strategy:?}: the target has not moved yet");
+        sandbox.git(&["update-ref", "refs/heads/main", &commit]);
+        assert!(held(&commit).await, "{strategy:?}");
+        // What comes on top does not matter.
+        let tree = format!("{commit}^{{tree}}");
+        let later = sandbox.git_out(&["commit-tree", "-p", &commit, "-m", "later", &tree]);
+        sandbox.git(&["update-ref", "refs/heads/main", &later]);
+        assert!(held(&commit).await, "{strategy:?}");
+        // A commit that says it is the merge, with another content.
+        let forged =
+            sandbox.git_out(&["commit-tree", "-p", &before, "-m", "forged", &format!("{before}^{{tree}}")]);
+        sandbox.git(&["update-ref", "refs/heads/main", &forged]);
+        assert!(!held(&forged).await, "{strategy:?}: another content");
+        assert!(!held(&commit).await, "{strategy:?}: the target was moved back");
+    }
+}
+
+#[tokio::test]
 async fn work_is_contained_by_ancestry_or_by_content() {
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
