@@ -31,7 +31,7 @@ const PEM_DASHES: &[u8] = b"-----";
 enum Shape {
     /// At least so many characters of a kind.
     Run { least: usize, of: fn(u8) -> bool, also: fn(&[u8]) -> bool },
-    /// Exactly 16 capital letters and digits.
+    /// At least 16 capital letters and digits, which is how long they are.
     AwsId,
     /// A value that is assigned to the anchor.
     AwsSecret,
@@ -145,10 +145,9 @@ impl Formats {
         let mut over = 0;
         for anchor in self.searcher.find_iter(text) {
             let Some((_, name, shape)) = FORMATS.get(anchor.pattern().as_usize()) else { continue };
-            if anchor.start() < over {
-                continue;
-            }
-            if let Some((at, name)) = shape.read(text, anchor.range(), name) {
+            let Some((at, name)) = shape.read(text, anchor.range(), name) else { continue };
+            // One secret may begin within another and go on behind it.
+            if at.end > over {
                 over = at.end;
                 spans.push(Span { at, name });
             }
@@ -174,7 +173,8 @@ impl Shape {
                 let is_of_id = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
                 let within =
                     anchor.start.checked_sub(1).and_then(|at| text.get(at)).is_some_and(|it| is_of_id(*it));
-                (!within && length_of(rest, is_of_id) == 16).then(|| anchor.start..anchor.end + 16)
+                let length = length_of(rest, is_of_id);
+                (!within && length >= 16).then(|| anchor.start..anchor.end + length)
             }
             Self::AwsSecret => aws_secret(rest).map(|at| anchor.end + at.start..anchor.end + at.end),
             Self::Sk => {
@@ -212,7 +212,16 @@ fn sk(text: &[u8], start: usize, rest: &[u8]) -> Option<(usize, &'static str)> {
     let is_named = [&b"proj-"[..], b"svcacct-", b"admin-"].iter().any(|kind| body.starts_with(kind));
     // `sk-` ends many words and begins some class names: a key has digits.
     let looks_random = length >= 20 && body.iter().filter(|it| it.is_ascii_digit()).count() >= 2;
-    (is_named || (looks_random && begins_word(text, start))).then_some((length, "OPENAI_API_KEY"))
+    // Behind other characters, a part of it has to be longer and less even than what stands in words.
+    let is_certain = || body.split(|byte| matches!(byte, b'-' | b'_')).any(is_of_a_key);
+    let is_key = is_named || (looks_random && (begins_word(text, start) || is_certain()));
+    is_key.then_some((length, "OPENAI_API_KEY"))
+}
+
+/// Whether it is as long and as mixed as the content of a key: hashes and identifiers are shorter, or of one case.
+fn is_of_a_key(part: &[u8]) -> bool {
+    let has = |kind: fn(&u8) -> bool| part.iter().any(kind);
+    part.len() >= 32 && has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
 }
 
 /// Where the secret key is that is assigned by what follows its name.
@@ -225,8 +234,11 @@ fn aws_secret(rest: &[u8]) -> Option<Range<usize>> {
     }
     // A slash may be escaped in JSON.
     let value = rest.get(between..)?;
-    let length = length_of(value, |byte| is_base64(byte) || byte == b'\\');
-    let content = value.get(..length)?.iter().filter(|byte| **byte != b'\\').count();
+    let run = value.get(..length_of(value, |byte| is_base64(byte) || byte == b'\\'))?;
+    // The last ones escape what comes behind the key.
+    let escapes = run.iter().rev().take_while(|byte| **byte == b'\\').count();
+    let length = run.len() - escapes;
+    let content = run.iter().filter(|byte| **byte != b'\\').count();
     (content >= AWS_SECRET).then_some(between..between + length)
 }
 
@@ -253,32 +265,24 @@ fn pem(rest: &[u8]) -> Option<usize> {
         return None;
     }
     let head = label + PEM_DASHES.len();
-    Some(head + key_content(rest.get(head..)?).length)
+    Some(head + key_content(rest.get(head..)?))
 }
 
-/// How much of a text is the content of a key that began before it.
-pub(super) struct KeyContent {
-    pub(super) length: usize,
-    /// Whether the key ends there; else it may go on on the next line.
-    pub(super) ended: bool,
+/// How much of a line belongs to a key that ends on it.
+pub(super) fn key_end(line: &[u8]) -> Option<usize> {
+    let end = memmem::find(line, PEM_END)?;
+    let after = end + PEM_END.len();
+    let label = line.get(after..).and_then(|rest| memmem::find(rest, PEM_DASHES));
+    // Another key's end, far behind what is no key, is not this one's.
+    let is_its_own = !line.get(..end)?.contains(&b'"');
+    is_its_own.then(|| label.map_or(line.len(), |label| after + label + PEM_DASHES.len()))
 }
 
-/// Reads a key's content up to the end of its line, of a text that holds no line end.
-pub(super) fn key_content(line: &[u8]) -> KeyContent {
-    if let Some(end) = memmem::find(line, PEM_END) {
-        let after = end + PEM_END.len();
-        let label = line.get(after..).and_then(|rest| memmem::find(rest, PEM_DASHES));
-        let length = label.map_or(line.len(), |label| after + label + PEM_DASHES.len());
-        let between = line.get(..end).unwrap_or_default();
-        // Another key's end, far behind what is no key, is not this one's.
-        if !between.contains(&b'"') {
-            return KeyContent { length, ended: true };
-        }
-    }
+/// How much of a line is the content of a key that began before it.
+pub(super) fn key_content(line: &[u8]) -> usize {
     let is_content =
         |byte: u8| is_base64(byte) || matches!(byte, b'\\' | b' ' | b'\t' | b'\r' | b':' | b',' | b'-');
-    let length = length_of(line, is_content);
-    KeyContent { length, ended: length < line.len() }
+    key_end(line).unwrap_or_else(|| length_of(line, is_content))
 }
 
 /// Whether a line goes on with a key that began before it: its last word is base64, or it is a header of the key.
@@ -286,7 +290,8 @@ pub(super) fn continues_key(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     let last = line.rsplit(|byte| byte.is_ascii_whitespace() || *byte == b'|').next().unwrap_or_default();
     let is_whole = last.len() == line.len();
-    let is_content = last.iter().all(|byte| is_base64(*byte)) && (is_whole || last.len() >= 24);
+    let is_certain = is_whole || last.len() >= 24 || last.ends_with(b"=");
+    let is_content = last.iter().all(|byte| is_base64(*byte)) && is_certain;
     line.is_empty()
         || is_content
         || memmem::find(line, PEM_END).is_some()

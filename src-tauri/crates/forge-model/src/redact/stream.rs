@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::{
     Redactor,
-    formats::{PRIVATE_KEY, continues_key, key_content, leaves_key_open, may_continue},
+    formats::{PRIVATE_KEY, continues_key, key_content, key_end, leaves_key_open, may_continue},
     placeholder,
 };
 
@@ -137,17 +137,13 @@ impl State {
             self.within = Within::Text;
         }
         if let Within::Key(left_out) = self.within {
-            if !continues_key(line) || left_out > LONGEST_KEY {
-                self.within = Within::Text;
-            } else {
-                let content = key_content(line);
-                if !content.ended {
-                    self.within = Within::Key(left_out + line.len() + 1);
-                    return;
-                }
-                self.within = Within::Text;
-                line = line.get(content.length..).unwrap_or_default();
+            let ended = key_end(line);
+            if ended.is_none() && continues_key(line) && left_out <= LONGEST_KEY {
+                self.within = Within::Key(left_out + line.len() + 1);
+                return;
             }
+            self.within = Within::Text;
+            line = line.get(ended.unwrap_or_default()..).unwrap_or_default();
         }
         let spans = if redactor.suspects(line) { redactor.spans(line) } else { Vec::new() };
         let mut at = 0;
@@ -168,7 +164,7 @@ impl State {
         if let Within::Secret | Within::Key(_) = self.within {
             let is_key = self.within != Within::Secret;
             let length = if is_key {
-                key_content(held).length
+                key_content(held)
             } else {
                 held.iter().position(|byte| !may_continue(*byte)).unwrap_or(held.len())
             };
