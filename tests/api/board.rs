@@ -87,9 +87,16 @@ impl Board {
 
     /// A refused post about a task at its present version: status and code.
     pub async fn refused(&self, task: &Value, path: &str, body: Value) -> Result<(u16, Value)> {
-        let now = self.get(task).await?;
-        let body = with(body, &json!({ "version": now["version"] }));
-        self.refuse(&format!("/tasks/{}/{path}", text(task, "id")), body).await
+        let path = format!("/tasks/{}/{path}", text(task, "id"));
+        for _ in 0..20 {
+            let now = self.get(task).await?;
+            let refusal =
+                self.refuse(&path, with(body.clone(), &json!({ "version": now["version"] }))).await?;
+            if refusal.1["code"] != "version_conflict" {
+                return Ok(refusal);
+            }
+        }
+        anyhow::bail!("its version never stood still")
     }
 
     pub async fn items(&self, path: &str) -> Result<Vec<Value>> {

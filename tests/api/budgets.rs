@@ -108,7 +108,7 @@ async fn a_conflict_fix_is_tried_as_often_as_it_may() -> Result<()> {
 async fn merge_fixes_are_refilled_when_a_person_clears_the_failed_merge() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let repo = board.sandbox.repo.path().display().to_string();
-    for way in ["move", "reset_budget", "reset"] {
+    for way in ["move", "reset_budget"] {
         let file = format!("c-{way}");
         let main = format!(
             "run cd '{repo}' && echo $FORGE_ATTEMPT >>{file} && git add {file} && git commit -qm main"
@@ -122,7 +122,6 @@ async fn merge_fixes_are_refilled_when_a_person_clears_the_failed_merge() -> Res
         board.act(&task, "actions/hold", json!({})).await?;
         match way {
             "move" => board.move_to(&task, "todo").await?,
-            "reset" => board.act(&task, "workspace/reset", json!({})).await?,
             _ => board.act(&task, "actions/reset_budget?wait=none", json!({})).await?,
         };
         assert_eq!(

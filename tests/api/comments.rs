@@ -1,6 +1,7 @@
 //! Comments on lines of the diff: drafts, batches that the agent is told, and lines that move or go.
 
 use anyhow::{Context as _, Result};
+use forge_tests::patience::until_there;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -158,7 +159,9 @@ async fn a_draft_stays_one_and_lines_that_went_are_told_by_what_they_said() -> R
     let run = board.runs(&task).await?.pop().context("no run")?;
     let tree = text(&back["workspace"], "path");
     let folder = std::path::Path::new(&tree).parent().context("no folder")?;
-    let prompt = std::fs::read_to_string(folder.join(format!("prompt-{}.md", text(&run, "id"))))?;
+    let file = folder.join(format!("prompt-{}.md", text(&run, "id")));
+    until_there(&file).await?;
+    let prompt = std::fs::read_to_string(file)?;
     for part in ["`old.txt`", "second line of old", "keep it"] {
         assert!(prompt.contains(part), "{part}:\n{prompt}");
     }

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use forge_tests::patience::until_there;
 use serde_json::{Value, json};
 
 use crate::{
@@ -87,6 +88,7 @@ async fn the_three_sides_are_shown_and_the_agent_is_told() -> Result<()> {
     let tree = text(&fixing["workspace"], "path");
     let prompt =
         Path::new(&tree).parent().context("no folder")?.join(format!("prompt-{}.md", text(&run, "id")));
+    until_there(&prompt).await?;
     let prompt = std::fs::read_to_string(prompt)?;
     for part in ["`main`", "`c`", "`new`", "one\n<<<<<<<", "main\n=======\ntask"] {
         assert!(prompt.contains(part), "{part}:\n{prompt}");
