@@ -74,6 +74,8 @@ mod transition_tests;
 mod trust;
 mod validate;
 mod view;
+#[cfg(test)]
+mod view_tests;
 mod watch;
 mod watchdog;
 mod workers;

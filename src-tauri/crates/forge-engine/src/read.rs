@@ -22,6 +22,7 @@ use forge_store::table::tasks::{Filter, TaskRow};
 use forge_store::table::{
     agents, events, executions, notifications, races, reviews, roles, steps, tasks, transitions, workspaces,
 };
+use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError, TaskPage, context::ProjectContext, error::Result, lock::read_lock,
@@ -54,20 +55,32 @@ impl Engine {
         cursor: Option<&str>,
         limit: u32,
     ) -> Result<TaskPage> {
-        let mut conn = self.store().read().await?;
-        let context = self.context(&mut conn, project).await?;
+        let filter = Filter { project: Some(project.clone()), states, text, after: None };
+        self.tasks_in(&mut *self.store().read().await?, project, filter, cursor, limit).await
+    }
+
+    /// [`Engine::tasks`] by this connection.
+    pub(crate) async fn tasks_in(
+        &self,
+        conn: &mut SqliteConnection,
+        project: &ProjectId,
+        mut filter: Filter,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> Result<TaskPage> {
+        let context = self.context(conn, project).await?;
+        let states = &filter.states;
         if let Some(unknown) = states.iter().find(|name| context.workflow.state(name).is_none()) {
             let known: Vec<&str> = context.workflow.states.iter().map(|state| state.name.as_str()).collect();
             let message = format!("the workflow has no state `{unknown}`; it has {}", known.join(", "));
             return Err(EngineError::invalid("status", message));
         }
-        let after = cursor.map(parse_cursor).transpose()?;
-        let filter = Filter { project: Some(project.clone()), states, text, after };
-        let mut rows = tasks::list(&mut conn, &filter, limit + 1).await?;
+        filter.after = cursor.map(parse_cursor).transpose()?;
+        let mut rows = tasks::list(conn, &filter, limit + 1).await?;
         let more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
         let next_cursor = rows.last().filter(|_| more).map(|last| format!("{}:{}", last.position, last.id));
-        Ok(TaskPage { items: self.view(&mut conn, rows).await?, next_cursor })
+        Ok(TaskPage { items: self.view(conn, rows).await?, next_cursor })
     }
 
     /// A task by its number.
@@ -306,7 +319,7 @@ impl Engine {
     /// finished from there. Before, after and beside that its work is what the worktree holds.
     async fn review_in_view(
         &self,
-        conn: &mut sqlx::SqliteConnection,
+        conn: &mut SqliteConnection,
         context: &ProjectContext,
         task: &TaskRow,
     ) -> Result<Option<Review>> {

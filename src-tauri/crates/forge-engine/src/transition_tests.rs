@@ -20,13 +20,13 @@ use crate::{
     transition::{MAX_CASCADES, Move, Trouble},
 };
 
-struct Bench {
-    engine: Engine,
-    context: Arc<ProjectContext>,
+pub(crate) struct Bench {
+    pub(crate) engine: Engine,
+    pub(crate) context: Arc<ProjectContext>,
     _dir: tempfile::TempDir,
 }
 
-async fn bench() -> Bench {
+pub(crate) async fn bench() -> Bench {
     let dir = tempfile::tempdir().unwrap();
     let engine = Engine::start(EngineConfig::new(dir.path().to_owned())).await.unwrap();
     let now = engine.now();
@@ -56,7 +56,7 @@ async fn bench() -> Bench {
 
 impl Bench {
     /// A task in a state, as if it had been moved there.
-    async fn task_in(&self, tx: &mut Tx, state: &str) -> TaskRow {
+    pub(crate) async fn task_in(&self, tx: &mut Tx, state: &str) -> TaskRow {
         let now = self.engine.now();
         let project = self.context.project.id.clone();
         let row = TaskRow {

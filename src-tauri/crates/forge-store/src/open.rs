@@ -24,6 +24,12 @@ pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 /// The database's file below the data folder.
 pub(crate) const DATABASE: &str = "forge.db";
 const READERS: u32 = 4;
+/// Memory for pages of each reading connection and of the writing one, in KiB. What does not fit is in the system's own
+/// cache of files.
+const READER_CACHE_KIB: u32 = 1024;
+const WRITER_CACHE_KIB: u32 = 4096;
+/// How long a reading connection is kept that nobody needs; one always stays.
+const READER_IDLE: Duration = Duration::from_secs(60);
 
 /// Why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -103,7 +109,7 @@ pub(crate) fn options(path: &Path) -> SqliteConnectOptions {
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(Duration::from_secs(10))
         .pragma("temp_store", "memory")
-        .pragma("cache_size", "-4096")
+        .pragma("cache_size", format!("-{WRITER_CACHE_KIB}"))
 }
 
 impl Store {
@@ -149,7 +155,9 @@ impl Store {
         MIGRATIONS.run(&writer).await.map_err(|source| OpenError::Migrate { path: path.clone(), source })?;
         let reader = only_at_rest(SqlitePoolOptions::new())
             .max_connections(READERS)
-            .connect_with(options(&path).read_only(true))
+            .min_connections(1)
+            .idle_timeout(READER_IDLE)
+            .connect_with(options(&path).read_only(true).pragma("cache_size", format!("-{READER_CACHE_KIB}")))
             .await
             .map_err(database)?;
         let mut connection = reader.acquire().await.map_err(database)?;

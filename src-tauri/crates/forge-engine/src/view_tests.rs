@@ -1,0 +1,63 @@
+//! The first page of a list costs the same however long the list is, counted in what SQLite does for it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use forge_model::actor::{Actor, Cause};
+use forge_store::table::tasks::Filter;
+
+use crate::{
+    transition::Move,
+    transition_tests::{Bench, bench},
+};
+
+/// Tasks of a page.
+const PAGE: u32 = 50;
+
+/// Makes so many more tasks, each with a history.
+async fn add_tasks(bench: &Bench, count: u32) {
+    let mut tx = bench.engine.store().write().await.unwrap();
+    for _ in 0..count {
+        let mut task = bench.task_in(&mut tx, "backlog").await;
+        let mv = Move::by_engine("todo", "walk", Actor::System { cause: Cause::Workflow });
+        bench.engine.apply(&mut tx, &bench.context, &mut task, mv).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+}
+
+/// How many instructions SQLite runs for the first page of a list.
+async fn steps_of_first_page(bench: &Bench, states: &[&str]) -> u64 {
+    let mut conn = bench.engine.store().read().await.unwrap();
+    let steps = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&steps);
+    conn.lock_handle().await.unwrap().set_progress_handler(1, move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        true
+    });
+    let project = &bench.context.project.id;
+    let states = states.iter().map(|state| (*state).to_owned()).collect();
+    let filter = Filter { project: Some(project.clone()), states, ..Filter::default() };
+    let page = bench.engine.tasks_in(&mut conn, project, filter, None, PAGE).await.unwrap();
+    assert_eq!(page.items.len(), PAGE as usize);
+    conn.lock_handle().await.unwrap().remove_progress_handler();
+    steps.load(Ordering::Relaxed)
+}
+
+#[tokio::test]
+async fn first_page_of_many_tasks_takes_no_more_work_than_of_few() {
+    let bench = bench().await;
+    add_tasks(&bench, 2 * PAGE).await;
+    let lists: [&[&str]; 2] = [&[], &["backlog", "todo"]];
+    let mut few = Vec::new();
+    for states in lists {
+        few.push(steps_of_first_page(&bench, states).await);
+    }
+    add_tasks(&bench, 18 * PAGE).await;
+    for (states, few) in lists.into_iter().zip(few) {
+        let many = steps_of_first_page(&bench, states).await;
+        assert!(few > u64::from(PAGE), "{few} instructions for {states:?}: nothing was counted");
+        assert!(many <= few + few / 20, "{few} instructions for {states:?} became {many}");
+    }
+}
