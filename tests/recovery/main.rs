@@ -8,6 +8,7 @@ mod given_up;
 mod hooks;
 mod kills;
 mod lessons;
+mod panics;
 mod places;
 mod pull_requests;
 mod races;

@@ -44,7 +44,7 @@ impl Story {
         self.server = None;
     }
 
-    fn server(&self) -> Result<&Served> {
+    pub fn server(&self) -> Result<&Served> {
         self.server.as_ref().context("no server")
     }
 
@@ -88,7 +88,7 @@ impl Story {
     }
 
     /// Project, agent and task, each unless it is there already; the task started unless it has been.
-    async fn begin(&self) -> Result<String> {
+    pub async fn begin(&self) -> Result<String> {
         let server = self.server()?;
         let first = |page: Value| page["items"][0]["id"].as_str().map(str::to_owned);
         let agent = match first(server.get("/agents").await?) {

@@ -1,6 +1,6 @@
 //! The one boundary error: code, message, hints, details. Codes exist where somebody branches on them.
 
-use forge_engine::{ConflictCode, EngineError};
+use forge_engine::{ConflictCode, EngineError, Panic};
 use forge_model::storage::StorageTrouble;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -57,6 +57,14 @@ impl ApiError {
     #[must_use]
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "internal", message)
+    }
+
+    /// Forge panicked while it did what was asked.
+    #[must_use]
+    pub fn panicked(panic: &Panic) -> Self {
+        Self::internal(panic.to_string())
+            .hint("Try again; if it fails again, report it with the log of the engine.")
+            .details(json!({ "place": panic.place }))
     }
 
     /// Whoever asked no longer wants to know.
@@ -126,9 +134,16 @@ impl From<EngineError> for ApiError {
             }
             EngineError::Escape { field, source } => Self::new(400, "path_escape", message)
                 .details(json!({ "findings": [{ "path": field, "message": source.to_string() }] })),
+            ref error if error.is_out_of_files() => Self::new(
+                503,
+                "too_many_open_files",
+                format!("Could not do it: too many files are open. {message}"),
+            )
+            .hint("Close what you do not need, or start Forge with a higher limit (`ulimit -n`)."),
             ref error if let Some(trouble) = error.storage_trouble().filter(|_| is_of_database(error)) => {
                 Self::from_storage(trouble, &message)
             }
+            EngineError::Panicked(panic) => Self::panicked(&panic),
             EngineError::Git(git) => Self::from_git(&git, message),
             EngineError::TrustRequired(untrusted) => Self::new(409, "trust_required", message)
                 .hint("Look at the files and trust them: in the window, or by `forge project trust`.")

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use forge_engine::guarded;
 use forge_model::actor::Actor;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
@@ -156,11 +157,14 @@ impl Operation {
             api.engine().ensure_writable().await?;
         }
         let engine = api.engine().clone();
-        let answer = (self.run)(api, actor.into(), input).await.inspect_err(|refused| {
-            if refused.is_storage() {
-                engine.suspect_storage();
-            }
-        })?;
+        // A panic ends this call alone; what it wrote and did not commit never happened.
+        let answer = guarded((self.run)(api, actor.into(), input)).await;
+        let answer =
+            answer.unwrap_or_else(|panic| Err(ApiError::panicked(&panic))).inspect_err(|refused| {
+                if refused.is_storage() {
+                    engine.suspect_storage();
+                }
+            })?;
         Ok(match cut {
             Some(cut) => cut.answer(answer),
             None => answer,

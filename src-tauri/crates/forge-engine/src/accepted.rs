@@ -64,6 +64,13 @@ pub(crate) fn trouble_of(error: &EngineError, otherwise: AnnotationType) -> Trou
     if let EngineError::TrustRequired(untrusted) = error {
         return trouble_of_trust(untrusted);
     }
+    if error.is_out_of_files() {
+        let message = format!(
+            "Could not go on: too many files are open. {error}. Close other programs, or start Forge with a higher limit \
+             (`ulimit -n`), then retry."
+        );
+        return Trouble::new(otherwise, message);
+    }
     let EngineError::Git(git) = error else { return Trouble::new(otherwise, error.to_string()) };
     let kind = match git {
         GitError::RepositoryChanged { .. } => AnnotationType::RepositoryChanged,

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::
 use forge_exec::Variables;
 use forge_hosts::{Keychain, TOKEN_VARIABLES};
 use forge_model::time::Timestamp;
+use futures::future::BoxFuture;
 
 /// How long the profile of a login shell may take unless told otherwise.
 const LOGIN_PATIENCE: Duration = Duration::from_secs(30);
@@ -17,6 +18,11 @@ const SOURCE_CHECK_LIMIT: Duration = Duration::from_secs(60);
 pub trait Clock: Send + Sync {
     /// The time now.
     fn now(&self) -> Timestamp;
+
+    /// Ends when this clock jumps: it is set, or the machine wakes from sleep. One that cannot tell never ends.
+    fn jumped(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// The system's clock.
@@ -26,6 +32,15 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         Timestamp(jiff::Timestamp::now().as_millisecond())
+    }
+
+    fn jumped(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Err(error) = forge_exec::clock_jump().await {
+                tracing::warn!(%error, "nobody tells when the clock jumps or the machine wakes: it is looked at once a minute");
+                std::future::pending::<()>().await;
+            }
+        })
     }
 }
 

@@ -20,15 +20,13 @@ impl Engine {
         if self.inner.config.work != Work::All {
             return;
         }
-        let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.keep_going(async |engine: Self| {
             loop {
                 if let Err(error) = engine.copy_if_due().await {
                     tracing::warn!(%error, "failed to make the daily copy of the database; trying again in an hour");
                 }
-                tokio::select! {
-                    () = engine.inner.shutdown.cancelled() => return,
-                    () = tokio::time::sleep(LOOK_EVERY) => {}
+                if !engine.pause(LOOK_EVERY).await {
+                    return;
                 }
             }
         });

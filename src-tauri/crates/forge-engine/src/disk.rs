@@ -20,7 +20,7 @@ impl Engine {
     /// Measures a task's worktree in the background.
     pub(crate) fn measure_later(&self, task: &TaskId) {
         let (engine, task) = (self.clone(), task.clone());
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             if let Err(error) = engine.measure_worktree(&task).await {
                 tracing::warn!(%task, %error, "failed to measure a worktree");
             }
@@ -30,13 +30,13 @@ impl Engine {
     /// Measures a project's finished worktrees in the background.
     pub(crate) fn measure_slots_later(&self, project: &ProjectId) {
         let (engine, project) = (self.clone(), project.clone());
-        self.inner.tracker.spawn(async move { engine.measure_slots(&project).await });
+        self.in_background(async move { engine.measure_slots(&project).await });
     }
 
     /// Measures everything in the background.
     pub(crate) fn measure_all_later(&self) {
         let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             let known = async {
                 let mut conn = engine.store().read().await?;
                 Ok::<_, crate::EngineError>((

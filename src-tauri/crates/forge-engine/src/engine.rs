@@ -101,6 +101,8 @@ pub(crate) struct Inner {
     progress: watch::Sender<u64>,
     /// What is taken out of texts before they are written.
     pub(crate) secrets: Secrets,
+    /// Bumped when the wall clock jumps.
+    pub(crate) clock_jumps: watch::Sender<u64>,
     pub(crate) shutdown: CancellationToken,
     pub(crate) tracker: TaskTracker,
 }
@@ -138,6 +140,10 @@ impl Engine {
         if let Err(error) = forge_exec::survive_file_limit() {
             tracing::warn!(%error, "a limit on the size of files would end this process instead of a write");
         }
+        match forge_exec::raise_open_file_limit() {
+            Ok(limit) => tracing::debug!(limit, "files that may be open at once"),
+            Err(error) => tracing::warn!(%error, "the limit on open files stays as it is"),
+        }
         if let Err(error) = forge_exec::become_subreaper() {
             tracing::warn!(%error, "processes that leave their group will be found by their marker alone");
         }
@@ -170,6 +176,7 @@ impl Engine {
                 log_growth: tokio::sync::broadcast::Sender::new(GROWTHS_AHEAD),
                 progress: watch::Sender::new(0),
                 secrets: Secrets::default(),
+                clock_jumps: watch::Sender::new(0),
                 shutdown: CancellationToken::new(),
                 tracker: TaskTracker::new(),
                 config,
@@ -181,6 +188,7 @@ impl Engine {
             engine.stop().await;
             return Err(forge_store::OpenError::damaged(path, &folder, detail).into());
         }
+        engine.follow_clock();
         engine.recover().await?;
         engine.watch_space();
         engine.ask_login_shell();

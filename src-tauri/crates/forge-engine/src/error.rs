@@ -3,6 +3,7 @@
 use forge_exec::LoginError;
 use forge_git::GitError;
 use forge_model::offer::Offer;
+use forge_model::storage::StorageTrouble;
 use forge_model::workflow::{Action, Finding, IllegalTransition};
 use forge_store::StoreError;
 use serde_json::Value;
@@ -196,6 +197,9 @@ pub enum EngineError {
         /// Why not.
         source: std::io::Error,
     },
+    /// Forge made a mistake.
+    #[error(transparent)]
+    Panicked(#[from] crate::Panic),
     /// A stored definition does not read back.
     #[error("the project's stored {what} is not valid: {}", list(.findings))]
     Stored {
@@ -218,6 +222,23 @@ fn list(findings: &[Finding]) -> String {
 }
 
 impl EngineError {
+    /// Whether it failed because too many files are open.
+    #[must_use]
+    pub fn is_out_of_files(&self) -> bool {
+        // SQLite says only that it cannot open a file.
+        if self.storage_trouble() == Some(StorageTrouble::CannotOpen) && forge_exec::has_no_file_left() {
+            return true;
+        }
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);
+        while let Some(error) = cause {
+            if error.downcast_ref().is_some_and(forge_exec::is_out_of_files) {
+                return true;
+            }
+            cause = error.source();
+        }
+        false
+    }
+
     pub(crate) fn not_found(what: &'static str, id: impl std::fmt::Display) -> Self {
         Self::NotFound { what, id: id.to_string() }
     }

@@ -48,6 +48,7 @@ use crate::{
     growth::LogGrowth,
     lock::WorkspaceHold,
     meter::Metered,
+    panics::guarded,
     plan::{needs_merge_begun, plan_file},
     prices::{Cost, Ledger},
     run_events::Listening,
@@ -124,14 +125,18 @@ impl Engine {
         let (engine, task) = (self.clone(), task.clone());
         self.inner.tracker.spawn(async move {
             let listening = engine.listen_to_run(task.clone(), id.clone(), handle, told);
-            if let Err(error) = engine.run_execution(&id, control, listening).await {
-                tracing::error!(execution = %id, %error, "failed to run an execution");
-                // A run that the disk kept from its end, up to Forge's own, is settled by the next start.
-                if !engine.passes_with_storage(&error).await
-                    && let Err(error) = engine.with_patience(|| engine.fail_to_start(&id, &error)).await
-                {
-                    tracing::error!(execution = %id, %error, "failed to record it; the next start settles it");
+            let run = guarded(engine.run_execution(&id, control, listening)).await;
+            let settled = guarded(async {
+                match &run {
+                    Ok(Ok(())) => Ok(()),
+                    Err(panic) | Ok(Err(EngineError::Panicked(panic))) => {
+                        engine.with_patience(|| engine.run_panicked(&id, panic)).await
+                    }
+                    Ok(Err(error)) => engine.settle_failure(&id, error).await,
                 }
+            });
+            if let Ok(Err(error)) = settled.await {
+                tracing::error!(execution = %id, %error, "failed to record how a run ended; the next start settles it");
             }
             locked(&engine.inner.running.runs).remove(&task);
             sender.send_replace(true);
@@ -139,6 +144,16 @@ impl Engine {
             engine.wake_waiting();
             engine.made_progress();
         });
+    }
+
+    /// Records that a run could not be brought to its end.
+    async fn settle_failure(&self, id: &ExecutionId, error: &EngineError) -> Result<()> {
+        tracing::error!(execution = %id, %error, "failed to run an execution");
+        // A run that the disk kept from its end, up to Forge's own, is settled by the next start.
+        if self.passes_with_storage(error).await {
+            return Ok(());
+        }
+        self.with_patience(|| self.fail_to_start(id, error)).await
     }
 
     /// Ends the run of a task, if there is one, and waits until nothing of it is left.

@@ -25,8 +25,7 @@ pub(crate) type ExportTurns = Mutex<HashMap<(ProjectId, &'static str), Arc<tokio
 impl Engine {
     /// Exports what was recorded and not exported yet, now and whenever there is more.
     pub(crate) fn keep_exporting(&self) {
-        let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.keep_going(async |engine: Self| {
             loop {
                 if let Err(error) = engine.export_what_is_new().await {
                     tracing::warn!(%error, "what could not be exported is exported with the next record or at the next start");

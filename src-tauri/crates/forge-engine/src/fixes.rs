@@ -194,7 +194,7 @@ impl Engine {
     /// Drafts beside the task. Called after the commit that wrote the draft down.
     pub(crate) fn start_draft(&self, draft: FixDraft) {
         let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             let cancel = engine.inner.shutdown.child_token();
             let (review, task) = (draft.review_id.clone(), draft.task_id.clone());
             match engine.draft_fix(draft, &cancel).await {

@@ -194,8 +194,7 @@ impl Engine {
 
     /// Asks for every look when it is due, from now on.
     pub(crate) fn watch_pull_requests(&self) {
-        let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.keep_going(async |engine: Self| {
             let mut asked = HashMap::new();
             loop {
                 let next = match engine.ask_for_looks(&mut asked).await {

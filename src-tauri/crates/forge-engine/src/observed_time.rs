@@ -26,13 +26,11 @@ impl Engine {
     /// Looks at both clocks, now and from now on.
     pub(crate) async fn observe_time(&self) -> Result<()> {
         self.mark_time(0).await?;
-        let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.keep_going(async |engine: Self| {
             let mut last = Instant::now();
             loop {
-                tokio::select! {
-                    () = engine.inner.shutdown.cancelled() => return,
-                    () = tokio::time::sleep(LOOK_EVERY) => {}
+                if !engine.pause(LOOK_EVERY).await {
+                    return;
                 }
                 let ran = i64::try_from(last.elapsed().as_millis()).unwrap_or(0);
                 match engine.mark_time(ran).await {

@@ -64,7 +64,7 @@ impl Engine {
     /// The same in the background: after a change of settings, and at start.
     pub(crate) fn trim_pool_later(&self, project: &ProjectId) {
         let (engine, project) = (self.clone(), project.clone());
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             let trimmed = async {
                 let context = {
                     let mut conn = engine.store().read().await?;

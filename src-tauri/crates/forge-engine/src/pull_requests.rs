@@ -165,7 +165,7 @@ impl Engine {
     /// Looks at a pull request whose task is elsewhere.
     pub(crate) fn look_aside_later(&self, row: PullRequestRow) {
         let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             let task = row.task_id.clone();
             if let Err(error) = engine.look_aside(&task, row).await {
                 tracing::error!(%task, %error, "failed to look at a pull request");

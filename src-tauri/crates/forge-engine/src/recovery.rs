@@ -5,12 +5,15 @@ use std::{path::PathBuf, time::Duration};
 
 use forge_exec::{Marker, sweep};
 use forge_git::Trash;
-use forge_model::execution::ExecutionStatus;
+use forge_model::execution::{Execution, ExecutionStatus};
 use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
 use forge_model::workflow::State;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{events, executions, limits, processes, slots, steps, tasks, workspaces};
+use forge_store::Tx;
+use forge_store::table::{
+    events, executions, limits, processes, slots, steps, tasks, tasks::TaskRow, workspaces,
+};
 
 use crate::{
     Engine, Work,
@@ -37,15 +40,9 @@ impl Engine {
             self.release_stale_lock(&workspace);
         }
         for row in executions::open(&mut tx, None).await? {
-            let mut execution = row.execution;
-            let Some(task) = tasks::get(&mut tx, &execution.task_id).await? else { continue };
-            tracing::info!(execution = %execution.id, task = %task.id, "a run was cut short by the end of an earlier process");
-            execution.status = ExecutionStatus::Lost;
-            execution.finished_at = Some(self.now());
-            executions::update(&mut tx, &execution).await?;
-            slots::release(&mut tx, &task.id).await?;
-            let follows = if audits(execution.role) { StepKind::Advance } else { StepKind::Restart };
-            self.append_work_steps(&mut tx, &task, &execution.id, &[follows]).await?;
+            let Some(task) = tasks::get(&mut tx, &row.execution.task_id).await? else { continue };
+            tracing::info!(execution = %row.execution.id, task = %task.id, "a run was cut short by the end of an earlier process");
+            self.lose_run(&mut tx, &task, row.execution).await?;
         }
         events::prune(&mut tx, EVENTS_KEPT).await?;
         tx.commit().await?;
@@ -82,6 +79,16 @@ impl Engine {
         Ok(())
     }
 
+    /// Writes down that a run was cut short by no fault of its own; it goes on in another one.
+    pub(crate) async fn lose_run(&self, tx: &mut Tx, task: &TaskRow, mut run: Execution) -> Result<()> {
+        run.status = ExecutionStatus::Lost;
+        run.finished_at = Some(self.now());
+        executions::update(tx, &run).await?;
+        slots::release(tx, &task.id).await?;
+        let follows = if audits(run.role) { StepKind::Advance } else { StepKind::Restart };
+        self.append_work_steps(tx, task, &run.id, &[follows]).await
+    }
+
     /// Ends every process that an earlier engine recorded and that is meant, by the mark that it and its descendants
     /// carry.
     async fn end_orphans(&self, is_meant: fn(&str) -> bool) -> Result<()> {
@@ -101,7 +108,7 @@ impl Engine {
     /// Deletes worktrees that were set aside but not deleted.
     fn sweep_trash(&self) {
         let root = self.inner.config.workspace_root.clone();
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             for folder in task_folders(&root) {
                 match Trash::left_in(&folder) {
                     Ok(left) => {
@@ -119,17 +126,13 @@ impl Engine {
 
     /// Looks for worktrees whose time has come at `at`, and from then on whenever the next one is due.
     pub(crate) fn plan_cleanup(&self, at: Timestamp) {
-        let engine = self.clone();
-        self.inner.tracker.spawn(async move {
-            let wait = u64::try_from(at.since(engine.now())).unwrap_or(0);
-            tokio::select! {
-                () = engine.inner.shutdown.cancelled() => return,
-                () = tokio::time::sleep(Duration::from_millis(wait)) => {}
-            }
-            match engine.clean_up_due().await {
-                Ok(Some(next)) => engine.plan_cleanup(next),
-                Ok(None) => {}
-                Err(error) => tracing::error!(%error, "failed to look for worktrees to remove"),
+        self.keep_going(move |engine| async move {
+            if engine.sleep_until(at).await {
+                match engine.clean_up_due().await {
+                    Ok(Some(next)) => engine.plan_cleanup(next),
+                    Ok(None) => {}
+                    Err(error) => tracing::error!(%error, "failed to look for worktrees to remove"),
+                }
             }
         });
     }

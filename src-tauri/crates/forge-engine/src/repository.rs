@@ -80,7 +80,7 @@ impl Engine {
         let ended = cancel.clone();
         locked(&self.inner.repository_watches).insert(id.clone(), cancel.drop_guard());
         let (engine, id) = (self.clone(), id.clone());
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             let changed = Arc::new(Notify::new());
             let watcher = match engine.repository_watcher(&id, &changed).await {
                 Ok(watcher) => Some(watcher),

@@ -78,16 +78,17 @@ impl Engine {
 
     /// Looks for what is old, now and then, and when a person says so.
     pub(crate) fn keep_retention(&self) {
-        let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.keep_going(async |engine: Self| {
             loop {
                 if let Err(error) = engine.sweep().await {
                     tracing::warn!(%error, "failed to look for what is old; tomorrow again");
                 }
-                tokio::select! {
-                    () = engine.inner.shutdown.cancelled() => return,
-                    () = tokio::time::sleep(LOOK_EVERY) => {}
-                    () = engine.inner.sweep.notified() => {}
+                let goes_on = tokio::select! {
+                    goes_on = engine.pause(LOOK_EVERY) => goes_on,
+                    () = engine.inner.sweep.notified() => true,
+                };
+                if !goes_on {
+                    return;
                 }
             }
         });

@@ -339,7 +339,7 @@ impl Engine {
     /// merged commits while no engine ran.
     pub(crate) fn count_all_unmerged(&self) {
         let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             let listed = async { tasks::with_commits(&mut *engine.store().read().await?).await };
             match listed.await {
                 Ok(all) => {

@@ -19,16 +19,20 @@ use crate::{
     Engine, EngineError,
     error::Result,
     meter::{Meter, Metered, Spent},
+    panics::{Panic, guarded},
 };
 
 /// The task that listens to one run.
 #[derive(Debug)]
-pub(crate) struct Listening(tokio::task::JoinHandle<Meter>);
+pub(crate) struct Listening(tokio::task::JoinHandle<Result<Meter, Panic>>);
 
 impl Listening {
     /// What the run spent, once everything that it told is written down. The run's control must be gone.
     pub(crate) async fn over(self) -> Result<Meter> {
-        self.0.await.map_err(|error| EngineError::io("listen to a run")(std::io::Error::other(error)))
+        let over = self.0.await;
+        let listened =
+            over.map_err(|error| EngineError::io("listen to a run")(std::io::Error::other(error)))?;
+        Ok(listened?)
     }
 }
 
@@ -41,8 +45,8 @@ impl Engine {
         handle: Handle,
         mut told: mpsc::UnboundedReceiver<RunEvent>,
     ) -> Listening {
-        let engine = self.clone();
-        Listening(self.inner.tracker.spawn(async move {
+        let (engine, cancel) = (self.clone(), handle.cancel.clone());
+        let listen = async move {
             let mut meter = Meter::default();
             // What was taken out of the queue to see whether it supersedes what came before it.
             let mut waiting = None;
@@ -89,6 +93,10 @@ impl Engine {
                 tracing::error!(%execution, %error, "failed to write down what a run used");
             }
             meter
+        };
+        Listening(self.inner.tracker.spawn(async move {
+            // A run that nobody listens to would wait for answers for ever.
+            guarded(listen).await.inspect_err(|_| cancel.cancel())
         }))
     }
 

@@ -27,6 +27,7 @@ use crate::{
     engine::locked,
     error::Result,
     guards::{is_done_state, named, open_prerequisites},
+    panics::guarded,
     races::is_entry,
     steps::{End, Stepping, waits_for_place},
     transition::{Move, Trouble},
@@ -201,7 +202,8 @@ impl Engine {
         let engine = self.clone();
         self.inner.tracker.spawn(async move {
             loop {
-                if let Err(error) = engine.run_pass().await {
+                // The next pass is not kept off by a panic in this one.
+                if let Ok(Err(error)) = guarded(engine.run_pass()).await {
                     tracing::error!(%error, "failed to look for work to start");
                 }
                 let mut pass = locked(&engine.inner.scheduler.state);
@@ -388,11 +390,10 @@ impl Engine {
         Ok(started)
     }
 
-    /// Asks those who wait for an agent's provider again at `until`. The wall clock is asked at least once a
-    /// minute: it may be set, and a machine may sleep.
+    /// Asks those who wait for an agent's provider again at `until`.
     pub(crate) fn wake_at(&self, until: Timestamp) {
         let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             if engine.sleep_until(until).await {
                 engine.wake_waiting();
             }

@@ -615,7 +615,7 @@ impl Engine {
         self.look_for_work();
         self.wake_merges();
         let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             let waiting = async {
                 let mut conn = engine.store().read().await?;
                 tasks::waiting(&mut conn).await

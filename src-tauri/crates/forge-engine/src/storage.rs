@@ -18,7 +18,7 @@ use nix::sys::statvfs::statvfs;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, EngineError, Work, engine::locked, error::Result};
+use crate::{Engine, EngineError, Work, engine::locked, error::Result, panics::guarded};
 
 /// The first pause before a refused write is tried again, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -149,14 +149,18 @@ impl Engine {
         }
         let engine = self.clone();
         self.inner.tracker.spawn(async move {
-            let mut pause = FIRST_PAUSE;
-            while engine.probe_storage().await.failure.is_some_and(|failure| failure.trouble.passes()) {
-                tokio::select! {
-                    () = engine.inner.shutdown.cancelled() => break,
-                    () = tokio::time::sleep(pause.max(PROBE_HOLDS)) => {}
+            let wait = async {
+                let mut pause = FIRST_PAUSE;
+                while engine.probe_storage().await.failure.is_some_and(|failure| failure.trouble.passes()) {
+                    tokio::select! {
+                        () = engine.inner.shutdown.cancelled() => break,
+                        () = tokio::time::sleep(pause.max(PROBE_HOLDS)) => {}
+                    }
+                    pause = (pause * 2).min(LONGEST_PAUSE);
                 }
-                pause = (pause * 2).min(LONGEST_PAUSE);
-            }
+            };
+            // The next refused write asks again, also after a panic.
+            drop(guarded(wait).await);
             *locked(&engine.inner.storage.watched) = false;
         });
     }
@@ -193,13 +197,13 @@ impl Engine {
         });
     }
 
-    /// Has everything looked at that may have been given up while the disk refused.
-    fn resume_work(&self) {
+    /// Has everything looked at that may have been given up.
+    pub(crate) fn resume_work(&self) {
         if self.inner.config.work == Work::Nothing {
             return;
         }
         let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             let open = async { steps::tasks_with_open(&mut *engine.store().read().await?).await };
             match open.await {
                 Ok(open) => open.iter().for_each(|task| engine.kick(task)),
@@ -281,8 +285,7 @@ impl Engine {
 
     /// Follows free space from now on.
     pub(crate) fn watch_space(&self) {
-        let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.keep_going(async |engine: Self| {
             loop {
                 let low = engine.disk_space().is_some_and(|space| is_low(space.free, space.total));
                 let changed = engine
@@ -293,9 +296,8 @@ impl Engine {
                 if changed && low {
                     tracing::warn!("little space is left on the disk of the data folder");
                 }
-                tokio::select! {
-                    () = engine.inner.shutdown.cancelled() => return,
-                    () = tokio::time::sleep(LOOK_EVERY) => {}
+                if !engine.pause(LOOK_EVERY).await {
+                    return;
                 }
             }
         });

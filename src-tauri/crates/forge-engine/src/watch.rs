@@ -56,7 +56,7 @@ impl Engine {
         let ended = cancel.clone();
         locked(&self.inner.watches.tasks).insert(task.clone(), cancel.drop_guard());
         let (engine, task) = (self.clone(), task.clone());
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             let changed = std::sync::Arc::new(Notify::new());
             let signal = std::sync::Arc::clone(&changed);
             let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {

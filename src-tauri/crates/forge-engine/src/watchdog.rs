@@ -42,15 +42,13 @@ impl Engine {
 
     /// Looks at all tasks now and then, from now on.
     pub(crate) fn keep_watch(&self) {
-        let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.keep_going(async |engine: Self| {
             loop {
                 if let Err(error) = engine.look_after_all().await {
                     tracing::error!(%error, "failed to look for tasks that nobody acts on");
                 }
-                tokio::select! {
-                    () = engine.inner.shutdown.cancelled() => return,
-                    () = tokio::time::sleep(LOOK_EVERY) => {}
+                if !engine.pause(LOOK_EVERY).await {
+                    return;
                 }
             }
         });

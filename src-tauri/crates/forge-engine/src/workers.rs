@@ -10,7 +10,7 @@ use forge_store::table::tasks;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, Work, engine::locked};
+use crate::{Engine, Work, engine::locked, panics::guarded};
 
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
@@ -75,9 +75,13 @@ impl Engine {
         entry.again = false;
         let (engine, task) = (self.clone(), task.clone());
         self.inner.tracker.spawn(async move {
-            if engine.works_on(&task).await {
-                Box::pin(engine.work(&task, &cancel)).await;
-            }
+            let work = async {
+                if engine.works_on(&task).await {
+                    engine.work_guarded(&task, &cancel).await;
+                }
+            };
+            // Whatever happens, the worker's place is free again.
+            drop(guarded(work).await);
             let again = {
                 let mut tasks = locked(&engine.inner.workers.tasks);
                 let entry = tasks.entry(task.clone()).or_default();
@@ -92,8 +96,13 @@ impl Engine {
             engine.made_progress();
             if again {
                 engine.kick(&task);
-            } else if engine.works_on(&task).await {
-                engine.watch_over(&task).await;
+            } else {
+                let look = async {
+                    if engine.works_on(&task).await {
+                        engine.watch_over(&task).await;
+                    }
+                };
+                drop(guarded(look).await);
             }
         });
     }
@@ -139,28 +148,11 @@ impl Engine {
     /// Asks for them once their time has come.
     pub(crate) fn kick_at(&self, task: &TaskId, at: Timestamp) {
         let (engine, task) = (self.clone(), task.clone());
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             if engine.sleep_until(at).await {
                 engine.kick(&task);
             }
         });
-    }
-
-    /// Sleeps until the wall clock says `at`; false when the engine stops before that. The clock is looked at
-    /// once a minute, since it may be set and a machine may sleep.
-    pub(crate) async fn sleep_until(&self, at: Timestamp) -> bool {
-        const LOOK_EVERY: std::time::Duration = std::time::Duration::from_secs(60);
-        loop {
-            let left = u64::try_from(at.since(self.now())).unwrap_or(0);
-            if left == 0 {
-                return true;
-            }
-            let nap = std::time::Duration::from_millis(left).min(LOOK_EVERY);
-            tokio::select! {
-                () = self.inner.shutdown.cancelled() => return false,
-                () = tokio::time::sleep(nap) => {}
-            }
-        }
     }
 
     /// Stops the task's worker, waits until what it ran is gone, and keeps workers off while the hold lives.

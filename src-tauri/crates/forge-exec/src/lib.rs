@@ -14,6 +14,7 @@ pub mod capture;
 pub mod command;
 pub mod login;
 pub mod look;
+pub mod own;
 pub mod path;
 pub mod process;
 pub mod run;
@@ -22,6 +23,7 @@ pub use capture::{Captured, HeadTail};
 pub use command::{Command, MARKER_VARIABLE, Marker, Stdin};
 pub use login::{LoginEnvironments, LoginError, LoginShell, Variables, own_variables};
 pub use look::{SeenProcess, look};
+pub use own::{clock_jump, has_no_file_left, is_out_of_files, raise_open_file_limit};
 pub use path::find_program;
 pub use process::{
     NamedProcess, ProcessIdentity, ProcessUsage, become_subreaper, end, survive_file_limit, sweep, usage,

@@ -337,7 +337,7 @@ impl Engine {
     /// Settles, at start, what was about to land when Forge ended.
     pub(crate) fn settle_lessons(&self) {
         let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             let settle = async {
                 let rows = lessons::landing(&mut *engine.store().read().await?).await?;
                 for row in rows {

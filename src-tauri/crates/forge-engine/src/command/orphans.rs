@@ -70,7 +70,7 @@ impl Engine {
     /// Says at start what there is.
     pub(crate) fn log_orphans(&self) {
         let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             match engine.find_orphans().await {
                 Ok(orphans) => {
                     for Orphan { folder, facts, .. } in orphans {

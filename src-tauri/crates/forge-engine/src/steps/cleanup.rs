@@ -182,7 +182,7 @@ impl Engine {
         };
         if !pooled {
             let trash = repo.remove_worktree(path).await?;
-            self.inner.tracker.spawn(async move {
+            self.in_background(async move {
                 if let Err(error) = trash.delete().await {
                     tracing::warn!(%error, "failed to delete a removed worktree; the next start tries again");
                 }

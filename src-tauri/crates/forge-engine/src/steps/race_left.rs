@@ -212,7 +212,7 @@ impl Engine {
     /// Has the losers of a race go when their time has come.
     fn forget_losers_at(&self, id: RaceId, at: Timestamp) {
         let engine = self.clone();
-        self.inner.tracker.spawn(async move {
+        self.in_background(async move {
             if engine.sleep_until(at).await
                 && let Err(error) = engine.forget_losers(&id).await
             {

@@ -1,0 +1,130 @@
+//! Waiting until a time. What is due while the machine sleeps is done when it wakes: deadlines are times of the wall
+//! clock, and whoever waits for one looks again when that clock jumps.
+//!
+//! A timer of tokio counts the monotonic clock, which stands still during sleep. So each wait is cut into naps, and a
+//! jump of the wall clock (it was set, or the machine woke) ends a nap at once.
+
+use std::time::Duration;
+
+use forge_model::time::Timestamp;
+
+use crate::Engine;
+
+/// How long one nap lasts at most, should nobody tell of a jump.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+impl Engine {
+    /// Follows the jumps of the wall clock from now on.
+    pub(crate) fn follow_clock(&self) {
+        self.keep_going(async |engine: Engine| {
+            loop {
+                tokio::select! {
+                    () = engine.inner.shutdown.cancelled() => return,
+                    () = engine.inner.config.clock.jumped() => {}
+                }
+                tracing::info!("the wall clock jumped: it was set, or the machine woke from sleep");
+                engine.inner.clock_jumps.send_modify(|jumps| *jumps += 1);
+            }
+        });
+    }
+
+    /// Sleeps until the wall clock says `at`; false when the engine stops before that.
+    pub(crate) async fn sleep_until(&self, at: Timestamp) -> bool {
+        let mut jumps = self.inner.clock_jumps.subscribe();
+        loop {
+            let left = u64::try_from(at.since(self.now())).unwrap_or(0);
+            if left == 0 {
+                return true;
+            }
+            let nap = Duration::from_millis(left).min(LOOK_EVERY);
+            tokio::select! {
+                () = self.inner.shutdown.cancelled() => return false,
+                () = tokio::time::sleep(nap) => {}
+                // The sender lives as long as the engine.
+                _ = jumps.changed() => {}
+            }
+        }
+    }
+
+    /// Sleeps for a while in which time asleep counts; false when the engine stops before that. A clock that is set
+    /// back does not make it longer.
+    pub(crate) async fn pause(&self, length: Duration) -> bool {
+        let until = self.now().plus_ms(i64::try_from(length.as_millis()).unwrap_or(i64::MAX));
+        tokio::select! {
+            slept = self.sleep_until(until) => slept,
+            () = tokio::time::sleep(length) => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use futures::future::BoxFuture;
+    use tokio::sync::Notify;
+
+    use super::*;
+    use crate::{Clock, EngineConfig, Work, engine::locked};
+
+    /// A clock that stands still until it is moved.
+    #[derive(Default)]
+    struct Moved {
+        now: Mutex<i64>,
+        jumped: Notify,
+    }
+
+    impl Moved {
+        fn to(&self, now: i64) {
+            *locked(&self.now) = now;
+            self.jumped.notify_one();
+        }
+    }
+
+    impl Clock for Moved {
+        fn now(&self) -> Timestamp {
+            Timestamp(*locked(&self.now))
+        }
+
+        fn jumped(&self) -> BoxFuture<'_, ()> {
+            Box::pin(self.jumped.notified())
+        }
+    }
+
+    const HOUR_MS: i64 = 60 * 60 * 1000;
+
+    #[tokio::test]
+    async fn deadline_that_passed_during_sleep_fires_when_the_machine_wakes() {
+        let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(Moved::default()));
+        let mut config = EngineConfig::new(dir.path().to_owned());
+        (config.clock, config.work) = (Arc::clone(&clock) as Arc<dyn Clock>, Work::Nothing);
+        let engine = Engine::start(config).await.unwrap();
+        let sleeps = |wait: i64| {
+            let engine = engine.clone();
+            tokio::spawn(async move { engine.sleep_until(Timestamp(wait)).await })
+        };
+        let due = [sleeps(HOUR_MS), sleeps(8 * HOUR_MS)];
+        let pause = {
+            let engine = engine.clone();
+            tokio::spawn(async move { engine.pause(Duration::from_secs(8 * 60 * 60)).await })
+        };
+        let later = sleeps(9 * HOUR_MS);
+        // All of them sleep before the machine does.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(due.iter().all(|sleep| !sleep.is_finished()), "something was due before its time");
+        clock.to(8 * HOUR_MS);
+        let patience = Duration::from_secs(20);
+        for sleep in due.into_iter().chain([pause]) {
+            assert!(tokio::time::timeout(patience, sleep).await.expect("woke too late").unwrap());
+        }
+        assert!(!later.is_finished(), "something was due before its time");
+        engine.stop().await;
+        assert!(!later.await.unwrap(), "the engine stopped before its time");
+    }
+
+    #[tokio::test]
+    async fn system_clock_that_does_not_jump_tells_of_no_jump() {
+        let wait = tokio::time::timeout(Duration::from_millis(50), crate::SystemClock.jumped());
+        assert!(wait.await.is_err());
+    }
+}

@@ -1,0 +1,107 @@
+//! A panic at every boundary of the pipeline: it ends the step, the run or the request that it happens in, the engine goes
+//! on, and the task arrives. One that happens again gives the task to a person.
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::fault::{FAULT_VARIABLE, PANIC};
+use forge_tests::serve::Serve;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::{boundaries, kills, story::Story};
+
+/// Passed before the engine serves anybody: a panic there ends its start.
+const AT_START: &str = "recovery.settled";
+
+fn panicking(story: &Story, at: &str) -> Serve<'static> {
+    let fault = vec![(FAULT_VARIABLE.to_owned(), format!("{PANIC}{at}"))];
+    Serve { program: "forge-faulty", data: story.data(), env: fault }
+}
+
+async fn survives(point: &str) -> Result<()> {
+    let mut story = Story::new(point)?;
+    story.serve(panicking(&story, &format!("{point}#1")))?;
+    if let Err(error) = story.run_to_the_end().await {
+        // A request that panicked after its commit is answered so; what it asked for goes on.
+        ensure!(format!("{error:#}").contains("500: "), "{error:#}");
+        story.run_to_the_end().await?;
+    }
+    story.check().await?;
+    let log = std::fs::read_to_string(story.data().with_extension("log"))?;
+    ensure!(log.contains(&format!("fault at {point}")), "nothing panicked");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_at_any_boundary_ends_its_unit_alone() -> Result<()> {
+    let passed = boundaries().await?;
+    let cases: Vec<(String, u32)> =
+        passed.into_keys().filter(|point| point != AT_START).map(|point| (point, 1)).collect();
+    println!("panics at {} boundaries", cases.len());
+    kills::all_survived(cases, |point, _| async move { survives(&point).await }).await
+}
+
+/// The task of a story that is blocked because of what panics every time, and the story.
+async fn blocked_by(at: &str) -> Result<(Story, Value)> {
+    let mut story = Story::new(at)?;
+    story.serve(panicking(&story, at))?;
+    let id = story.begin().await?;
+    let task = story.server()?.wait(&id, "blocked", |task| task["status"] == "blocked").await?;
+    let annotation = &task["error_annotation"];
+    ensure!(annotation["type"] == "recovery_required", "it is blocked otherwise: {annotation:#}");
+    let place = annotation["details"]["place"].as_str().context("no place")?;
+    ensure!(place.contains("fault.rs:"), "another place: {place}");
+    let message = annotation["message"].as_str().context("no message")?;
+    ensure!(message.contains(place) && message.contains(&format!("fault at {at}")), "{message}");
+    let told = story.server()?.get("/notifications").await?;
+    let is_told = |one: &Value| one["task_id"] == json!(id) && one["kind"] == "blocked";
+    ensure!(told["items"].as_array().is_some_and(|all| all.iter().any(is_told)), "nobody was told: {told:#}");
+    Ok((story, task))
+}
+
+/// How often something is in the log of the program.
+fn panics_in(story: &Story, at: &str) -> Result<usize> {
+    let log = std::fs::read_to_string(story.data().with_extension("log"))?;
+    Ok(log
+        .lines()
+        .filter(|line| line.contains("caught a panic") && line.contains(&format!("fault at {at}")))
+        .count())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn step_that_panics_twice_gives_its_task_to_a_person() -> Result<()> {
+    let at = "step.begin:run_ci_steps";
+    let (story, _) = blocked_by(at).await?;
+    ensure!(panics_in(&story, at)? == 2, "it was not tried exactly twice");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn run_that_panics_twice_gives_its_task_to_a_person() -> Result<()> {
+    let at = "execution.started";
+    let (story, task) = blocked_by(at).await?;
+    let id = task["id"].as_str().context("no id")?;
+    let runs = story.server()?.get(&format!("/tasks/{id}/executions")).await?;
+    let runs = runs["items"].as_array().context("no runs")?;
+    let ended = |run: &Value| run["status"] == "lost" && run["error"]["code"] == "panicked";
+    ensure!(runs.len() == 2 && runs.iter().all(ended), "other runs: {runs:#?}");
+    let left = forge_tests::serve::marked_processes(story.folder())?;
+    ensure!(left.is_empty(), "processes are left: {left:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn request_that_panics_says_where_and_the_next_one_is_served() -> Result<()> {
+    let mut story = Story::new("claim.committed")?;
+    story.serve(panicking(&story, "claim.committed#1"))?;
+    ensure!(story.begin().await.is_err(), "nothing panicked");
+    let server = story.server()?;
+    let task = server.get("/projects").await?["items"][0]["id"].clone();
+    let path = format!("/projects/{}/tasks", task.as_str().context("no project")?);
+    let task = server.get(&path).await?["items"][0].clone();
+    // What was committed before the panic stays; the answer is that of the engine itself.
+    ensure!(task["status"] == "in_progress", "{task:#}");
+    let (status, _) = server.answer(Method::GET, "/agents", None).await?;
+    ensure!(status == 200, "{status}");
+    story.run_to_the_end().await?;
+    story.check().await
+}
