@@ -127,7 +127,7 @@ async fn start<R: Runtime>(app: &AppHandle<R>) -> Result<Api, LaunchError> {
 
 /// Opens the door for other programs; the window is of use without it.
 async fn serve(api: &Api) -> Option<Running> {
-    let at = |port| forge_server::serve(api.clone(), ServeOptions { port, auth: true, mcp: true });
+    let at = |port| forge_server::serve(api.clone(), ServeOptions { port, ..ServeOptions::default() });
     let running = match at(PORT).await {
         Err(ServeError::Bind { .. }) => {
             tracing::info!("port {PORT} is taken; any other will do");

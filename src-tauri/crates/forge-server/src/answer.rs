@@ -49,6 +49,12 @@ impl IntoResponse for Refusal {
     }
 }
 
+/// A panic while a request is answered ends that answer alone.
+pub(crate) async fn survive(request: Request, next: Next) -> Response {
+    let answer = forge_engine::guarded(next.run(request)).await;
+    answer.unwrap_or_else(|panic| Refusal(ApiError::panicked(&panic)).into_response())
+}
+
 /// The outermost layer: gives the request an id, writes refusals out, and sees to the headers that every
 /// answer has.
 pub(crate) async fn finish(request: Request, next: Next) -> Response {
@@ -56,6 +62,10 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let mut response = next.run(request).await;
     if let Some(Refusal(error)) = response.extensions_mut().remove::<Refusal>() {
+        if error.status == StatusCode::REQUEST_TIMEOUT {
+            // The rest of the request may still come: it is not read as the next one.
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
         if error.status == StatusCode::INTERNAL_SERVER_ERROR {
             tracing::error!(request_id = %id, %method, path, %error, "failed to answer a request");
         }

@@ -1,10 +1,10 @@
 //! What a request says: its path, its query and its body, merged into one object.
 
-use std::error::Error;
+use std::{error::Error, time::Duration};
 
 use axum::{
     body::Body,
-    http::{HeaderMap, StatusCode, Uri, header},
+    http::{HeaderMap, StatusCode, header, request::Parts},
 };
 use forge_api::{ApiError, Operation};
 use futures::StreamExt as _;
@@ -19,15 +19,15 @@ const MAX_DRAINED: usize = 64 * 1024 * 1024;
 pub(crate) async fn input(
     operation: &Operation,
     path: &[(String, String)],
-    uri: &Uri,
-    headers: &HeaderMap,
+    head: &Parts,
     body: Body,
+    limit: Duration,
 ) -> Result<Value, Refusal> {
     let mut input = Map::new();
     for (name, text) in path {
         put(&mut input, name, operation.coerce(name, text))?;
     }
-    let query = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri)
+    let query = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&head.uri)
         .map_err(|error| ApiError::invalid("", &format!("the query string is not valid: {error}")))?;
     for (name, text) in &query.0 {
         match (input.get_mut(name), operation.coerce(name, text)) {
@@ -36,7 +36,7 @@ pub(crate) async fn input(
             (_, value) => put(&mut input, name, value)?,
         }
     }
-    for (name, value) in object(headers, &read(body, operation.max_body).await?)? {
+    for (name, value) in object(&head.headers, &read(body, operation.max_body, limit).await?)? {
         put(&mut input, &name, value)?;
     }
     Ok(Value::Object(input))
@@ -55,8 +55,16 @@ fn put(input: &mut Map<String, Value>, name: &str, value: Value) -> Result<(), A
     }
 }
 
-/// The whole body, when it is no larger than that.
-pub(crate) async fn read(body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
+/// The whole body, when it is no larger than that and arrives in time.
+pub(crate) async fn read(body: Body, most: usize, limit: Duration) -> Result<Vec<u8>, Refusal> {
+    tokio::time::timeout(limit, read_to_end(body, most)).await.unwrap_or_else(|_| {
+        let message = format!("Could not read the request: its body did not arrive within {limit:?}.");
+        Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "request_timeout", message)
+            .hint("Send the whole body at once, as long as `Content-Length` says."))
+    })
+}
+
+async fn read_to_end(body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
     let mut stream = body.into_data_stream();
     let (mut bytes, mut seen) = (Vec::new(), 0);
     while let Some(chunk) = stream.next().await {

@@ -24,7 +24,7 @@ pub(crate) async fn ledger(State(shared): State<Shared>, request: Request) -> Re
         .iter()
         .find(|operation| operation.name == COSTS_CSV.operation)
         .ok_or_else(|| ApiError::not_found(format!("no operation `{}`", COSTS_CSV.operation)))?;
-    let input = body::input(operation, &[], &head.uri, &head.headers, content).await?;
+    let input = body::input(operation, &[], &head, content, shared.limits.body).await?;
     let Value::Object(filter) = input else { return Err(ApiError::invalid("", "must be an object").into()) };
     if let Some(field) = PAGING.into_iter().find(|field| filter.contains_key(*field)) {
         return Err(ApiError::invalid(field, "the file is whole").into());

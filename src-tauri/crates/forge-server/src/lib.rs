@@ -10,6 +10,7 @@
 
 mod answer;
 mod body;
+mod connections;
 mod csv;
 mod events;
 mod gate;
@@ -17,10 +18,11 @@ mod routes;
 
 use std::{net::Ipv4Addr, path::PathBuf, time::Duration};
 
-use axum::serve::ListenerExt as _;
 use forge_api::{Api, OpenError, Opening};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
+
+pub use connections::Limits;
 
 /// How long [`Running::stop`] waits for answers that are under way before it cuts them off.
 const STOP_WITHIN: Duration = Duration::from_secs(2);
@@ -34,6 +36,15 @@ pub struct ServeOptions {
     pub auth: bool,
     /// Whether the Model Context Protocol may be served.
     pub mcp: bool,
+    /// What clients may take.
+    pub limits: Limits,
+}
+
+impl Default for ServeOptions {
+    /// On any port that is free, for whoever has the token.
+    fn default() -> Self {
+        Self { port: 0, auth: true, mcp: true, limits: Limits::default() }
+    }
 }
 
 /// Why nothing is served.
@@ -94,19 +105,8 @@ pub async fn serve_at(listener: TcpListener, api: Api, options: ServeOptions) ->
     let token_file = api.access().open(opening).await?;
     let stopping = CancellationToken::new();
     let gate = gate::Gate::new(port, api.clone());
-    let router = routes::router(api, gate, stopping.clone());
-    let until = stopping.clone().cancelled_owned();
-    let listener = listener.tap_io(|stream| {
-        // Without this, small answers on a kept connection wait for the other side's acknowledgement.
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "failed to send small answers at once");
-        }
-    });
-    let server = tokio::spawn(async move {
-        if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(until).await {
-            tracing::error!(%error, "the HTTP server ended");
-        }
-    });
+    let router = routes::router(api, gate, stopping.clone(), options.limits);
+    let server = tokio::spawn(connections::serve(listener, router, options.limits, stopping.clone()));
     Ok(Running { url, token_file, stopping, server })
 }
 

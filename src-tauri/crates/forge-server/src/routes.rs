@@ -21,7 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     answer::{self, Refusal},
-    body, csv, events,
+    body,
+    connections::Limits,
+    csv, events,
     gate::{self, Gate},
 };
 
@@ -45,10 +47,12 @@ pub(crate) struct Shared {
     pub(crate) stopping: CancellationToken,
     /// The streams of events that may still be opened.
     pub(crate) streams: Arc<Semaphore>,
+    /// What clients may take.
+    pub(crate) limits: Limits,
 }
 
 /// Everything that is served.
-pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken) -> Router {
+pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken, limits: Limits) -> Router {
     let mut paths: BTreeMap<&str, MethodRouter<Shared>> = BTreeMap::new();
     for operation in operations() {
         let methods = paths.remove(operation.path).unwrap_or_default();
@@ -68,7 +72,7 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken) -> Route
         any(async move |State(shared): State<Shared>, request: Request| {
             if shared.api.access().serves_mcp() {
                 let (head, content) = request.into_parts();
-                let content = Body::from(body::read(content, MAX_MCP_BODY).await?);
+                let content = Body::from(body::read(content, MAX_MCP_BODY, shared.limits.body).await?);
                 Ok(mcp.handle(Request::from_parts(head, content)).await.map(Body::new))
             } else {
                 let message = "MCP is switched off";
@@ -87,8 +91,9 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken) -> Route
             Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
         })
         .layer(middleware::from_fn_with_state(gate, gate::ask))
+        .layer(middleware::from_fn(answer::survive))
         .layer(middleware::from_fn(answer::finish))
-        .with_state(Shared { api, stopping, streams: Arc::new(Semaphore::new(events::MAX_STREAMS)) })
+        .with_state(Shared { api, stopping, streams: Arc::new(Semaphore::new(events::MAX_STREAMS)), limits })
 }
 
 /// Whether the engine can do its work: it writes a probe. Needs no token, so it says nothing of the data.
@@ -132,7 +137,7 @@ async fn answer(
     let path: Vec<(String, String)> =
         path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let (head, content) = request.into_parts();
-    let mut input = body::input(operation, &path, &head.uri, &head.headers, content).await?;
+    let mut input = body::input(operation, &path, &head, content, shared.limits.body).await?;
     if operation.cut && input["limit"].is_null() {
         // Whoever is on the other side may not know how long the list is.
         input["limit"] = DEFAULT_LIMIT.into();

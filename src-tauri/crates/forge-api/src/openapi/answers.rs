@@ -11,26 +11,27 @@ pub(super) enum Takes {
     Nothing,
     /// It takes fields.
     Fields,
-    /// It takes a place of its own for as long as it is read.
-    Place,
 }
 
 /// A kind of refusal: its status, its name in the document, and what it says.
 type Kind = (u16, &'static str, &'static str);
 
 /// Any route: what was sent makes no sense, who asks may not, or the engine cannot.
-const OF_ALL: [Kind; 8] = [
+const OF_ALL: [Kind; 10] = [
     (400, "Invalid", "A field is wrong; `details.findings` names each with its path. Nothing was done."),
     (401, "Unauthorized", "The request does not carry the token."),
     (403, "Forbidden", "Another host is named, or a page of another origin asks."),
+    (408, "TooSlow", "The body did not arrive in time."),
     (413, "TooLarge", "The body is too large."),
     (415, "UnsupportedMediaType", "The body is not JSON."),
+    (429, "TooMany", "As many connections, or streams of events, as can be are open: end one."),
     (500, "Failed", "The engine failed; its log says more."),
     (
         503,
         "Unavailable",
         "The engine is ending (`stopping`): what was begun goes on at its next start, a validation ends with it. Or the \
-         database cannot be used (`storage_unavailable`, `database_damaged`): nothing was done, the hint says what helps.",
+         database cannot be used (`storage_unavailable`, `database_damaged`), or too many files are open \
+         (`too_many_open_files`): nothing was done, the hint says what helps.",
     ),
     (507, "StorageFull", "The disk of the data folder is full. Nothing was done; the hint says what helps."),
 ];
@@ -39,8 +40,6 @@ const OF_FIELDS: [Kind; 2] = [
     (404, "NotFound", "There is no such thing."),
     (409, "Conflict", "It does not fit what is there now: another version, not offered, in use."),
 ];
-/// Those that never end.
-const OF_STREAMS: [Kind; 1] = [(429, "TooMany", "As many as can be are open: end one.")];
 /// Those that change something.
 const OF_CHANGES: [Kind; 2] = [
     (412, "GuardRejected", "A guard refuses: `details` has `action`, `phase` and `reason`."),
@@ -55,9 +54,6 @@ pub(super) fn refused(method: Method, takes: Takes) -> Map<String, Value> {
         if method != Method::Get {
             kinds.extend(OF_CHANGES);
         }
-    }
-    if takes == Takes::Place {
-        kinds.extend(OF_STREAMS);
     }
     kinds.sort_unstable_by_key(|(status, ..)| *status);
     let named = |name: &str| json!({ "$ref": format!("#/components/responses/{name}") });
@@ -84,7 +80,7 @@ pub(super) fn headers() -> Value {
 
 /// Every refusal, as operations name them.
 pub(super) fn refusals() -> Map<String, Value> {
-    let all = OF_ALL.into_iter().chain(OF_FIELDS).chain(OF_STREAMS).chain(OF_CHANGES);
+    let all = OF_ALL.into_iter().chain(OF_FIELDS).chain(OF_CHANGES);
     all.map(|(status, name, says)| {
         let mut headers = request_id();
         if status == 401 {

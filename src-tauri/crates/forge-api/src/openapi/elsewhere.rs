@@ -52,7 +52,7 @@ pub(super) fn paths() -> Map<String, Value> {
     health["servers"] = json!([{ "url": "/" }]);
     let summary = "What happens, as server-sent events: `id` is the number, `data` one line of JSON.";
     let line = json!({ "type": "string" });
-    let events = described("events", summary, Takes::Place, ("text/event-stream", &line), &[last_seen]);
+    let events = described("events", summary, Takes::Nothing, ("text/event-stream", &line), &[last_seen]);
     let document = plain("openapi", "This document.", &object);
     [(EVENTS, events), (DOCUMENT, document), (HEALTH, health)]
         .into_iter()

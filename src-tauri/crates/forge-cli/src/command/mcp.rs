@@ -78,7 +78,7 @@ impl Way {
         let door = Door::open(data_dir, observer, Work::All).await?;
         let server = match &door {
             Door::Own(api) => {
-                let options = ServeOptions { port: 0, auth: true, mcp: true };
+                let options = ServeOptions::default();
                 match forge_server::serve(api.clone(), options).await {
                     Ok(server) => Some(server),
                     Err(error) => {

@@ -25,7 +25,12 @@ pub(crate) async fn run(
         api = door::start_engine(data_dir.clone(), observer, Work::All) => api?,
         () = signals.any() => return Ok(()),
     };
-    let serve = ServeOptions { port: options.port, auth: !options.no_auth, mcp: !options.no_mcp };
+    let serve = ServeOptions {
+        port: options.port,
+        auth: !options.no_auth,
+        mcp: !options.no_mcp,
+        ..ServeOptions::default()
+    };
     let served = async {
         let listener = match listener {
             Some(listener) => listener,
