@@ -1,6 +1,8 @@
 //! A panic at every boundary of the pipeline: it ends the step, the run or the request that it happens in, the engine goes
 //! on, and the task arrives. One that happens again gives the task to a person.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::fault::{FAULT_VARIABLE, PANIC};
 use forge_tests::serve::Serve;
@@ -9,6 +11,8 @@ use serde_json::{Value, json};
 
 use crate::{boundaries, kills, story::Story};
 
+/// How long something may take that is bound to happen.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Passed before the engine serves anybody: a panic there ends its start.
 const AT_START: &str = "recovery.settled";
 
@@ -52,10 +56,22 @@ async fn blocked_by(at: &str) -> Result<(Story, Value)> {
     ensure!(place.contains("fault.rs:"), "another place: {place}");
     let message = annotation["message"].as_str().context("no message")?;
     ensure!(message.contains(place) && message.contains(&format!("fault at {at}")), "{message}");
-    let told = story.server()?.get("/notifications").await?;
-    let is_told = |one: &Value| one["task_id"] == json!(id) && one["kind"] == "blocked";
-    ensure!(told["items"].as_array().is_some_and(|all| all.iter().any(is_told)), "nobody was told: {told:#}");
+    is_told(&story, &id).await?;
     Ok((story, task))
+}
+
+/// Waits until a person is told that the task is blocked: a step of the state that it is in now does that.
+async fn is_told(story: &Story, id: &str) -> Result<()> {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let is_of_task = |one: &Value| one["task_id"] == json!(id) && one["kind"] == "blocked";
+    loop {
+        let told = story.server()?.get("/notifications").await?;
+        if told["items"].as_array().is_some_and(|all| all.iter().any(is_of_task)) {
+            return Ok(());
+        }
+        ensure!(tokio::time::Instant::now() < deadline, "nobody was told: {told:#}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// How often something is in the log of the program.

@@ -223,3 +223,24 @@ impl ApiError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failure_for_want_of_open_files_is_told_as_such() {
+        let source = || std::io::Error::from_raw_os_error(24);
+        let io = EngineError::Io { doing: "read a file".to_owned(), source: source() };
+        let git = EngineError::Git(forge_engine::GitError::Missing { program: None, source: source() });
+        for error in [io, git] {
+            let refused = ApiError::from(error);
+            assert_eq!((refused.status, refused.code.as_str()), (503, "too_many_open_files"), "{refused}");
+            assert!(refused.message.contains("too many files are open"), "{refused}");
+            assert_eq!(refused.hints.len(), 1);
+        }
+        let other = std::io::Error::from_raw_os_error(2);
+        let other = EngineError::Io { doing: "read a file".to_owned(), source: other };
+        assert_eq!(ApiError::from(other).code, "internal");
+    }
+}
