@@ -4,6 +4,7 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use forge_exec::{LoginEnvironments, LoginShell};
@@ -28,6 +29,8 @@ use crate::{
     hosts::Hosts,
     instance::{EngineAddress, Instance},
     lock::Locks,
+    private_data,
+    redaction::Secrets,
     scheduler::Scheduler,
     steps::merge_queue::MergeQueues,
     storage::Storage,
@@ -35,7 +38,9 @@ use crate::{
     watch::Watches,
     workers::Workers,
 };
-use crate::{private_data, redaction::Secrets};
+
+/// How long an engine that stops waits for a shell's profile, which takes less than a second as a rule.
+const PROFILE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why an engine cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -195,12 +200,14 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Runs the profile of the user's shell once, ahead of the first agent. Nobody waits for it when the engine
-    /// stops: a shell that is killed in the middle of its profile can leave a mess behind.
+    /// Runs the profile of the user's shell once, ahead of the first agent.
     fn ask_login_shell(&self) {
         if self.inner.config.work != Work::Nothing {
             let engine = self.clone();
             tokio::spawn(async move {
+                if engine.inner.shutdown.is_cancelled() {
+                    return;
+                }
                 if let Err(error) = engine.inner.logins.get(&engine.inner.login_shell).await {
                     tracing::warn!(%error, "programs are looked for on this process's own path");
                 }
@@ -214,6 +221,7 @@ impl Engine {
         self.inner.shutdown.cancel();
         self.inner.tracker.close();
         self.inner.tracker.wait().await;
+        self.inner.logins.settle(PROFILE_PATIENCE).await;
         self.inner.store.close().await;
         locked(&self.inner.instance).take();
     }

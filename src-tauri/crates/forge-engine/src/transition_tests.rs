@@ -28,7 +28,10 @@ pub(crate) struct Bench {
 
 pub(crate) async fn bench() -> Bench {
     let dir = tempfile::tempdir().unwrap();
-    let engine = Engine::start(EngineConfig::new(dir.path().to_owned())).await.unwrap();
+    let mut config = EngineConfig::new(dir.path().to_owned());
+    // The profile of whoever runs the tests is not run.
+    config.login_shell = Some("true".into());
+    let engine = Engine::start(config).await.unwrap();
     let now = engine.now();
     let row = ProjectRow {
         project: forge_model::project::Project {

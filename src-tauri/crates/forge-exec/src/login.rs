@@ -16,7 +16,7 @@ use std::{
 };
 
 use tokio::{sync::Mutex as AsyncMutex, time::Instant};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Command, Exit, HeadTail, MARKER_VARIABLE, Marker, OutputSink, Stream, find_program, process::os_string,
@@ -166,6 +166,7 @@ pub struct LoginEnvironments {
     base: Arc<Variables>,
     patience: Duration,
     slots: Mutex<HashMap<LoginShell, Arc<AsyncMutex<Slot>>>>,
+    under_way: TaskTracker,
 }
 
 #[derive(Debug, Default)]
@@ -179,7 +180,7 @@ impl LoginEnvironments {
     /// Will run profiles on top of `base`, each for at most `patience`.
     #[must_use]
     pub fn new(base: Arc<Variables>, patience: Duration) -> Self {
-        Self { base, patience, slots: Mutex::default() }
+        Self { base, patience, slots: Mutex::default(), under_way: TaskTracker::new() }
     }
 
     /// The environment of a login shell, taken now when it is not known or no longer holds.
@@ -198,13 +199,20 @@ impl LoginEnvironments {
         self.ask(shell, true).await
     }
 
+    /// Waits until no profile runs, at most for `patience`: one that is killed in the middle can leave locks behind.
+    pub async fn settle(&self, patience: Duration) {
+        self.under_way.close();
+        // What takes longer is killed with this process.
+        let _ = tokio::time::timeout(patience, self.under_way.wait()).await;
+    }
+
     async fn ask(&self, shell: &LoginShell, anew: bool) -> Result<Arc<Variables>, LoginError> {
         let asked = Instant::now();
         let slot = self.slot(shell);
         let (shell, base, patience) = (shell.clone(), Arc::clone(&self.base), self.patience);
         let name = shell.program().to_owned();
         // On its own, since a caller that goes away must not kill a profile half-way.
-        let taking = tokio::spawn(async move {
+        let taking = self.under_way.spawn(async move {
             let mut slot = slot.lock().await;
             if let Some((_, error)) = slot.failed.as_ref().filter(|(at, _)| *at > asked) {
                 return Err(error.clone());

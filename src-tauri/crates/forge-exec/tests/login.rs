@@ -102,6 +102,24 @@ async fn caller_that_goes_away_leaves_the_profile_running() {
 }
 
 #[tokio::test]
+async fn profile_that_nobody_waits_for_any_more_ends_before_the_program() {
+    let dir = tempfile::tempdir().expect("a folder");
+    profile(dir.path(), "touch \"$HOME/begun\"; sleep 0.3; touch \"$HOME/ended\"");
+    let (begun, ended) = (dir.path().join("begun"), dir.path().join("ended"));
+    let known = Arc::new(LoginEnvironments::new(home(dir.path()), PATIENCE));
+    let asking = tokio::spawn({
+        let known = Arc::clone(&known);
+        async move { known.get(&bash()).await }
+    });
+    while !begun.exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    asking.abort();
+    known.settle(PATIENCE).await;
+    assert!(ended.exists(), "the profile was cut off");
+}
+
+#[tokio::test]
 async fn failure_says_the_shell_and_the_reason() {
     let dir = tempfile::tempdir().expect("a folder");
     profile(dir.path(), "echo 'pyenv: cannot rehash' >&2\nexit 4");
