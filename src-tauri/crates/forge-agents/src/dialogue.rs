@@ -28,6 +28,7 @@ use crate::{
     AgentError, Ask, Control, Launch, LimitKind, LogWriter, NewEntry, RunCommand, RunEvent, RunOutcome,
     ears::{Ears, READS_AHEAD, Read},
     end::{flush, not_run, note_end},
+    lines::lines,
     output::LastOutput,
     question,
 };
@@ -361,7 +362,7 @@ impl<'r> Talk<'r> {
     fn hear(&mut self, read: Read, dialogue: &mut dyn Dialogue) {
         match read {
             Read::Lines { bytes, mut raw_offset, starts } => {
-                for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+                for (at, line) in lines(&bytes).enumerate() {
                     let told = line.strip_suffix(b"\n").unwrap_or(line);
                     if !told.trim_ascii().is_empty() {
                         let start = starts.get(at).copied().unwrap_or(raw_offset);

@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use crate::{
     Control, LogWriter,
     dialogue::MAX_LINE_BYTES,
+    lines::lines,
     output::{LastOutput, Output, Sheet},
 };
 
@@ -84,7 +85,7 @@ impl Ears {
     fn raw(&mut self, redacted: &[u8]) -> Vec<u64> {
         let mut at = self.log.raw(redacted);
         let mut starts = Vec::new();
-        for line in redacted.split_inclusive(|byte| *byte == b'\n') {
+        for line in lines(redacted) {
             if !self.has_begun {
                 self.raw_offset = at;
             }
@@ -113,9 +114,9 @@ impl Ears {
         let redacted = self.redacted.push(bytes);
         // As many lines end in what is redacted as in what was read.
         let mut starts = self.raw(&redacted);
-        let ended = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let ended = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
         let (mut ended, rest) = bytes.split_at(ended);
-        if let Some(first) = ended.iter().position(|byte| *byte == b'\n')
+        if let Some(first) = memchr::memchr(b'\n', ended)
             && let Some(read) = self.too_long(first)
         {
             // The receiver outlives the process.
@@ -171,7 +172,7 @@ mod tests {
     fn lines_of(read: Read, heard: &mut Vec<(String, u64)>) {
         match read {
             Read::Lines { bytes, mut raw_offset, starts } => {
-                for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+                for (at, line) in lines(&bytes).enumerate() {
                     let start = starts.get(at).copied().unwrap_or(raw_offset);
                     heard.push((String::from_utf8_lossy(line).trim_end().to_owned(), start));
                     raw_offset += line.len() as u64;

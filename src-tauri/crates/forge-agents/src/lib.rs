@@ -18,6 +18,7 @@ mod end;
 pub mod error;
 mod fuzz;
 mod json;
+mod lines;
 pub mod log;
 mod mcp;
 mod output;

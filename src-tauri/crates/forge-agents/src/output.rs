@@ -178,7 +178,7 @@ impl Output {
         if carry.bytes.is_empty() {
             carry.raw_offset = raw_offset;
         }
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let whole = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
         let (whole, rest) = bytes.split_at(whole);
         if !whole.is_empty() {
             let mut lines = std::mem::take(carry);
@@ -211,9 +211,9 @@ impl Output {
     fn lines(&mut self, stream: Stream, lines: &Carry) {
         let Carry { bytes, raw_offset, is_within_line } = lines;
         let mut text_from = 0;
-        if stream == Stream::Stdout && bytes.contains(&b'{') {
+        if stream == Stream::Stdout && memchr::memchr(b'{', bytes).is_some() {
             let mut at = 0;
-            for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            for line in crate::lines::lines(bytes) {
                 let end = at + line.len();
                 let is_line = at > 0 || !is_within_line;
                 if let Some(entry) = is_line.then(|| Reported::parse(line)).flatten() {
