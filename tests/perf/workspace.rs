@@ -52,11 +52,13 @@ async fn slot(repo: &Repo, folder: &Path, ended: &NewWorktree, base: &str) -> Re
     repo.commit_all(&ended.path, "task", None).await?;
     std::fs::create_dir(ended.path.join("build"))?;
     std::fs::write(ended.path.join("build/left"), "left\n")?;
-    ensure!(repo.pool_worktree(&ended.path, &pool, 1).await?, "the worktree was not pooled");
+    let mut withdrawn = repo.withdraw_worktree(&ended.path).await?;
+    ensure!(repo.pool_worktree(&mut withdrawn, &pool, 1).await?, "the worktree was not pooled");
+    drop(withdrawn);
     let next = worktree(folder, &format!("next/{}", ended.branch), base);
     let (taken, time) = timed(repo.take_slot(&pool, &next, Keep::Tracked)).await?;
     ensure!(taken && !next.path.join("build").exists(), "the slot was not taken");
-    repo.remove_worktree(&next.path).await?.delete().await?;
+    repo.remove_worktree(repo.withdraw_worktree(&next.path).await?).await?.delete().await?;
     repo.drop_slots(&pool, 0).await?;
     Ok(time)
 }
@@ -72,7 +74,7 @@ pub async fn churn(folder: &Path, disk: &str, files: u32) -> Result<Row> {
     for round in 0..=ROUNDS {
         let tree = worktree(&trees, &format!("churn/{round}"), "main");
         let ((), time) = timed(repo.create_worktree(&tree)).await?;
-        repo.remove_worktree(&tree.path).await?.delete().await?;
+        repo.remove_worktree(repo.withdraw_worktree(&tree.path).await?).await?.delete().await?;
         // The first round warms up.
         if round > 0 {
             times.push(time);

@@ -233,6 +233,7 @@ async fn making_filling_finishing_and_reusing_a_worktree() -> Result<()> {
         "workspace.made",
         "workspace.copied",
         "process.started",
+        "cleanup.withdrawn",
         "cleanup.backed_up",
         "cleanup.removed",
         "workspace.slot",

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use forge_testkit::{Repository, script};
 use forge_tests::{
     drafter,
@@ -361,11 +361,14 @@ impl History {
     fn bring_back(&mut self) -> Result<()> {
         self.story.push("the repository is moved back".into());
         if self.repo.path().exists() {
-            let inside = std::process::Command::new("find").arg(self.repo.path()).output()?;
-            bail!(
-                "Forge made the moved repository's folder anew: {}",
-                String::from_utf8_lossy(&inside.stdout)
-            );
+            // A git that the move caught in the middle of its work makes the folders of its files anew.
+            let inside = std::process::Command::new("find")
+                .arg(self.repo.path())
+                .args(["!", "-type", "d"])
+                .output()?;
+            let files = String::from_utf8_lossy(&inside.stdout);
+            ensure!(files.is_empty(), "Forge wrote where the moved repository was: {files}");
+            std::fs::remove_dir_all(self.repo.path())?;
         }
         std::fs::rename(self.elsewhere(), self.repo.path())?;
         self.away = false;

@@ -137,7 +137,7 @@ impl Ledger {
     }
 
     fn look_by(&self, from: &[&str], repository: &Path, folders: &[PathBuf]) -> Result<Held> {
-        let listed = git(repository, &[&["rev-list", "--objects"], from].concat())?;
+        let listed = list_objects(repository, from)?;
         let mut held = Held { blobs: BTreeSet::new(), files: BTreeSet::new(), repositories: Vec::new() };
         let mut bundles = Vec::new();
         for line in listed.lines() {
@@ -177,6 +177,19 @@ impl Ledger {
         git(&into, &["bundle", "unbundle", &file.display().to_string()])?;
         Ok(into)
     }
+}
+
+/// The objects that refs, and what else is named, reach.
+fn list_objects(repository: &Path, from: &[&str]) -> Result<String> {
+    let list = || git(repository, &[&["rev-list", "--objects"], from].concat());
+    // git fails on a worktree that is being registered in this moment.
+    for _ in 0..5 {
+        if let Ok(listed) = list() {
+            return Ok(listed);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    list()
 }
 
 impl Held {

@@ -35,6 +35,7 @@ impl Engine {
             return self.end_orphans(is_of_validation).await;
         }
         self.end_orphans(|_| true).await?;
+        self.return_withdrawn();
         let mut tx = self.store().write().await?;
         for workspace in workspaces::present(&mut tx).await? {
             self.release_stale_lock(&workspace);
@@ -103,6 +104,22 @@ impl Engine {
             tx.commit().await?;
         }
         Ok(())
+    }
+
+    /// Puts back worktrees that were on their way out when an earlier process was killed.
+    fn return_withdrawn(&self) {
+        for folder in task_folders(&self.inner.config.workspace_root) {
+            match forge_git::return_withdrawn(&folder) {
+                Ok(back) => {
+                    for path in back {
+                        tracing::info!(path = %path.display(), "put back a worktree whose removal was cut short");
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(folder = %folder.display(), %error, "failed to put a worktree back");
+                }
+            }
+        }
     }
 
     /// Deletes worktrees that were set aside but not deleted.

@@ -230,8 +230,15 @@ impl Place {
         if last("extensions.worktreeconfig").is_some_and(|value| is_true(value)) {
             self.worktree_settings(&mut taken)?;
         }
+        // Without the repository, which may have been moved away meanwhile, the files say nothing.
+        self.require_repository()?;
         let files = taken.files.into_values().collect();
         Ok((Fingerprint { files }, taken.paths))
+    }
+
+    fn require_repository(&self) -> Result<(), GitError> {
+        let is_there = self.common_dir.join("HEAD").symlink_metadata().is_ok();
+        is_there.then_some(()).ok_or_else(|| GitError::NotARepository { path: self.root.clone() })
     }
 
     /// Adds what a file of settings says, and the files that it includes.
@@ -429,7 +436,7 @@ fn put_back(place: &Place, accepted: &Fingerprint, name: &str, aside: &Path) -> 
     };
     let folder = path.parent().unwrap_or(&place.common_dir);
     // A repository that was moved away is not made anew at its old place.
-    fs::metadata(&place.common_dir).map_err(GitError::io("read", &place.common_dir))?;
+    place.require_repository()?;
     fs::create_dir_all(folder).map_err(GitError::io("create", folder))?;
     let fresh = folder.join(format!(".forge-{}", uuid::Uuid::new_v4().simple()));
     fs::write(&fresh, content).map_err(GitError::io("write", &fresh))?;

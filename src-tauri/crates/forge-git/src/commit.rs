@@ -10,7 +10,7 @@ use crate::index::PrivateIndex;
 use crate::lock;
 use crate::repo::{Operation, Repo};
 use crate::signing;
-use crate::status::RawEntry;
+use crate::status::{RawEntry, Uncommitted};
 
 /// Hooks that can refuse a commit.
 const REFUSING_HOOKS: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
@@ -28,24 +28,27 @@ impl Repo {
         message: &str,
         author: Option<(&str, &str)>,
     ) -> Result<Option<String>, GitError> {
-        self.commit_everything(worktree, message, author, None).await
+        let seen = self.uncommitted(worktree).await?;
+        self.commit_everything(worktree, &seen, message, author, None).await
     }
 
-    /// The same; what is staged and was changed since is kept at the next free number below `ref_prefix` first, because
-    /// the commit replaces it in the index.
+    /// The same for a caller that looked just now; what is staged and was changed since is kept at the next free number
+    /// below `ref_prefix` first, because the commit replaces it in the index.
     pub async fn commit_all_keeping_staged(
         &self,
         worktree: &Path,
+        seen: &Uncommitted,
         message: &str,
         author: Option<(&str, &str)>,
         ref_prefix: &str,
     ) -> Result<Option<String>, GitError> {
-        self.commit_everything(worktree, message, author, Some(ref_prefix)).await
+        self.commit_everything(worktree, seen, message, author, Some(ref_prefix)).await
     }
 
     async fn commit_everything(
         &self,
         worktree: &Path,
+        seen: &Uncommitted,
         message: &str,
         author: Option<(&str, &str)>,
         keep_staged_below: Option<&str>,
@@ -53,8 +56,7 @@ impl Repo {
         let git_dir = self.git_dir(worktree).await?;
         // A resolved merge is committed even when its result equals our side: it records the other parent.
         let merging = crate::repo::operation_in(&git_dir) == Some(Operation::Merge);
-        let checked_out = self.checked_out_links(worktree).await?;
-        let changes = self.status_beside(worktree, true, &checked_out).await?;
+        let Uncommitted { changes, checked_out } = seen;
         if changes.is_empty() && !merging {
             return Ok(None);
         }
@@ -65,7 +67,7 @@ impl Repo {
         }
         // Who commits does not depend on what: both are asked at once.
         let (added, identity) = tokio::join!(
-            self.stage_all(worktree, &git_dir, None, &changes, &checked_out),
+            self.stage_all(worktree, &git_dir, None, changes, checked_out),
             self.identity(worktree, author)
         );
         let everything_staged = added?;
@@ -282,7 +284,11 @@ mod tests {
         let sandbox = Sandbox::new().await;
         let repo = sandbox.repo().await;
         let commit = async || {
-            let made = repo.commit_all_keeping_staged(repo.root(), "work", None, "refs/kept").await;
+            let made = async {
+                let seen = repo.uncommitted(repo.root()).await?;
+                repo.commit_all_keeping_staged(repo.root(), &seen, "work", None, "refs/kept").await
+            };
+            let made = made.await;
             made.unwrap().unwrap();
         };
         sandbox.write("staged", "staged alone");

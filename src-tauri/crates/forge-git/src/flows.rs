@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::testing::Sandbox;
+use crate::testing::{Sandbox, pool_away, remove_away};
 use crate::{DiffScope, GitError, Keep, NewWorktree, Repo, Trash};
 
 const PREFIX: &str = "refs/forge/backup/1";
@@ -55,7 +55,7 @@ impl Flow {
         expected.sort_unstable();
         assert_eq!(paths, expected);
         let pool = self.sandbox.dir().join("work/.pool");
-        assert!(repo.pool_worktree(&tree, &pool, 1).await.unwrap());
+        assert!(pool_away(&repo, &tree, &pool, 1).await.unwrap());
         let next = self.spec("2");
         assert!(repo.take_slot(&pool, &next, Keep::Tracked).await.unwrap());
         assert_eq!(self.sandbox.git_at(&next.path, &["status", "--porcelain", "--ignored"]), "", "a slot");
@@ -65,7 +65,7 @@ impl Flow {
     }
 
     async fn remove(&self, tree: &Path) {
-        self.repo.remove_worktree(tree).await.unwrap().delete().await.unwrap();
+        remove_away(&self.repo, tree).await.unwrap().delete().await.unwrap();
         assert!(!tree.exists());
         assert_eq!(Trash::left_in(tree.parent().unwrap()).unwrap(), []);
         assert_eq!(self.repo.worktrees().await.unwrap().len(), 1);
@@ -117,7 +117,7 @@ async fn a_filter_that_fails_leaves_no_half_made_worktree() {
     let pool = flow.sandbox.dir().join("work/.pool");
     let first = flow.create("1").await;
     fs::remove_file(first.join("asset.big")).unwrap();
-    assert!(flow.repo.pool_worktree(&first, &pool, 1).await.unwrap());
+    assert!(pool_away(&flow.repo, &first, &pool, 1).await.unwrap());
     let smudge = flow.sandbox.dir().join("store/smudge");
     let works = fs::read(&smudge).unwrap();
     script(&smudge, "echo 'no network' >&2; exit 1");
@@ -153,7 +153,7 @@ async fn submodules_are_as_in_any_worktree() {
         if keep == Keep::WithIgnored {
             flow.sandbox.git_at(&from, &update);
         }
-        assert!(flow.repo.pool_worktree(&from, &pool, 1).await.unwrap());
+        assert!(pool_away(&flow.repo, &from, &pool, 1).await.unwrap());
         let next = NewWorktree { branch: format!("forge/{keep:?}"), ..flow.spec("next") };
         assert!(flow.repo.take_slot(&pool, &next, keep).await.unwrap());
         assert_eq!(flow.repo.status(&next.path).await.unwrap(), []);
@@ -189,7 +189,7 @@ async fn a_sparse_checkout_is_sparse_everywhere() {
     fs::write(tree.join("out/file"), "changed").unwrap();
     fs::create_dir_all(tree.join("in")).unwrap();
     fs::write(tree.join("in/file"), "other").unwrap();
-    assert!(flow.repo.pool_worktree(&tree, &pool, 1).await.unwrap());
+    assert!(pool_away(&flow.repo, &tree, &pool, 1).await.unwrap());
     let next = flow.spec("3");
     assert!(flow.repo.take_slot(&pool, &next, Keep::Tracked).await.unwrap());
     sparse(&next.path);

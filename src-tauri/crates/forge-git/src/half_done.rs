@@ -81,8 +81,7 @@ impl Repo {
             },
         }
         let name = format!("refs/heads/{branch}");
-        let on = self.at(worktree, Kind::Read).args(["symbolic-ref", "-q", "HEAD"]).run().await?;
-        if on.exit == Some(0) && bytes::line(&on.stdout) == name {
+        if self.attached_to(worktree, &git_dir).await?.as_deref() == Some(&name) {
             return Ok(Standing::Ready { finished, taken: false });
         }
         let head = self.head(worktree).await?;

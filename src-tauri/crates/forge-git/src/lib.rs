@@ -65,6 +65,7 @@ mod sweep;
 #[cfg(test)]
 mod testing;
 mod trash;
+mod withdraw;
 mod worktree;
 
 pub use accepted::{ChangedFile, Fingerprint, FingerprintFile, RepositoryChange};
@@ -92,6 +93,7 @@ pub use push::{Push, PushError};
 pub use repo::{Operation, Repo};
 pub use spread::spread;
 pub use startup::{StartupFile, changed_lines};
-pub use status::StatusEntry;
+pub use status::{StatusEntry, Uncommitted};
 pub use trash::Trash;
+pub use withdraw::{Withdrawn, return_withdrawn};
 pub use worktree::{NewWorktree, WorktreeEntry};

@@ -5,7 +5,7 @@
 //! histories that are cut or replaced, objects libgit2 cannot read, walks that get long, and merges that have
 //! more than one base.
 
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -51,6 +51,40 @@ impl Local<'_> {
             None => head.to_owned(),
         };
         self.commit_named(oid)
+    }
+
+    /// The ref that a git directory's `HEAD` names; the inner `None` when it names a commit.
+    pub(crate) fn attached_to(self, git_dir: &Path) -> Option<Option<String>> {
+        if self.common_dir.join("reftable").exists() {
+            return None;
+        }
+        let head = std::fs::read_to_string(git_dir.join("HEAD")).ok()?;
+        let head = head.trim_end();
+        match head.strip_prefix("ref: ") {
+            Some(name) => is_plain_branch(name).then(|| Some(name.to_owned())),
+            None => is_full(head).then_some(None),
+        }
+    }
+
+    /// How many commits `tip` has that `other` has not, when all of them come after `other`: none of them can be part of
+    /// its history then. Both are full names.
+    pub(crate) fn count_after(self, tip: &str, other: &str) -> Option<u32> {
+        self.history_is_plain()?;
+        let (tip, other) = (Oid::from_str(tip).ok()?, Oid::from_str(other).ok()?);
+        let (mut seen, mut ahead) = (HashSet::from([other, tip]), vec![tip]);
+        let mut count = 0;
+        if tip == other {
+            return Some(count);
+        }
+        while let Some(commit) = ahead.pop() {
+            count += 1;
+            let parents = self.objects.commit(commit)?.parents;
+            if parents.is_empty() || seen.len() >= WALK_CAP {
+                return None;
+            }
+            ahead.extend(parents.into_iter().filter(|parent| seen.insert(*parent)));
+        }
+        Some(count)
     }
 
     /// The commit a revision leads to; the inner `None` when there is none of that name.

@@ -18,7 +18,7 @@ use crate::error::GitError;
 use crate::index::Paths;
 use crate::merge::ScratchDir;
 use crate::repo::Repo;
-use crate::status::{RawEntry, parse_all};
+use crate::status::{RawEntry, Uncommitted, parse_all};
 
 /// Where a backup has what would not be found at its own path when it is put back.
 pub(crate) const KEPT: &str = ".forge/kept";
@@ -140,6 +140,7 @@ impl Repo {
     pub async fn embedded_repositories(
         &self,
         worktree: &Path,
+        seen: &Uncommitted,
         base: &str,
     ) -> Result<Vec<NestedRepository>, GitError> {
         let paths = self.link_paths(worktree).await?;
@@ -155,15 +156,9 @@ impl Repo {
                 }
             }
         }
-        let others = self
-            .at(worktree, Kind::Read)
-            .args(["ls-files", "--others", "--exclude-standard", "-z"])
-            .ok()
-            .await?;
-        for record in bytes::records(&others) {
-            if let Some(path) = record.strip_suffix(b"/") {
-                found.push(embedded(bytes::path(path), None));
-            }
+        for nested in seen.changes.iter().filter(|raw| raw.is_nested_repository()) {
+            let path: PathBuf = nested.path.components().collect();
+            found.push(embedded(&path, None));
         }
         Ok(found)
     }

@@ -9,7 +9,7 @@ use crate::error::GitError;
 use crate::half_done::Standing;
 use crate::merge::{MergeRequest, MergeStrategy};
 use crate::repo::Repo;
-use crate::testing::{Sandbox, program_at};
+use crate::testing::{Sandbox, pool_away, program_at, remove_away};
 use crate::worktree::NewWorktree;
 
 /// A worktree on the branch `work`, in which somebody works, of a repository that a person accepted.
@@ -122,7 +122,14 @@ impl Given {
         self.work();
         note("status", repo.status(tree).await.map(drop));
         note("tracked", repo.tracked_changes(tree).await.map(drop));
-        note("embedded", repo.embedded_repositories(tree, &self.base).await.map(drop));
+        note(
+            "embedded",
+            async {
+                let seen = repo.uncommitted(tree).await?;
+                repo.embedded_repositories(tree, &seen, &self.base).await.map(drop)
+            }
+            .await,
+        );
         note("unpushed", repo.unpushed_submodules(tree, &self.base).await.map(drop));
         let scope = DiffScope::Worktree { base: self.base.clone(), worktree: tree.to_owned() };
         note("diff", repo.diff_files(&scope).await.map(drop));
@@ -156,10 +163,10 @@ impl Given {
         let listed = repo.at(tree, Kind::Read).args(["log", "-p", "--max-count=2"]).run().await;
         note("log", listed.map(drop));
         let pool = self.sandbox.dir().join("pool");
-        note("pool", repo.pool_worktree(tree, &pool, 1).await.map(drop));
+        note("pool", pool_away(repo, tree, &pool, 1).await.map(drop));
         let spec = NewWorktree { path: tree.to_owned(), branch: "next".into(), base: "main".into() };
         note("slot", repo.take_slot(&pool, &spec, crate::pool::Keep::WithIgnored).await.map(drop));
-        note("remove", repo.remove_worktree(tree).await.map(drop));
+        note("remove", remove_away(repo, tree).await.map(drop));
         ends
     }
 
@@ -187,7 +194,7 @@ async fn programs_planted_in_the_repository_stop_git_before_it_starts() {
             Some(other) => panic!("{name}: {other:?}"),
         }
     }
-    for name in ["status", "diff", "backup", "settle", "commit", "discard", "log", "pool", "remove"] {
+    for name in ["status", "diff", "backup", "commit", "discard", "log", "pool", "remove"] {
         assert!(stopped.contains(&name), "{name} is not among {stopped:?}");
     }
     assert_eq!(given.ran(), "");
@@ -207,7 +214,7 @@ async fn programs_of_a_repository_in_place_of_dot_git_do_not_run() {
         assert!(removes || end.is_none(), "{name}: {end:?}");
     }
     given.repo.rewrite_dot_git(&given.tree, "work", &aside).await.unwrap();
-    given.repo.remove_worktree(&given.tree).await.unwrap().delete().await.unwrap();
+    remove_away(&given.repo, &given.tree).await.unwrap().delete().await.unwrap();
     assert_eq!(given.ran(), "");
 }
 

@@ -23,7 +23,8 @@ use crate::lock::{Purpose, Turn, turn};
 use crate::repo::{Repo, dot_git_target, operation_in};
 use crate::sweep::{self, Tracked};
 use crate::trash::Trash;
-use crate::worktree::{NewWorktree, real_path};
+use crate::withdraw::{Withdrawn, lead_back};
+use crate::worktree::{NewWorktree, WorktreeEntry, real_path};
 
 const SLOT: &str = "slot-";
 const TAKEN: &str = "taken-";
@@ -40,22 +41,26 @@ pub enum Keep {
 }
 
 impl Repo {
-    /// Makes a finished worktree a slot in the folder `pool`: its path and its branch are free when this returns.
+    /// Makes a withdrawn worktree a slot in the folder `pool`: its path and its branch are free when this returns.
     /// What is worth keeping was backed up before.
     ///
     /// `false` when it is no good as one, and has to be removed: the pool holds `most` already, the directory is
     /// gone or not complete, lies on another file system, or is in the middle of a rebase, merge or the like.
-    pub async fn pool_worktree(&self, path: &Path, pool: &Path, most: usize) -> Result<bool, GitError> {
-        let path = real_path(path)?;
-        let _tree = turn(&path, Purpose::Tree).await;
+    pub async fn pool_worktree(
+        &self,
+        withdrawn: &mut Withdrawn,
+        pool: &Path,
+        most: usize,
+    ) -> Result<bool, GitError> {
         let _list = turn(self.common_dir(), Purpose::Worktrees).await;
-        let entry = self.require_ours(&path).await?;
-        let Some(admin) = self.admin_dir(&path) else { return Ok(false) };
+        let (Some(path), Some(admin)) = (withdrawn.aside.clone(), withdrawn.admin.clone()) else {
+            return Ok(false);
+        };
         let busy = operation_in(&admin).is_some() || admin.join(BISECTING).exists();
-        if entry.locked.is_some() || busy || !admin.join("index").exists() {
+        if withdrawn.entry.locked.is_some() || busy || !admin.join("index").exists() {
             return Ok(false);
         }
-        let Some(head) = entry.head else { return Ok(false) };
+        let Some(head) = withdrawn.entry.head.clone() else { return Ok(false) };
         if self.slots_in(pool)?.len() >= most {
             return Ok(false);
         }
@@ -67,6 +72,7 @@ impl Repo {
             Err(e) if e.kind() == ErrorKind::CrossesDevices => return Ok(false),
             other => other.map_err(GitError::io("move", &path))?,
         }
+        withdrawn.aside = None;
         lead_to_each_other(&slot, &admin)?;
         Ok(true)
     }
@@ -92,7 +98,7 @@ impl Repo {
             }
             let pool = real_path(pool)?;
             let Some(room) = self.make_room(spec, &path).await? else { return Ok(true) };
-            self.clear_leftovers(&pool).await?;
+            self.clear_leftovers(&pool, &room.known).await?;
             let Some(claimed) = self.claim(&pool)? else {
                 delete_later(room.leftover);
                 return Ok(false);
@@ -135,7 +141,7 @@ impl Repo {
             let _lies_in_the_pool = Trash::set_aside(slot)?;
             self.unregister(slot).await?;
         }
-        self.clear_leftovers(&pool).await?;
+        self.clear_leftovers(&pool, &self.worktrees().await?).await?;
         drop(list);
         for trash in Trash::left_in(&pool)? {
             trash.delete().await?;
@@ -249,7 +255,7 @@ impl Repo {
     }
 
     /// Takes away what kills left in a pool: claimed slots and broken ones. The caller has the turn.
-    async fn clear_leftovers(&self, pool: &Path) -> Result<(), GitError> {
+    async fn clear_leftovers(&self, pool: &Path, known: &[WorktreeEntry]) -> Result<(), GitError> {
         let mut broken = named_in(pool, SLOT)?;
         broken.retain(|slot| {
             let leads_here = dot_git_target(slot)
@@ -260,7 +266,7 @@ impl Repo {
         for left in broken {
             delete_later(Some(Trash::set_aside(&left)?));
         }
-        for entry in self.worktrees().await? {
+        for entry in known {
             if entry.path.parent() == Some(pool) && !entry.path.exists() {
                 self.unregister(&entry.path).await?;
             }
@@ -299,11 +305,10 @@ fn named_in(pool: &Path, prefix: &str) -> Result<Vec<PathBuf>, GitError> {
 
 /// Connects a moved worktree with its administrative directory, as `git worktree repair` does.
 fn lead_to_each_other(worktree: &Path, admin: &Path) -> Result<(), GitError> {
-    let line = |before: &[u8], path: &Path| [before, bytes::of(path), b"\n"].concat();
+    lead_back(admin, worktree)?;
     let dot_git = worktree.join(".git");
-    let back = admin.join("gitdir");
-    fs::write(&back, line(b"", &dot_git)).map_err(GitError::io("write", back))?;
-    fs::write(&dot_git, line(b"gitdir: ", admin)).map_err(GitError::io("write", dot_git))
+    let line = [b"gitdir: ", bytes::of(admin), b"\n"].concat();
+    fs::write(&dot_git, line).map_err(GitError::io("write", dot_git))
 }
 
 /// Deletes in the background; what a kill leaves is deleted by [`Repo::drop_slots`] and by [`Trash::left_in`].

@@ -55,9 +55,18 @@ impl Repo {
                 if self.is_ancestor(tip, &commit).await? {
                     return Ok(0);
                 }
-                known.push(format!("^{commit}"));
+                known.push(commit);
             }
         }
+        known.sort_unstable();
+        known.dedup();
+        if let ([other], Some(tip)) = (known.as_slice(), self.resolve(tip).await?) {
+            let other = other.clone();
+            if let Some(count) = self.locally(move |local| local.count_after(&tip, &other)).await {
+                return Ok(count);
+            }
+        }
+        let known: Vec<String> = known.into_iter().map(|commit| format!("^{commit}")).collect();
         let command = self.read().args(["rev-list", "--count", "--end-of-options", tip]).args(known);
         let args = command.shown();
         let said = command.text().await?;

@@ -238,6 +238,20 @@ impl Repo {
         }
     }
 
+    /// The ref that the `HEAD` of a worktree with this git directory names; `None` when it is detached.
+    pub(crate) async fn attached_to(
+        &self,
+        worktree: &Path,
+        git_dir: &Path,
+    ) -> Result<Option<String>, GitError> {
+        let dir = git_dir.to_owned();
+        if let Some(known) = self.locally(move |local| local.attached_to(&dir)).await {
+            return Ok(known);
+        }
+        let asked = self.at(worktree, Kind::Read).args(["symbolic-ref", "-q", "HEAD"]).run().await?;
+        Ok((asked.exit == Some(0)).then(|| bytes::line(&asked.stdout)))
+    }
+
     /// What a worktree is in the middle of, if anything.
     pub async fn operation(&self, worktree: &Path) -> Result<Option<Operation>, GitError> {
         Ok(operation_in(&self.git_dir(worktree).await?))

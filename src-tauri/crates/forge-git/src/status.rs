@@ -45,7 +45,30 @@ impl RawEntry {
     }
 }
 
+/// What was uncommitted in a worktree when it was looked at.
+#[derive(Debug, Clone)]
+pub struct Uncommitted {
+    pub(crate) changes: Vec<RawEntry>,
+    /// Submodules and embedded repositories that the index names and that lie there.
+    pub(crate) checked_out: Vec<PathBuf>,
+}
+
+impl Uncommitted {
+    /// Whether the worktree held nothing but its commit.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+}
+
 impl Repo {
+    /// Looks at a worktree once for several questions, so that each has the same answer.
+    pub async fn uncommitted(&self, worktree: &Path) -> Result<Uncommitted, GitError> {
+        let checked_out = self.checked_out_links(worktree).await?;
+        let changes = self.status_beside(worktree, true, &checked_out).await?;
+        Ok(Uncommitted { changes, checked_out })
+    }
+
     /// Everything in the worktree that is not as committed; ignored files do not count.
     pub async fn status(&self, worktree: &Path) -> Result<Vec<StatusEntry>, GitError> {
         Ok(self.raw_status(worktree, true).await?.into_iter().map(|raw| raw.entry).collect())

@@ -7,8 +7,21 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::error::GitError;
 use crate::program::Git;
 use crate::repo::Repo;
+use crate::trash::Trash;
+
+/// Withdraws a worktree and pools it.
+pub(crate) async fn pool_away(repo: &Repo, path: &Path, pool: &Path, most: usize) -> Result<bool, GitError> {
+    let mut withdrawn = repo.withdraw_worktree(path).await?;
+    repo.pool_worktree(&mut withdrawn, pool, most).await
+}
+
+/// Withdraws a worktree and removes it.
+pub(crate) async fn remove_away(repo: &Repo, path: &Path) -> Result<Trash, GitError> {
+    repo.remove_worktree(repo.withdraw_worktree(path).await?).await
+}
 
 /// A repository `repo` on branch `main` with one commit (file `a`: "a\n"), and a home of its own.
 pub(crate) struct Sandbox {

@@ -14,6 +14,7 @@ use crate::error::{ForeignReason, GitError};
 use crate::lock::{self, Purpose, Turn, turn};
 use crate::repo::{Repo, dot_git_target};
 use crate::trash::Trash;
+use crate::withdraw::Withdrawn;
 
 /// The reason git gives the lock it puts on a worktree while it is being added.
 pub(crate) const BEING_ADDED: &str = "initializing";
@@ -144,7 +145,7 @@ impl Repo {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(GitError::io("create", parent))?;
         }
-        Ok(Some(Room { leftover, branch_exists }))
+        Ok(Some(Room { leftover, branch_exists, known }))
     }
 
     /// Has git make a worktree without files, locked as being added; its administrative directory.
@@ -230,26 +231,20 @@ impl Repo {
         }
     }
 
-    /// Removes a worktree: its path is gone when this returns, its files when the answer's `delete` is done.
-    pub async fn remove_worktree(&self, path: &Path) -> Result<Trash, GitError> {
-        let path = real_path(path)?;
-        let _tree = turn(&path, Purpose::Tree).await;
+    /// Removes a withdrawn worktree: its files are gone when the answer's `delete` is done.
+    pub async fn remove_worktree(&self, mut withdrawn: Withdrawn) -> Result<Trash, GitError> {
         let _list = turn(self.common_dir(), Purpose::Worktrees).await;
-        self.require_ours(&path).await?;
+        let path = withdrawn.path().to_owned();
         let trash = Trash::set_aside(&path)?;
         if let Err(error) = self.unregister(&path).await {
             trash.put_back(&path)?;
             return Err(error);
         }
+        withdrawn.aside = None;
         Ok(trash)
     }
 
-    /// The entry of a worktree that may be taken away, or backed up: see [`GitError::NotOurWorktree`].
-    pub async fn own_worktree(&self, path: &Path) -> Result<WorktreeEntry, GitError> {
-        self.require_ours(&real_path(path)?).await
-    }
-
-    /// The entry of a worktree that may be taken away: registered, not the main one, not locked by anybody,
+    /// The entry of a worktree that may be withdrawn: registered, not the main one, not locked by anybody,
     /// and what lies there leads back here.
     pub(crate) async fn require_ours(&self, path: &Path) -> Result<WorktreeEntry, GitError> {
         let refuse = |reason| Err(GitError::NotOurWorktree { path: path.to_owned(), reason });
@@ -402,6 +397,8 @@ pub(crate) struct Room {
     pub(crate) leftover: Option<Trash>,
     /// The branch is there already and is attached as it stands.
     pub(crate) branch_exists: bool,
+    /// The worktrees that the repository knew.
+    pub(crate) known: Vec<WorktreeEntry>,
 }
 
 enum Existing {

@@ -172,16 +172,16 @@ impl Engine {
         let name = orphan.folder.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = slug(&name.unwrap_or_default(), 80);
         let prefix = format!("{BACKUPS}/orphan-{name}");
-        let entry = repo.own_worktree(&orphan.tree).await?;
-        if !entry.is_being_added() {
+        let withdrawn = repo.withdraw_worktree(&orphan.tree).await?;
+        if !withdrawn.is_half_made() {
             let message = format!("Backup of the folder {name}, which belonged to no task");
-            self.back_up(&repo, &orphan.tree, &prefix, &message).await?;
+            self.back_up(&repo, withdrawn.path(), &prefix, &message).await?;
             if let Some(tip) = only_here(&repo, &orphan.facts, &context.project.default_branch).await? {
                 keep_tip(&repo, &prefix, &tip).await?;
             }
         }
         self.point("orphan.backed_up");
-        let trash = repo.remove_worktree(&orphan.tree).await?;
+        let trash = repo.remove_worktree(withdrawn).await?;
         trash.delete().await?;
         clear_own_files(&orphan.folder);
         self.places_changed(&context.project.id, "orphan_reclaimed").await

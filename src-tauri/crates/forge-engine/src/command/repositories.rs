@@ -141,7 +141,8 @@ impl Engine {
         let repo = self.repo(&context).await?;
         let lock = self.lock_workspace_now(id, &workspace, &format!("embedded-{}", workspace.id))?;
         let worktree = Path::new(&workspace.path);
-        for found in repo.embedded_repositories(worktree, &workspace.base_commit).await? {
+        let seen = repo.uncommitted(worktree).await?;
+        for found in repo.embedded_repositories(worktree, &seen, &workspace.base_commit).await? {
             if verb == Verb::AddEmbedded {
                 let (prefix, aside) = (backup_prefix(&task), self.kept_folder(&task));
                 repo.absorb_embedded(worktree, &found.path, &prefix, &aside).await?;

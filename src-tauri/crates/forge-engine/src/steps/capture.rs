@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use forge_git::{GitError, Repo};
+use forge_git::{GitError, Repo, Uncommitted};
 use forge_model::event::EventType;
 use forge_model::review::{Review, ReviewStatus, Verdict};
 use forge_model::task::{AnnotationType, WaitReason};
@@ -28,8 +28,9 @@ const SENT_BY_HAND: &str = "sent to the merge without a review";
 
 /// What the worktree came to.
 enum Captured {
-    /// This commit is all that the task holds; with what was done about it.
-    Commit(String, Option<String>),
+    /// This commit is all that the task holds; with what was done about it, and what else lay in the worktree when
+    /// nothing had to be committed.
+    Commit(String, Option<String>, Option<Uncommitted>),
     /// There is no work on the task yet.
     Nothing,
     /// It ends the step.
@@ -47,7 +48,7 @@ impl Engine {
             return Ok(End::skipped("the work was reviewed"));
         }
         let (commit, remark) = match self.capture_work(s, state.plans()).await? {
-            Captured::Commit(commit, remark) => (Some(commit), remark),
+            Captured::Commit(commit, remark, _) => (Some(commit), remark),
             Captured::Nothing => (None, None),
             Captured::Ended(end) => return Ok(*end),
         };
@@ -98,7 +99,7 @@ impl Engine {
         let tip = repo.resolve(&format!("refs/heads/{branch}")).await?;
         let Some(workspace) = present else {
             return Ok(match tip {
-                Some(tip) => Captured::Commit(tip, None),
+                Some(tip) => Captured::Commit(tip, None, None),
                 None if workspace.is_none() || plans => Captured::Nothing,
                 None => self.no_branch(s, &repo, &branch).await?,
             });
@@ -110,22 +111,30 @@ impl Engine {
     }
 
     /// Makes a review that is about to check the work be about all of it: work may have gone on by hand since the review
-    /// began, and a check that was cut short may have committed. An end is given when that fails.
+    /// began, and a check that was cut short may have committed. Gives what else lies in the worktree, or an end when that
+    /// fails.
     pub(super) async fn capture_again(
         &self,
         s: &Stepping,
         repo: &Repo,
         workspace: &Workspace,
         review: &mut Review,
-    ) -> Result<Option<End>> {
-        match self.commit_worktree(s, repo, workspace).await? {
-            Captured::Ended(end) => Ok(Some(*end)),
-            Captured::Commit(commit, _) if review.reviewed_commit.as_ref() != Some(&commit) => {
-                self.review_commit(repo, review, commit).await?;
-                Ok(None)
+    ) -> Result<std::result::Result<Uncommitted, End>> {
+        let seen = match self.commit_worktree(s, repo, workspace).await? {
+            Captured::Ended(end) => return Ok(Err(*end)),
+            Captured::Commit(commit, _, seen) => {
+                if review.reviewed_commit.as_ref() != Some(&commit) {
+                    self.review_commit(repo, review, commit).await?;
+                }
+                seen
             }
-            Captured::Commit(..) | Captured::Nothing => Ok(None),
-        }
+            Captured::Nothing => None,
+        };
+        Ok(Ok(match seen {
+            Some(seen) => seen,
+            // The hooks of a commit may have written something.
+            None => repo.uncommitted(Path::new(&workspace.path)).await?,
+        }))
     }
 
     async fn commit_worktree(&self, s: &Stepping, repo: &Repo, workspace: &Workspace) -> Result<Captured> {
@@ -136,18 +145,22 @@ impl Engine {
         let worktree = Path::new(&workspace.path);
         let author = s.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
-        let committed =
-            match repo.commit_all_keeping_staged(worktree, &message, author, &backup_prefix(&s.task)).await {
-                Ok(committed) => committed,
-                Err(GitError::IndexLocked { path, holder }) => {
-                    self.watch_lock_file(&s.task.id, &path);
-                    let message = whole(&GitError::IndexLocked { path, holder });
-                    let wait =
-                        End::wait(WaitReason::GitLocked, format!("Could not commit the work: {message}"));
-                    return Ok(Captured::Ended(Box::new(wait)));
-                }
-                Err(error) => return Ok(Captured::blocked(not_committed(&error))),
-            };
+        let commit = async {
+            let seen = repo.uncommitted(worktree).await?;
+            let prefix = backup_prefix(&s.task);
+            let made = repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await?;
+            Ok((made, seen))
+        };
+        let (committed, seen) = match commit.await {
+            Ok(done) => done,
+            Err(GitError::IndexLocked { path, holder }) => {
+                self.watch_lock_file(&s.task.id, &path);
+                let message = whole(&GitError::IndexLocked { path, holder });
+                let wait = End::wait(WaitReason::GitLocked, format!("Could not commit the work: {message}"));
+                return Ok(Captured::Ended(Box::new(wait)));
+            }
+            Err(error) => return Ok(Captured::blocked(not_committed(&error))),
+        };
         self.point("work.captured");
         let commit = repo.head(worktree).await?;
         if committed.is_some() {
@@ -160,9 +173,10 @@ impl Engine {
             tx.commit().await?;
             self.supersede_fixes(&s.task.id).await;
         }
+        let seen = committed.is_none().then_some(seen);
         let committed = committed.map(|commit| format!("committed {}", short(&commit)));
         let remarks: Vec<String> = settled.into_iter().chain(committed).collect();
-        Ok(Captured::Commit(commit, (!remarks.is_empty()).then(|| remarks.join(", "))))
+        Ok(Captured::Commit(commit, (!remarks.is_empty()).then(|| remarks.join(", ")), seen))
     }
 
     async fn no_branch(&self, s: &Stepping, repo: &Repo, branch: &str) -> Result<Captured> {
@@ -262,8 +276,12 @@ impl Engine {
         let _lock = self.lock_workspace_now(&task.id, &workspace, &format!("rest-{}", workspace.id))?;
         let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let message = format!("{}: left out of the review\n\nTask #{}", task.title, task.number);
-        let prefix = backup_prefix(task);
-        match repo.commit_all_keeping_staged(Path::new(&workspace.path), &message, author, &prefix).await {
+        let commit = async {
+            let worktree = Path::new(&workspace.path);
+            let seen = repo.uncommitted(worktree).await?;
+            repo.commit_all_keeping_staged(worktree, &seen, &message, author, &backup_prefix(task)).await
+        };
+        match commit.await {
             Ok(_) => Ok(()),
             Err(error) => {
                 let trouble = not_committed(&error);

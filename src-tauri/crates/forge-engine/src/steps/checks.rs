@@ -6,7 +6,7 @@ use std::{io, path::Path, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use forge_agents::LogWriter;
 use forge_exec::{Command, Exit, Finished, HeadTail, Marker, OutputSink, Stream};
-use forge_git::{DiffScope, Repo};
+use forge_git::{DiffScope, Repo, Uncommitted};
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
 use forge_model::fix::FixStatus;
@@ -17,7 +17,10 @@ use forge_model::task::{AnnotationType, Evidence};
 use forge_model::words::counted;
 use forge_model::workflow::OnFailure;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{fixes, reviews, tasks, workspaces};
+use forge_store::{
+    Tx,
+    table::{fixes, reviews, tasks, workspaces},
+};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -49,10 +52,11 @@ impl Engine {
             workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
         let Some(workspace) = present else { return Ok(End::skipped("no workspace")) };
         let repo = self.repo(&s.context).await?;
-        if let Some(end) = self.capture_again(s, &repo, &workspace, &mut review).await? {
-            return Ok(end);
-        }
-        if let Some(end) = self.refuse_embedded(s, &repo, &workspace, None).await? {
+        let seen = match self.capture_again(s, &repo, &workspace, &mut review).await? {
+            Ok(seen) => seen,
+            Err(end) => return Ok(end),
+        };
+        if let Some(end) = self.refuse_embedded(s, &repo, &workspace, &seen, None).await? {
             return Ok(end);
         }
         if let Some(end) = self.refuse_unpushed(s, &mut review, &repo, &workspace).await? {
@@ -61,11 +65,7 @@ impl Engine {
         self.require_trust_of(&s.context, &s.task, Some(&workspace)).await?;
         self.open_review(s, &mut review, &repo, &workspace).await?;
         self.supersede_fixes(&s.task.id).await;
-        let checked = self.run_mended(s, &mut review, &repo, &workspace, cancel).await?;
-        if !has_no_checks(s) && !matches!(checked, Checked::Interrupted) {
-            self.keep_check_files(&repo, &review, &workspace).await?;
-        }
-        match checked {
+        match self.run_mended(s, &mut review, &repo, &workspace, &seen, cancel).await? {
             Checked::Passed(0) => Ok(End::Ok(Some(NO_CHECKS.to_owned()))),
             Checked::Passed(count) => {
                 Ok(End::Ok(Some(counted(count as u64, "check passed", "checks passed"))))
@@ -73,17 +73,6 @@ impl Engine {
             Checked::Failed(check) => self.failed(s, review, &workspace, *check).await,
             Checked::Interrupted => Ok(End::Interrupted),
         }
-    }
-
-    /// Keeps which untracked files the checks made: the worktree held none when they began, so nobody's work is in them.
-    async fn keep_check_files(&self, repo: &Repo, review: &Review, workspace: &Workspace) -> Result<()> {
-        let changes = repo.status(Path::new(&workspace.path)).await?;
-        let made = changes.into_iter().filter(|it| it.untracked).map(|it| it.path);
-        let made: Vec<String> = made.collect();
-        let mut tx = self.store().write().await?;
-        reviews::set_check_files(&mut tx, &review.id, &made).await?;
-        tx.commit().await?;
-        Ok(())
     }
 
     /// Runs the checks of an opened review; where a drafted fix takes the place of the retry, the failing one and the
@@ -94,19 +83,20 @@ impl Engine {
         review: &mut Review,
         repo: &Repo,
         workspace: &Workspace,
+        seen: &Uncommitted,
         cancel: &CancellationToken,
     ) -> Result<Checked> {
         // A try that was cut short may have left one applied.
         let mut applied = self.applied_for(review).await?;
         let mut first = None;
-        let mut checked = self.run_all_checks(s, review, repo, workspace, cancel).await?;
+        let mut checked = self.run_all_checks(s, review, repo, workspace, Some(seen), cancel).await?;
         if applied.is_none()
             && let Checked::Failed(check) = &checked
             && let Some(fix) = self.fix_in_place(s, review, workspace, check, cancel).await?
         {
             let from = usize::try_from(check.index).unwrap_or(usize::MAX);
             (applied, first) = (Some(fix), Some(check.clone()));
-            checked = self.run_checks_from(s, review, repo, workspace, from, cancel).await?;
+            checked = self.run_checks_from(s, review, repo, workspace, (from, None), cancel).await?;
         }
         if cancel.is_cancelled() {
             return Ok(Checked::Interrupted);
@@ -132,35 +122,39 @@ impl Engine {
         })
     }
 
-    /// Runs the checks of an opened review in the worktree, up to the first that fails.
+    /// Runs the checks of an opened review in the worktree, up to the first that fails. `seen` is given by a caller who
+    /// looked at the worktree just now, and at whether its startup files are trusted.
     pub(super) async fn run_all_checks(
         &self,
         s: &Stepping,
         review: &mut Review,
         repo: &Repo,
         workspace: &Workspace,
+        seen: Option<&Uncommitted>,
         cancel: &CancellationToken,
     ) -> Result<Checked> {
-        self.run_checks_from(s, review, repo, workspace, 0, cancel).await
+        self.run_checks_from(s, review, repo, workspace, (0, seen), cancel).await
     }
 
-    /// The same from one of them on; those before it passed.
+    /// The same from one of them on; those before it passed. The worktree held no untracked files when they began, so
+    /// nobody's work is in those that lie there after a check.
     async fn run_checks_from(
         &self,
         s: &Stepping,
         review: &mut Review,
         repo: &Repo,
         workspace: &Workspace,
-        from: usize,
+        (from, seen): (usize, Option<&Uncommitted>),
         cancel: &CancellationToken,
     ) -> Result<Checked> {
         let config = s.context.review_config(&s.task);
         let commands = config.ci_steps.clone().unwrap_or_default();
         let worktree = Path::new(&workspace.path);
         let mut known = match from {
-            0 => self.earlier_passes(s, review, repo, worktree, &config).await?,
+            0 => self.earlier_passes(s, review, repo, worktree, seen, &config).await?,
             _ => Vec::new(),
         };
+        let mut is_trusted = seen.is_some();
         for index in from..config.check_count() {
             let command = commands.get(index);
             if let Some(pass) = known.iter().find(|pass| Some(&pass.command) == command) {
@@ -171,20 +165,25 @@ impl Engine {
             }
             let check = match (command, config.gate()) {
                 (Some(command), _) => {
-                    self.run_check(s, review, workspace, &config, index, command, cancel).await?
+                    let at = (index, std::mem::take(&mut is_trusted));
+                    self.run_check(s, review, workspace, &config, at, command, cancel).await?
                 }
                 (None, Some(gate)) => self.run_gate(s, review, workspace, gate, index, cancel).await?,
                 (None, None) => break,
             };
             let Some(mut check) = check else { return Ok(Checked::Interrupted) };
-            check.changed_files = repo.tracked_changes(worktree).await?;
+            let (made, changed): (Vec<_>, Vec<_>) =
+                repo.status(worktree).await?.into_iter().partition(|entry| entry.untracked);
+            let mut made: Vec<String> = made.into_iter().map(|entry| entry.path).collect();
+            check.changed_files = changed.into_iter().map(|entry| entry.path).collect();
             if !check.changed_files.is_empty() && config.allow_changes == Some(true) {
                 self.commit_changes(review, repo, worktree, &mut check).await?;
                 // What passed on the files as they were says nothing about these.
                 known.clear();
+                made.clear();
             }
             // What a check came to is not found out twice because it cannot be written now.
-            self.with_patience_until(cancel, || self.write_check(s, review, &check)).await?;
+            self.with_patience_until(cancel, || self.write_ended(s, review, &check, &made)).await?;
             if !check.has_passed() {
                 return Ok(Checked::Failed(Box::new(check)));
             }
@@ -200,11 +199,16 @@ impl Engine {
         review: &Review,
         repo: &Repo,
         worktree: &Path,
+        seen: Option<&Uncommitted>,
         config: &ReviewConfig,
     ) -> Result<Vec<ReviewStep>> {
         // Checks see the whole worktree: only one that holds nothing but its commit is told by it.
+        let holds_nothing_else = match seen {
+            Some(seen) => seen.is_empty(),
+            None => repo.status(worktree).await?.is_empty(),
+        };
         let tree = match &review.reviewed_commit {
-            Some(commit) if repo.status(worktree).await?.is_empty() => Some(repo.tree_of(commit).await?),
+            Some(commit) if holds_nothing_else => Some(repo.tree_of(commit).await?),
             Some(_) | None => None,
         };
         let verified = match &tree {
@@ -278,6 +282,7 @@ impl Engine {
         }
         let mut tx = self.store().write().await?;
         reviews::clear_steps(&mut tx, &review.id).await?;
+        reviews::set_check_files(&mut tx, &review.id, &[]).await?;
         reviews::update(&mut tx, review).await?;
         if !strayed.is_empty()
             && let Some(mut task) = tasks::get(&mut tx, &s.task.id).await?
@@ -325,18 +330,34 @@ impl Engine {
         review: &Review,
         workspace: &Workspace,
         config: &ReviewConfig,
-        index: usize,
+        (index, is_trusted): (usize, bool),
         command: &str,
         cancel: &CancellationToken,
     ) -> Result<Option<ReviewStep>> {
         let log_id = format!("check-{}-{index}", review.id);
         let check = ReviewStep::begun(u32::try_from(index).unwrap_or(u32::MAX), command, &log_id);
         self.write_check(s, review, &check).await?;
-        self.run_command(s, workspace, config, check, cancel).await
+        if !is_trusted {
+            self.require_trust_of(&s.context, &s.task, Some(workspace)).await?;
+        }
+        self.run_trusted_command(s, workspace, config, check, cancel).await
     }
 
     /// Runs one check to its end; none when it was stopped.
     pub(super) async fn run_command(
+        &self,
+        s: &Stepping,
+        workspace: &Workspace,
+        config: &ReviewConfig,
+        check: ReviewStep,
+        cancel: &CancellationToken,
+    ) -> Result<Option<ReviewStep>> {
+        self.require_trust_of(&s.context, &s.task, Some(workspace)).await?;
+        self.run_trusted_command(s, workspace, config, check, cancel).await
+    }
+
+    /// The same once it is known that the startup files are trusted.
+    async fn run_trusted_command(
         &self,
         s: &Stepping,
         workspace: &Workspace,
@@ -349,7 +370,6 @@ impl Engine {
             Duration::from_secs(u64::from(config.ci_timeout_seconds.unwrap_or(DEFAULT_CI_TIMEOUT_SECONDS)));
         let marker = Marker(log_id.clone());
         let worktree = Path::new(&workspace.path);
-        self.require_trust_of(&s.context, &s.task, Some(workspace)).await?;
         let environment = self.command_environment(&s.context).await?;
         let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
             .base(environment.base())
@@ -389,13 +409,33 @@ impl Engine {
         Ok(Some(check))
     }
 
+    /// Writes what a check came to, and which untracked files lie in the worktree since.
+    async fn write_ended(
+        &self,
+        s: &Stepping,
+        review: &Review,
+        check: &ReviewStep,
+        made: &[String],
+    ) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        reviews::set_check_files(&mut tx, &review.id, made).await?;
+        self.put_check(&mut tx, s, review, check).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
     /// Writes how far a check has come.
     pub(super) async fn write_check(&self, s: &Stepping, review: &Review, check: &ReviewStep) -> Result<()> {
         let mut tx = self.store().write().await?;
-        reviews::put_step(&mut tx, &review.id, check).await?;
-        let facts = json!({ "index": check.index, "finished": check.finished, "exit_code": check.exit_code });
-        self.emit(&mut tx, EventType::ReviewStep, &s.task, review.id.as_str(), &facts).await?;
+        self.put_check(&mut tx, s, review, check).await?;
         tx.commit().await?;
+        Ok(())
+    }
+
+    async fn put_check(&self, tx: &mut Tx, s: &Stepping, review: &Review, check: &ReviewStep) -> Result<()> {
+        reviews::put_step(tx, &review.id, check).await?;
+        let facts = json!({ "index": check.index, "finished": check.finished, "exit_code": check.exit_code });
+        self.emit(tx, EventType::ReviewStep, &s.task, review.id.as_str(), &facts).await?;
         Ok(())
     }
 

@@ -167,21 +167,23 @@ impl Engine {
         let _lock = self.lock_workspace_now(&task.id, workspace, &format!("cleanup-{}", workspace.id))?;
         require_nobody_in(path).await?;
         self.mend_dot_git(&repo, task, workspace).await?;
-        // Asked first: a `.git` that leads elsewhere would have another repository looked into and written to.
-        let entry = repo.own_worktree(path).await?;
-        if !entry.is_being_added() {
+        // Only a worktree of this repository can be withdrawn: a `.git` that leads elsewhere would have another repository
+        // looked into and written to.
+        let mut withdrawn = repo.withdraw_worktree(path).await?;
+        self.point("cleanup.withdrawn");
+        if !withdrawn.is_half_made() {
             let message = format!("Backup of task #{} before its worktree went", task.number);
-            self.back_up(&repo, path, &backup_prefix(task), &message).await?;
+            self.back_up(&repo, withdrawn.path(), &backup_prefix(task), &message).await?;
         }
         self.point("cleanup.backed_up");
         let pooled = match (goes, slots_of(&context.settings)) {
             (Goes::ForReuse, Slots::Kept { most, .. }) => {
-                repo.pool_worktree(path, &self.pool_folder(context), most).await?
+                repo.pool_worktree(&mut withdrawn, &self.pool_folder(context), most).await?
             }
             _ => false,
         };
         if !pooled {
-            let trash = repo.remove_worktree(path).await?;
+            let trash = repo.remove_worktree(withdrawn).await?;
             self.in_background(async move {
                 if let Err(error) = trash.delete().await {
                     tracing::warn!(%error, "failed to delete a removed worktree; the next start tries again");

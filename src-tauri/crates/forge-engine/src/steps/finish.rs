@@ -44,14 +44,15 @@ impl Engine {
             Settled::Ready(done) => done,
             Settled::Open(trouble) => return self.back_to_half_done(s, *trouble).await,
         };
-        if let Some(end) = self.refuse_embedded(s, &repo, &workspace, Some(&execution)).await? {
+        let seen = repo.uncommitted(worktree).await?;
+        if let Some(end) = self.refuse_embedded(s, &repo, &workspace, &seen, Some(&execution)).await? {
             return Ok(end);
         }
         let author =
             s.context.settings.author.as_ref().map(|author| (author.name.as_str(), author.email.as_str()));
         let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
         let committed = match repo
-            .commit_all_keeping_staged(worktree, &message, author, &backup_prefix(&s.task))
+            .commit_all_keeping_staged(worktree, &seen, &message, author, &backup_prefix(&s.task))
             .await
         {
             Err(GitError::CommitRefused { output }) => {

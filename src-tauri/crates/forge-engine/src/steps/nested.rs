@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use forge_git::{NestedRepository, Repo};
+use forge_git::{NestedRepository, Repo, Uncommitted};
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionRole};
@@ -56,9 +56,11 @@ impl Engine {
         s: &Stepping,
         repo: &Repo,
         workspace: &Workspace,
+        seen: &Uncommitted,
         by: Option<&Execution>,
     ) -> Result<Option<End>> {
-        let found = repo.embedded_repositories(Path::new(&workspace.path), &workspace.base_commit).await?;
+        let worktree = Path::new(&workspace.path);
+        let found = repo.embedded_repositories(worktree, seen, &workspace.base_commit).await?;
         if found.is_empty() {
             return Ok(None);
         }

@@ -202,9 +202,11 @@ impl Engine {
             return Ok(Some(end));
         }
         self.point("workspace.copied");
-        // The user's own files that were copied count as well.
-        self.require_trust_of(&p.s.context, &p.s.task, Some(p.workspace)).await?;
         let commands = &p.s.context.settings.setup;
+        if !commands.is_empty() {
+            // The user's own files that were copied count as well.
+            self.require_trust_of(&p.s.context, &p.s.task, Some(p.workspace)).await?;
+        }
         for (index, command) in commands.iter().enumerate() {
             self.begin_phase(p, &format!("setup {} of {}: {command}", index + 1, commands.len())).await?;
             if let Some(end) = self.set_up(p, index, command, cancel).await? {

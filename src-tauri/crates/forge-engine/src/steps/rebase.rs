@@ -109,7 +109,7 @@ impl Engine {
         }
         self.point("rebase.moved");
         let checked = match &workspace {
-            Some(workspace) => self.run_all_checks(s, &mut review, repo, workspace, cancel).await?,
+            Some(workspace) => self.run_all_checks(s, &mut review, repo, workspace, None, cancel).await?,
             None => Checked::Passed(0),
         };
         drop(lock);

@@ -136,7 +136,8 @@ impl Engine {
         if let Settled::Open(trouble) = self.settle_worktree(s, &repo, workspace).await? {
             return Ok(End::Block(paused(&part, &execution, &trouble.message, &trouble.details)));
         }
-        if let Some(end) = self.refuse_embedded(s, &repo, workspace, Some(&execution)).await? {
+        let seen = repo.uncommitted(worktree).await?;
+        if let Some(end) = self.refuse_embedded(s, &repo, workspace, &seen, Some(&execution)).await? {
             return Ok(end);
         }
         let before = self.before_turn(s, &part, &execution).await?;
@@ -151,7 +152,8 @@ impl Engine {
         };
         let author = s.context.settings.author.as_ref().map(|a| (a.name.as_str(), a.email.as_str()));
         let message = format!("{}\n\nSubtask #{} of task #{}", part.title, part.number, s.task.number);
-        match repo.commit_all_keeping_staged(worktree, &message, author, &backup_prefix(&s.task)).await {
+        let prefix = backup_prefix(&s.task);
+        match repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await {
             Err(GitError::CommitRefused { output }) => {
                 let message = "the repository's hooks refuse the commit";
                 return Ok(End::Block(paused(&part, &execution, message, &json!({ "output": output }))));

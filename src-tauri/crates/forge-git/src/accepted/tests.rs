@@ -123,3 +123,18 @@ async fn settings_of_one_worktree_count_where_git_reads_them() {
     sandbox.git_at(&linked, &["config", "--worktree", "filter.x.clean", "evil"]);
     assert_eq!(changed(&repo).await, ["worktrees/linked/config.worktree"]);
 }
+
+#[tokio::test]
+async fn a_repository_that_was_moved_away_is_missing_and_not_changed() {
+    let (sandbox, repo) = accepted().await;
+    let at = sandbox.dir().join("elsewhere");
+    fs::rename(repo.root(), &at).unwrap();
+    let is_missing =
+        |error: GitError| matches!(error, GitError::NotARepository { path } if path == repo.root());
+    assert!(is_missing(repo.changed_since_accepted().await.unwrap_err()));
+    assert!(is_missing(repo.undo_changes(&sandbox.dir().join("aside")).await.unwrap_err()));
+    assert!(is_missing(repo.fingerprint().await.unwrap_err()));
+    assert!(!repo.root().exists());
+    fs::rename(at, repo.root()).unwrap();
+    assert_eq!(changed(&repo).await, Vec::<String>::new());
+}

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::testing::Sandbox;
+use crate::testing::{Sandbox, remove_away};
 use crate::worktree::NewWorktree;
 
 struct Given {
@@ -38,8 +38,8 @@ impl Given {
         assert_eq!(self.rewrite().await, None, "nothing is left to do");
         let made = self.repo.commit_all(&self.tree, "work", None).await.unwrap();
         assert_eq!(made, self.repo.resolve("refs/heads/work").await.unwrap());
-        self.repo.own_worktree(&self.tree).await.unwrap();
-        self.repo.remove_worktree(&self.tree).await.unwrap().delete().await.unwrap();
+        self.repo.require_ours(&self.tree).await.unwrap();
+        remove_away(&self.repo, &self.tree).await.unwrap().delete().await.unwrap();
         assert!(!self.tree.exists());
     }
 }

@@ -206,3 +206,43 @@ async fn heads_and_git_directories_of_worktrees() {
     let other = Sandbox::new().await;
     assert_eq!(repo.recorded_git_dir(&other.path("")), None);
 }
+
+#[tokio::test]
+async fn commits_after_another_are_counted_and_git_is_asked_where_they_are_beside_it() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let at = |name: &str| sandbox.git_at(repo.root(), &["rev-parse", name]);
+    let first = at("HEAD");
+    sandbox.git_at(repo.root(), &["checkout", "-q", "-b", "side"]);
+    for n in 0..3 {
+        sandbox.git_at(repo.root(), &["commit", "-q", "--allow-empty", "-m", &format!("side {n}")]);
+    }
+    sandbox.git_at(repo.root(), &["checkout", "-q", "main"]);
+    sandbox.git_at(repo.root(), &["merge", "-q", "--no-ff", "--no-edit", "side~1"]);
+    let (side, main) = (at("side"), at("main"));
+    let count = async |tip: &str, other: &str| {
+        let (tip, other) = (tip.to_owned(), other.to_owned());
+        repo.locally(move |local| Some(local.count_after(&tip, &other))).await.unwrap()
+    };
+    assert_eq!(count(&side, &first).await, Some(3));
+    assert_eq!(count(&main, &first).await, Some(3));
+    assert_eq!(count(&main, &main).await, Some(0));
+    // Two of the three are in the other's history: from the tip alone that cannot be seen.
+    assert_eq!(count(&side, &main).await, None);
+    assert_eq!(repo.commits_outside("side", std::slice::from_ref(&main)).await.unwrap(), 1);
+    assert_eq!(repo.commits_outside("side", &[first.clone(), main]).await.unwrap(), 1);
+    assert_eq!(repo.commits_outside("main", &[first]).await.unwrap(), 3);
+}
+
+#[tokio::test]
+async fn head_names_a_branch_or_a_commit() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let named = async || {
+        let dir = repo.common_dir().to_owned();
+        repo.locally(move |local| local.attached_to(&dir)).await.unwrap()
+    };
+    assert_eq!(named().await.as_deref(), Some("refs/heads/main"));
+    sandbox.git_at(repo.root(), &["checkout", "-q", "--detach"]);
+    assert_eq!(named().await, None);
+}

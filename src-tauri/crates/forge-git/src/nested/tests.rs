@@ -14,8 +14,13 @@ fn make_repository(sandbox: &Sandbox, folder: &Path) -> String {
     git(&["rev-parse", "HEAD"])
 }
 
+async fn embedded_since(repo: &Repo, base: &str) -> Vec<NestedRepository> {
+    let seen = repo.uncommitted(repo.root()).await.unwrap();
+    repo.embedded_repositories(repo.root(), &seen, base).await.unwrap()
+}
+
 async fn embedded_in(repo: &Repo) -> Vec<String> {
-    let found = repo.embedded_repositories(repo.root(), "HEAD~0").await.unwrap();
+    let found = embedded_since(repo, "HEAD~0").await;
     found.into_iter().map(|nested| nested.path).collect()
 }
 
@@ -44,7 +49,7 @@ async fn link_that_an_agent_committed_is_an_embedded_repository() {
     let commit = make_repository(&sandbox, &sandbox.path("one"));
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-q", "-m", "a link"]);
-    let found = repo.embedded_repositories(repo.root(), "HEAD~1").await.unwrap();
+    let found = embedded_since(&repo, "HEAD~1").await;
     assert_eq!(
         found,
         [NestedRepository { path: "one".into(), kind: NestedKind::Embedded, commit: Some(commit) }]
@@ -160,7 +165,7 @@ async fn with_submodule() -> (Sandbox, Repo) {
 async fn submodule_is_staged_at_its_commit_and_told_while_no_remote_has_it() {
     let (sandbox, repo) = with_submodule().await;
     let base = sandbox.head();
-    assert_eq!(repo.embedded_repositories(repo.root(), &base).await.unwrap(), []);
+    assert_eq!(embedded_since(&repo, &base).await, []);
     assert_eq!(repo.status(repo.root()).await.unwrap(), []);
     sandbox.write("lib/inner", "changed\n");
     let told = repo.status(repo.root()).await.unwrap();

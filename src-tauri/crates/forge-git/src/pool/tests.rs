@@ -3,7 +3,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt, symlink};
 
 use super::*;
 use crate::error::{ForeignReason, GitError};
-use crate::testing::Sandbox;
+use crate::testing::{Sandbox, pool_away, remove_away};
 
 fn spec(sandbox: &Sandbox, name: &str) -> NewWorktree {
     NewWorktree {
@@ -21,7 +21,7 @@ async fn pooled(sandbox: &Sandbox, repo: &Repo, name: &str, dirty: impl FnOnce(&
     let spec = spec(sandbox, name);
     repo.create_worktree(&spec).await.unwrap();
     dirty(&spec.path);
-    assert!(repo.pool_worktree(&spec.path, &pool(sandbox), 10).await.unwrap());
+    assert!(pool_away(&repo, &spec.path, &pool(sandbox), 10).await.unwrap());
     assert!(!spec.path.exists());
     spec
 }
@@ -73,7 +73,7 @@ async fn assert_fresh(sandbox: &Sandbox, repo: &Repo, taken: &NewWorktree) {
     assert_eq!(sandbox.git_at(&taken.path, &index), sandbox.git_at(&plain.path, &index));
     let settings = ["config", "--list", "--show-scope"];
     assert_eq!(sandbox.git_at(&taken.path, &settings), sandbox.git_at(&plain.path, &settings));
-    repo.remove_worktree(&plain.path).await.unwrap().delete().await.unwrap();
+    remove_away(&repo, &plain.path).await.unwrap().delete().await.unwrap();
     sandbox.git(&["branch", "-qD", "plain"]);
 }
 
@@ -207,19 +207,19 @@ async fn what_is_no_good_as_a_slot_is_left_to_be_removed() {
     pooled(&sandbox, &repo, "1", |_| {}).await;
     let two = spec(&sandbox, "2");
     repo.create_worktree(&two).await.unwrap();
-    assert!(!repo.pool_worktree(&two.path, &pool, 1).await.unwrap(), "the pool was full");
+    assert!(!pool_away(&repo, &two.path, &pool, 1).await.unwrap(), "the pool was full");
     assert!(two.path.join("a").exists());
     sandbox.commit("theirs", &[("a", "theirs\n")]);
     write(&two.path, "a", "ours\n");
     sandbox.git_at(&two.path, &["commit", "-qam", "ours"]);
     assert!(!sandbox.try_git_at(&two.path, &["rebase", "-q", "main"]).0);
-    assert!(!repo.pool_worktree(&two.path, &pool, 9).await.unwrap(), "in the middle of a rebase");
+    assert!(!pool_away(&repo, &two.path, &pool, 9).await.unwrap(), "in the middle of a rebase");
     sandbox.git_at(&two.path, &["rebase", "--abort"]);
     sandbox.git_at(&two.path, &["bisect", "start"]);
-    assert!(!repo.pool_worktree(&two.path, &pool, 9).await.unwrap(), "in the middle of a search");
+    assert!(!pool_away(&repo, &two.path, &pool, 9).await.unwrap(), "in the middle of a search");
     sandbox.git_at(&two.path, &["bisect", "reset"]);
     sandbox.git(&["worktree", "lock", two.path.to_str().unwrap()]);
-    let refused = async |path: &Path| match repo.pool_worktree(path, &pool, 9).await {
+    let refused = async |path: &Path| match pool_away(&repo, path, &pool, 9).await {
         Err(GitError::NotOurWorktree { reason, .. }) => reason,
         other => panic!("{other:?}"),
     };
@@ -227,11 +227,11 @@ async fn what_is_no_good_as_a_slot_is_left_to_be_removed() {
     sandbox.git(&["worktree", "unlock", two.path.to_str().unwrap()]);
     assert_eq!(refused(repo.root()).await, ForeignReason::MainWorktree);
     assert_eq!(refused(sandbox.dir()).await, ForeignReason::NotRegistered);
-    assert!(repo.pool_worktree(&two.path, &pool, 9).await.unwrap());
+    assert!(pool_away(&repo, &two.path, &pool, 9).await.unwrap());
     let three = spec(&sandbox, "3");
     repo.create_worktree(&three).await.unwrap();
     fs::remove_dir_all(&three.path).unwrap();
-    assert!(!repo.pool_worktree(&three.path, &pool, 9).await.unwrap(), "its directory was gone");
+    assert!(!pool_away(&repo, &three.path, &pool, 9).await.unwrap(), "its directory was gone");
     assert_eq!(repo.slots(&pool).await.unwrap().len(), 2);
 }
 
@@ -382,7 +382,7 @@ async fn a_taking_killed_at_any_step_can_be_repeated() {
                 assert!(repo.take_slot(&pool, &spec, Keep::WithIgnored).await.unwrap());
             }
             assert_fresh(&sandbox, &repo, &spec).await;
-            repo.remove_worktree(&spec.path).await.unwrap().delete().await.unwrap();
+            remove_away(&repo, &spec.path).await.unwrap().delete().await.unwrap();
             repo.drop_slots(&pool, 0).await.unwrap();
             assert_eq!(fs::read_dir(&pool).unwrap().count(), 0, "after {steps} steps");
             assert_eq!(repo.worktrees().await.unwrap().len(), 1, "after {steps} steps");

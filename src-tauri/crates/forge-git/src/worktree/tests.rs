@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::testing::Sandbox;
+use crate::testing::{Sandbox, remove_away};
 
 fn spec(sandbox: &Sandbox, name: &str) -> NewWorktree {
     NewWorktree {
@@ -140,7 +140,7 @@ async fn removal_frees_the_path_at_once_and_deletes_later() {
     repo.create_worktree(&one).await.unwrap();
     repo.create_worktree(&two).await.unwrap();
     fs::remove_dir_all(&two.path).unwrap();
-    let trash = repo.remove_worktree(&one.path).await.unwrap();
+    let trash = remove_away(&repo, &one.path).await.unwrap();
     assert!(!one.path.exists());
     let list = repo.worktrees().await.unwrap();
     assert_eq!(list.len(), 2, "another lost worktree was forgotten: {list:?}");
@@ -149,8 +149,8 @@ async fn removal_frees_the_path_at_once_and_deletes_later() {
     repo.create_worktree(&one).await.unwrap();
     trash.delete().await.unwrap();
     assert!(!aside.exists() && one.path.join("a").exists());
-    repo.remove_worktree(&two.path).await.unwrap().delete().await.unwrap();
-    repo.remove_worktree(&one.path).await.unwrap().delete().await.unwrap();
+    remove_away(&repo, &two.path).await.unwrap().delete().await.unwrap();
+    remove_away(&repo, &one.path).await.unwrap().delete().await.unwrap();
     assert_eq!(repo.worktrees().await.unwrap().len(), 1);
     assert!(!repo.common_dir().join("worktrees").exists());
 }
@@ -163,7 +163,7 @@ async fn nothing_foreign_is_removed() {
     let (ours, theirs) = (spec(&sandbox, "1"), spec(&other, "1"));
     repo.create_worktree(&ours).await.unwrap();
     foreign.create_worktree(&theirs).await.unwrap();
-    let refused = async |path: &Path| match repo.remove_worktree(path).await {
+    let refused = async |path: &Path| match remove_away(&repo, path).await {
         Err(GitError::NotOurWorktree { reason, .. }) => reason,
         other => panic!("{}: {other:?}", path.display()),
     };
