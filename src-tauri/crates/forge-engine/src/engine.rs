@@ -92,6 +92,8 @@ pub(crate) struct Inner {
     pub(crate) sweep: tokio::sync::Notify,
     /// Whose turn it is to look for it.
     pub(crate) sweeping: tokio::sync::Mutex<()>,
+    /// Worktrees that were looked at a moment ago, when their review began.
+    pub(crate) looks: crate::steps::capture::Looks,
     /// Whose turn it is to measure.
     pub(crate) meter: tokio::sync::Mutex<()>,
     /// Told when an anomaly of cost is about to be committed.
@@ -174,6 +176,7 @@ impl Engine {
                 storage: Storage::default(),
                 sweep: tokio::sync::Notify::new(),
                 sweeping: tokio::sync::Mutex::default(),
+                looks: crate::steps::capture::Looks::default(),
                 meter: tokio::sync::Mutex::default(),
                 unexported: tokio::sync::Notify::new(),
                 logins: LoginEnvironments::new(Arc::clone(&config.environment), config.login_patience),

@@ -6,7 +6,7 @@
 //! again after a kill: it looks first at what is there.
 
 pub(crate) mod audit;
-mod capture;
+pub(crate) mod capture;
 mod checks;
 pub(crate) mod cleanup;
 mod debrief;

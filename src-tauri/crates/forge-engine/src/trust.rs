@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_git::{Repo, StartupFile, changed_lines};
+use forge_git::{GitError, Repo, StartupFile, changed_lines};
 use forge_model::ids::TaskId;
 use forge_model::task::{AnnotationType, Evidence};
 use forge_model::trust::{Judged, OWN_FILES, TrustFile, TrustState, TrustedContent, judge};
@@ -276,20 +276,32 @@ async fn found_at(repo: &Repo, start: &Start) -> Result<Vec<Placed>> {
             add(file, Some(commit), None);
         }
     }
+    // Both go through every path.
+    let in_commits = async {
+        let mut found = Vec::new();
+        for commit in &start.commits {
+            found.push((commit, repo.startup_files_at(commit).await?));
+        }
+        Ok::<_, GitError>(found)
+    };
+    let in_worktree = async {
+        match &start.worktree {
+            Some(worktree) => repo.startup_files_in(worktree).await,
+            None => Ok(Vec::new()),
+        }
+    };
+    let (in_commits, in_worktree) = tokio::try_join!(in_commits, in_worktree)?;
     let mut committed = Vec::new();
-    for commit in &start.commits {
-        let all = repo.startup_files_at(commit).await?;
+    for (commit, all) in &in_commits {
         for file in all.iter() {
             add(file, Some(commit), start.task.as_ref());
         }
         committed.extend(all.iter().cloned());
     }
-    if let Some(worktree) = &start.worktree {
-        for file in repo.startup_files_in(worktree).await? {
-            // git may end lines in a checkout otherwise than in a commit.
-            if !committed.iter().any(|other| other.is_same_text(&file)) {
-                add(&file, None, start.task.as_ref());
-            }
+    for file in in_worktree {
+        // git may end lines in a checkout otherwise than in a commit.
+        if !committed.iter().any(|other| other.is_same_text(&file)) {
+            add(&file, None, start.task.as_ref());
         }
     }
     Ok(found)

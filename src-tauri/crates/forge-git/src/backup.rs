@@ -130,6 +130,10 @@ impl Repo {
 
     async fn kept_under(&self, ref_prefix: &str) -> Result<Vec<Kept>, GitError> {
         let prefix = ref_prefix.trim_end_matches('/');
+        let name = prefix.to_owned();
+        if self.locally(move |local| local.has_none_below(&name)).await.is_some() {
+            return Ok(Vec::new());
+        }
         let command = self.read().args([
             "for-each-ref",
             "--sort=version:refname",

@@ -16,6 +16,8 @@ use crate::status::{RawEntry, Uncommitted};
 const REFUSING_HOOKS: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
 /// Files beyond this are not looked through for conflict markers.
 const MARKER_CAP: u64 = 32 << 20;
+/// Up to so many changes are staged by their paths.
+const FEW: usize = 256;
 
 impl Repo {
     /// Commits everything that is not ignored; `None` when there is nothing to commit.
@@ -163,22 +165,64 @@ impl Repo {
         };
         let nested = changes.iter().filter(|raw| raw.is_nested_repository()).map(|raw| raw.path.as_path());
         let left_out: Vec<&Path> = nested.chain(checked_out.iter().map(PathBuf::as_path)).collect();
-        let mut add = with(self.at(worktree, Kind::User)).args(["add", "-A"]);
-        if !left_out.is_empty() {
-            add = add.args(["--", "."]);
-            for path in &left_out {
-                let mut pattern = std::ffi::OsString::from(":(top,exclude,literal)");
-                pattern.push(bytes::path(bytes::of(path).strip_suffix(b"/").unwrap_or(bytes::of(path))));
-                add = add.arg(pattern);
-            }
+        if !self.stage_few(git_dir, with(self.at(worktree, Kind::User)), changes, &left_out).await? {
+            self.stage_whole(git_dir, with(self.at(worktree, Kind::User)), &left_out).await?;
         }
-        self.run_in_index(git_dir, add).await?;
         let moved = self.moved_submodules(worktree, changes, checked_out).await?;
         if !moved.is_empty() {
             let update = with(self.at(worktree, Kind::Write)).args(["update-index", "-z", "--index-info"]);
             self.run_in_index(git_dir, update.input(moved)).await?;
         }
         Ok(left_out.is_empty())
+    }
+
+    /// Stages what changed by its paths, so that git need not look at every file again; false where it has to, which is
+    /// also so when one of them went meanwhile.
+    async fn stage_few(
+        &self,
+        git_dir: &Path,
+        command: GitCommand,
+        changes: &[RawEntry],
+        left_out: &[&Path],
+    ) -> Result<bool, GitError> {
+        if changes.is_empty() || changes.len() > FEW {
+            return Ok(false);
+        }
+        let mut paths = Vec::new();
+        for change in changes.iter().filter(|change| !left_out.contains(&change.path.as_path())) {
+            paths.extend_from_slice(bytes::of(&change.path));
+            paths.push(0);
+        }
+        if paths.is_empty() {
+            return Ok(true);
+        }
+        let add = command
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .args(["add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"])
+            .input(paths);
+        match self.run_in_index(git_dir, add).await {
+            Ok(_) => Ok(true),
+            Err(GitError::Failed { .. }) => Ok(false),
+            Err(other) => Err(other),
+        }
+    }
+
+    async fn stage_whole(
+        &self,
+        git_dir: &Path,
+        command: GitCommand,
+        left_out: &[&Path],
+    ) -> Result<(), GitError> {
+        let mut add = command.args(["add", "-A"]);
+        if !left_out.is_empty() {
+            add = add.args(["--", "."]);
+            for path in left_out {
+                let mut pattern = std::ffi::OsString::from(":(top,exclude,literal)");
+                pattern.push(bytes::path(bytes::of(path).strip_suffix(b"/").unwrap_or(bytes::of(path))));
+                add = add.arg(pattern);
+            }
+        }
+        self.run_in_index(git_dir, add).await.map(drop)
     }
 
     /// Of the given paths, those with a complete set of conflict markers left in them, in order.

@@ -58,21 +58,35 @@ const CHECKSUM: usize = 20;
 const HEADER: usize = 12;
 /// Bytes of an entry before its path: times, numbers, the object's name, flags.
 const FIXED: usize = 62;
+/// Bits of the flags, and of those that follow them when they are extended (gitformat-index).
+const ASSUME_VALID: u16 = 0x8000;
+const EXTENDED: u16 = 0x4000;
+const SKIP_WORKTREE: u16 = 0x4000;
 
 /// The paths in an index file, in its order.
 #[derive(Debug)]
 pub(crate) struct Paths {
     /// One after the other.
     names: Vec<u8>,
-    /// Where each ends, and whether it is a submodule.
-    ends: Vec<(usize, bool)>,
+    /// Where each ends, and what is said of it.
+    ends: Vec<(usize, Marks)>,
+}
+
+/// What an index says of a path, besides its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Marks {
+    pub(crate) submodule: bool,
+    /// git was told to take the file for unchanged.
+    pub(crate) assumed: bool,
+    /// git was told not to look for the file.
+    pub(crate) skipped: bool,
 }
 
 /// One path of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Listed<'a> {
     pub(crate) path: &'a [u8],
-    pub(crate) submodule: bool,
+    pub(crate) marks: Marks,
 }
 
 impl Paths {
@@ -89,10 +103,10 @@ impl Paths {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Listed<'_>> {
         let mut start = 0;
-        self.ends.iter().map(move |(end, submodule)| {
+        self.ends.iter().map(move |(end, marks)| {
             let path = &self.names[start..*end];
             start = *end;
-            Listed { path, submodule: *submodule }
+            Listed { path, marks: *marks }
         })
     }
 
@@ -121,7 +135,10 @@ impl Paths {
         let mut at = HEADER;
         let mut last = Vec::new();
         for _ in 0..count {
-            let extended = u16::from_be_bytes(index.get(at + 60..at + 62)?.try_into().ok()?) & 0x4000 != 0;
+            let half = |at: usize| Some(u16::from_be_bytes(index.get(at..at + 2)?.try_into().ok()?));
+            let flags = half(at + 60)?;
+            let extended = flags & EXTENDED != 0;
+            let skipped = extended && half(at + FIXED)? & SKIP_WORKTREE != 0;
             let submodule = match word(at + 24)? >> 12 {
                 0o16 => true,
                 0o10 | 0o12 => false,
@@ -137,7 +154,8 @@ impl Paths {
             let length = index.get(name..body)?.iter().position(|b| *b == 0)?;
             last.extend_from_slice(&index[name..name + length]);
             found.names.extend_from_slice(&last);
-            found.ends.push((found.names.len(), submodule));
+            let marks = Marks { submodule, assumed: flags & ASSUME_VALID != 0, skipped };
+            found.ends.push((found.names.len(), marks));
             // Padded with one to eight NULs to a multiple of eight, or by one in version 4.
             at = if version == 4 { name + length + 1 } else { at + ((name - at + length + 8) & !7) };
         }
@@ -186,7 +204,14 @@ mod tests {
                 if version == "3" { "--skip-worktree" } else { "--no-skip-worktree" },
                 "a",
             ]);
+            sandbox.git(&["update-index", "--assume-unchanged", "b/c/d"]);
             let paths = Paths::read(&index).unwrap().unwrap();
+            let marked = |wanted: fn(Marks) -> bool| {
+                let marked = paths.iter().filter(|listed| wanted(listed.marks));
+                marked.map(|listed| bytes::text(listed.path)).collect::<Vec<_>>()
+            };
+            assert_eq!(marked(|marks| marks.assumed), ["b/c/d"], "{version}");
+            assert_eq!(marked(|marks| marks.skipped).len(), usize::from(version == "3"), "{version}");
             let listed: Vec<_> = paths.iter().map(|listed| bytes::text(listed.path)).collect();
             let by_git = sandbox.git_out(&["ls-files", "-z"]);
             assert_eq!(listed, by_git.trim_end_matches('\0').split('\0').collect::<Vec<_>>(), "{version}");

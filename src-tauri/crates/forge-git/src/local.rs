@@ -61,7 +61,7 @@ impl Local<'_> {
         let head = std::fs::read_to_string(git_dir.join("HEAD")).ok()?;
         let head = head.trim_end();
         match head.strip_prefix("ref: ") {
-            Some(name) => is_plain_branch(name).then(|| Some(name.to_owned())),
+            Some(name) => is_plain_ref(name).then(|| Some(name.to_owned())),
             None => is_full(head).then_some(None),
         }
     }
@@ -105,7 +105,7 @@ impl Local<'_> {
     /// The object a full ref name holds. The files are looked at in git's own order: the ref's file first, as
     /// the packed list may be behind it.
     pub(crate) fn reference(self, name: &str) -> Option<Option<String>> {
-        if !is_plain_branch(name) || self.common_dir.join("reftable").exists() {
+        if !is_plain_ref(name) || self.common_dir.join("reftable").exists() {
             return None;
         }
         match std::fs::read_to_string(self.common_dir.join(name)) {
@@ -148,6 +148,19 @@ impl Local<'_> {
             .iter()
             .all(|dir| stands_elsewhere(dir, &taken) && rebasing_branch(dir).is_none())
             .then_some(())
+    }
+
+    /// Whether surely no ref lies below a name.
+    pub(crate) fn has_none_below(self, name: &str) -> Option<()> {
+        if !is_plain_ref(name) || self.common_dir.join("reftable").exists() {
+            return None;
+        }
+        match self.common_dir.join(name).symlink_metadata() {
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            _ => return None,
+        }
+        let below = format!(" {name}/");
+        (!self.packed_refs()?.contains(&below)).then_some(())
     }
 
     fn packed_refs(self) -> Option<String> {
@@ -290,9 +303,10 @@ pub(crate) fn is_full(name: &str) -> bool {
     name.len() == 40 && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// A branch whose name has no meaning beyond itself, in git's revisions or on a file system.
-fn is_plain_branch(name: &str) -> bool {
-    let Some(short) = name.strip_prefix("refs/heads/") else { return false };
+/// A branch, or a ref of Forge's own, whose name has no meaning beyond itself, in git's revisions or on a file system.
+fn is_plain_ref(name: &str) -> bool {
+    let short = name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/forge/"));
+    let Some(short) = short else { return false };
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'_' | b'.');
     short.bytes().all(plain)
         && !short.contains("..")

@@ -84,7 +84,7 @@ impl Repo {
         let read = tokio::task::spawn_blocking(move || {
             let paths = Paths::read(&index).map_err(GitError::io("read", &index))?;
             let links = |paths: Paths| {
-                let links = paths.iter().filter(|listed| listed.submodule);
+                let links = paths.iter().filter(|listed| listed.marks.submodule);
                 links.map(|listed| bytes::path(listed.path).to_owned()).collect()
             };
             Ok::<Option<Vec<PathBuf>>, GitError>(paths.map(links))

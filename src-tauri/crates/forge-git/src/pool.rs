@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
+use crate::index::Paths;
 use crate::lock::{Purpose, Turn, turn};
 use crate::repo::{Repo, dot_git_target, operation_in};
 use crate::sweep::{self, Tracked};
@@ -231,6 +232,15 @@ impl Repo {
     }
 
     async fn tracked(&self, path: &Path) -> Result<Tracked, GitError> {
+        let index = self.git_dir(path).await?.join("index");
+        let read = tokio::task::spawn_blocking(move || {
+            let paths = Paths::read(&index).map_err(GitError::io("read", &index))?;
+            Ok::<_, GitError>(paths.as_ref().map(Tracked::from_paths))
+        });
+        if let Some(tracked) = read.await?? {
+            return Ok(tracked);
+        }
+        // An index of a kind that is not read here.
         let command = self.at(path, Kind::Read).args(["ls-files", "-z", "-v", "--stage"]);
         let args = command.shown();
         Tracked::parse(&command.ok().await?).map_err(|what| GitError::Unexpected { args, what })

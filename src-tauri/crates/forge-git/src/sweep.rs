@@ -16,6 +16,7 @@ use cap_std::fs::{Dir, DirEntry};
 use crate::bytes;
 use crate::error::GitError;
 use crate::guard::open_folder;
+use crate::index::{Marks, Paths};
 use crate::trash::Trash;
 
 /// What an index knows.
@@ -26,20 +27,31 @@ pub(crate) struct Tracked {
 
 #[derive(Debug)]
 struct Entry {
-    /// git's letter; small ones are of files that git was told to take for unchanged.
-    tag: u8,
-    submodule: bool,
+    marks: Marks,
     path: Vec<u8>,
 }
 
 impl Tracked {
-    /// From `ls-files -z -v --stage`: `H 100644 <name> 0<tab>path`.
+    /// From an index that was read here.
+    pub(crate) fn from_paths(paths: &Paths) -> Tracked {
+        let entries =
+            paths.iter().map(|listed| Entry { marks: listed.marks, path: listed.path.to_vec() }).collect();
+        Tracked { entries }
+    }
+
+    /// From `ls-files -z -v --stage`: `H 100644 <name> 0<tab>path`, with small letters for files that git was told to take
+    /// for unchanged, and an S for those that it was told not to look for.
     pub(crate) fn parse(output: &[u8]) -> Result<Tracked, String> {
         let parse = |record: &[u8]| {
             let tab = record.iter().position(|b| *b == b'\t')?;
             let (header, path) = (&record[..tab], &record[tab + 1..]);
             let (tag, mode) = (*header.first()?, header.get(2..8)?);
-            Some(Entry { tag, submodule: mode == b"160000", path: path.to_vec() })
+            let marks = Marks {
+                submodule: mode == b"160000",
+                assumed: tag.is_ascii_lowercase(),
+                skipped: tag.eq_ignore_ascii_case(&b'S'),
+            };
+            Some(Entry { marks, path: path.to_vec() })
         };
         let entries = bytes::records(output)
             .map(|record| parse(record).ok_or_else(|| format!("{:?}", bytes::text(record))))
@@ -49,17 +61,17 @@ impl Tracked {
 
     /// Paths, each with a NUL after it, of what git was told to take for unchanged.
     pub(crate) fn assumed(&self) -> Vec<u8> {
-        self.list(|entry| entry.tag.is_ascii_lowercase())
+        self.list(|marks| marks.assumed)
     }
 
     /// Paths, each with a NUL after it, of what git was told not to look for.
     pub(crate) fn skipped(&self) -> Vec<u8> {
-        self.list(Entry::is_skipped)
+        self.list(|marks| marks.skipped)
     }
 
-    fn list(&self, wanted: impl Fn(&Entry) -> bool) -> Vec<u8> {
+    fn list(&self, wanted: impl Fn(Marks) -> bool) -> Vec<u8> {
         let mut list = Vec::new();
-        for entry in self.entries.iter().filter(|entry| wanted(entry)) {
+        for entry in self.entries.iter().filter(|entry| wanted(entry.marks)) {
             list.extend_from_slice(&entry.path);
             list.push(0);
         }
@@ -70,8 +82,8 @@ impl Tracked {
     fn known(&self) -> Known<'_> {
         let mut known = Known::default();
         known.dirs.insert(&[][..]);
-        for entry in self.entries.iter().filter(|entry| !entry.is_skipped()) {
-            if entry.submodule {
+        for entry in self.entries.iter().filter(|entry| !entry.marks.skipped) {
+            if entry.marks.submodule {
                 known.submodules.insert(&entry.path);
             } else {
                 known.files.insert(&entry.path);
@@ -85,12 +97,6 @@ impl Tracked {
             }
         }
         known
-    }
-}
-
-impl Entry {
-    fn is_skipped(&self) -> bool {
-        self.tag.eq_ignore_ascii_case(&b'S')
     }
 }
 
@@ -124,7 +130,7 @@ pub(crate) fn foreign_repositories(root: &Path, tracked: &Tracked, aside: &Path)
         }
     }
     let dot_gits = known.dirs.iter().filter(|dir| !dir.is_empty()).map(|dir| joined(dir, OsStr::new(".git")));
-    let skipped = tracked.entries.iter().filter(|entry| entry.is_skipped()).map(|entry| entry.path.clone());
+    let skipped = tracked.entries.iter().filter(|entry| entry.marks.skipped).map(|entry| entry.path.clone());
     for path in dot_gits.chain(skipped) {
         if let Some((dir, name)) = sweep.parent(&top, &path)?
             && dir.symlink_metadata(name).is_ok()

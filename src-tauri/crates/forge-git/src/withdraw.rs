@@ -59,7 +59,10 @@ impl Repo {
         let path = real_path(path)?;
         let tree = turn(&path, Purpose::Tree).await;
         let _list = turn(self.common_dir(), Purpose::Worktrees).await;
-        let entry = self.require_ours(&path).await?;
+        let entry = match self.plainly_ours(&path).await {
+            Some(entry) => entry,
+            None => self.require_ours(&path).await?,
+        };
         let admin = self.admin_dir(&path);
         let mut withdrawn = Withdrawn { path, aside: None, admin, entry, _tree: tree };
         let Some(admin) = &withdrawn.admin else { return Ok(withdrawn) };
@@ -72,6 +75,22 @@ impl Repo {
         withdrawn.aside = Some(aside.clone());
         lead_back(&admin, &aside)?;
         Ok(withdrawn)
+    }
+
+    /// The entry of a worktree that this repository has registered and nobody locked; none where git has to say.
+    async fn plainly_ours(&self, path: &Path) -> Option<WorktreeEntry> {
+        let admin = self.admin_dir(path)?;
+        let path = path.to_owned();
+        self.locally(move |local| {
+            if admin.join("locked").symlink_metadata().is_ok() {
+                return None;
+            }
+            let attached = local.attached_to(&admin)?;
+            let branch = attached.and_then(|name| name.strip_prefix("refs/heads/").map(str::to_owned));
+            let head = Some(local.head(&admin)?);
+            Some(WorktreeEntry { path, head, branch, prunable: false, bare: false, locked: None })
+        })
+        .await
     }
 }
 

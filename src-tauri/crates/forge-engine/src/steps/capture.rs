@@ -3,10 +3,16 @@
 //! The step is queued by every move into a gate, whoever moves the task and whoever worked on it, after the run that
 //! was stopped and before anything that judges the work. A commit that fails blocks the task with git's own words.
 
-use std::path::Path;
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use forge_git::{GitError, Repo, Uncommitted};
 use forge_model::event::EventType;
+use forge_model::ids::TaskId;
 use forge_model::review::{Review, ReviewStatus, Verdict};
 use forge_model::task::{AnnotationType, WaitReason};
 use forge_model::workflow::{Action, State, StateKind};
@@ -25,6 +31,28 @@ use crate::{
 
 /// The remark on a review that a person's move to the merge stands for.
 const SENT_BY_HAND: &str = "sent to the merge without a review";
+
+/// For how long nobody's work can be told from work that came right after a look.
+const FRESH: Duration = Duration::from_millis(250);
+
+/// What lay in the worktrees whose reviews began a moment ago, besides their commits. Nothing runs between the beginning
+/// of a review and its checks, so that the second look at a worktree of many files is spared.
+#[derive(Debug, Default)]
+pub(crate) struct Looks(Mutex<HashMap<TaskId, (Instant, Uncommitted)>>);
+
+impl Looks {
+    fn keep(&self, task: &TaskId, seen: Uncommitted) {
+        let mut looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.retain(|_, (at, _)| at.elapsed() < FRESH);
+        looks.insert(task.clone(), (Instant::now(), seen));
+    }
+
+    /// Gives each look once: what happens after the checks began is not in it.
+    fn take(&self, task: &TaskId) -> Option<Uncommitted> {
+        let (at, seen) = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(task)?;
+        (at.elapsed() < FRESH).then_some(seen)
+    }
+}
 
 /// What the worktree came to.
 enum Captured {
@@ -47,9 +75,9 @@ impl Engine {
         if merges && !self.is_sent_by_hand(s).await? {
             return Ok(End::skipped("the work was reviewed"));
         }
-        let (commit, remark) = match self.capture_work(s, state.plans()).await? {
-            Captured::Commit(commit, remark, _) => (Some(commit), remark),
-            Captured::Nothing => (None, None),
+        let (commit, remark, seen) = match self.capture_work(s, state.plans()).await? {
+            Captured::Commit(commit, remark, seen) => (Some(commit), remark, seen),
+            Captured::Nothing => (None, None, None),
             Captured::Ended(end) => return Ok(*end),
         };
         // The review of a plan began with the move: it judges a text.
@@ -58,6 +86,9 @@ impl Engine {
             self.begin_captured_review(s, state, commit.clone()).await?;
         }
         self.count_unmerged(&s.task.id).await;
+        if let Some(seen) = seen.filter(Uncommitted::is_empty) {
+            self.inner.looks.keep(&s.task.id, seen);
+        }
         let reviewed = commit.map(|commit| format!("the review is about {}", short(&commit)));
         let remarks: Vec<String> = remark.into_iter().chain(reviewed).collect();
         Ok(match remarks.is_empty() {
@@ -107,7 +138,7 @@ impl Engine {
         if tip.is_none() && repo.head(Path::new(&workspace.path)).await.is_err() {
             return self.no_branch(s, &repo, &branch).await;
         }
-        self.commit_worktree(s, &repo, workspace).await
+        self.commit_worktree(s, &repo, workspace, None).await
     }
 
     /// Makes a review that is about to check the work be about all of it: work may have gone on by hand since the review
@@ -120,7 +151,8 @@ impl Engine {
         workspace: &Workspace,
         review: &mut Review,
     ) -> Result<std::result::Result<Uncommitted, End>> {
-        let seen = match self.commit_worktree(s, repo, workspace).await? {
+        let known = self.inner.looks.take(&s.task.id);
+        let seen = match self.commit_worktree(s, repo, workspace, known).await? {
             Captured::Ended(end) => return Ok(Err(*end)),
             Captured::Commit(commit, _, seen) => {
                 if review.reviewed_commit.as_ref() != Some(&commit) {
@@ -137,7 +169,13 @@ impl Engine {
         }))
     }
 
-    async fn commit_worktree(&self, s: &Stepping, repo: &Repo, workspace: &Workspace) -> Result<Captured> {
+    async fn commit_worktree(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        workspace: &Workspace,
+        known: Option<Uncommitted>,
+    ) -> Result<Captured> {
         let settled = match self.settle_worktree(s, repo, workspace).await? {
             Settled::Ready(done) => done,
             Settled::Open(trouble) => return Ok(Captured::blocked(*trouble)),
@@ -146,7 +184,10 @@ impl Engine {
         let author = s.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
         let commit = async {
-            let seen = repo.uncommitted(worktree).await?;
+            let seen = match known.filter(|_| settled.is_none()) {
+                Some(seen) => seen,
+                None => repo.uncommitted(worktree).await?,
+            };
             let prefix = backup_prefix(&s.task);
             let made = repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await?;
             Ok((made, seen))

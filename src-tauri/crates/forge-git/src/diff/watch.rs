@@ -19,7 +19,7 @@ use super::{DiffScope, RawChange};
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
-use crate::index::{Listed, Paths};
+use crate::index::{Listed, Marks, Paths};
 use crate::repo::Repo;
 use crate::settings::Settings;
 use crate::stamp::{Bound, Devices, Moment, Print, Stamps, Unproven, c_path};
@@ -230,7 +230,7 @@ fn tracked(
     let root = File::open(worktree).map_err(|_| Unproven)?;
     stamps.of(worktree)?;
     let mut all: Vec<Listed<'_>> = paths.iter().collect();
-    paths.folders(|path| all.push(Listed { path, submodule: false }));
+    paths.folders(|path| all.push(Listed { path, marks: Marks::default() }));
     let shares: Vec<&[Listed<'_>]> = all.chunks(SHARE).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, 8);
     let each = shares.len().div_ceil(threads).max(1);
@@ -264,7 +264,8 @@ fn take(
         let path = std::ffi::CStr::from_bytes_with_nul(&name).map_err(|_| Unproven)?;
         stamps.at(root, path)?;
         // Where a submodule stands only git can tell.
-        if listed.submodule && worktree.join(bytes::path(listed.path)).join(".git").symlink_metadata().is_ok()
+        if listed.marks.submodule
+            && worktree.join(bytes::path(listed.path)).join(".git").symlink_metadata().is_ok()
         {
             return Err(Unproven);
         }

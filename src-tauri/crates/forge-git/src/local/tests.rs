@@ -246,3 +246,19 @@ async fn head_names_a_branch_or_a_commit() {
     sandbox.git_at(repo.root(), &["checkout", "-q", "--detach"]);
     assert_eq!(named().await, None);
 }
+
+#[tokio::test]
+async fn a_name_below_which_no_ref_lies_is_known_loose_and_packed() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let none_below = |name: &str| local(&repo).has_none_below(name).is_some();
+    assert!(none_below("refs/forge/backup/task"));
+    sandbox.git_at(repo.root(), &["update-ref", "refs/forge/backup/task/1", "HEAD"]);
+    assert!(!none_below("refs/forge/backup/task"));
+    sandbox.git_at(repo.root(), &["pack-refs", "--all"]);
+    assert!(!none_below("refs/forge/backup/task"));
+    assert!(
+        none_below("refs/forge/backup/tas") && !none_below("refs/forge/a..b") && !none_below("refs/tags")
+    );
+    assert_eq!(repo.backups("refs/forge/backup/task").await.unwrap().len(), 1);
+}
