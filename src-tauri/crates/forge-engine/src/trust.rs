@@ -290,7 +290,7 @@ async fn found_at(repo: &Repo, start: &Start) -> Result<Vec<Placed>> {
             None => Ok(Vec::new()),
         }
     };
-    let (in_commits, in_worktree) = tokio::try_join!(in_commits, in_worktree)?;
+    let (in_commits, in_worktree) = tokio::try_join!(Box::pin(in_commits), Box::pin(in_worktree))?;
     let mut committed = Vec::new();
     for (commit, all) in &in_commits {
         for file in all.iter() {

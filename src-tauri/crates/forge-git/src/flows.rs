@@ -55,7 +55,7 @@ impl Flow {
         expected.sort_unstable();
         assert_eq!(paths, expected);
         let pool = self.sandbox.dir().join("work/.pool");
-        assert!(pool_away(&repo, &tree, &pool, 1).await.unwrap());
+        assert!(pool_away(repo, &tree, &pool, 1).await.unwrap());
         let next = self.spec("2");
         assert!(repo.take_slot(&pool, &next, Keep::Tracked).await.unwrap());
         assert_eq!(self.sandbox.git_at(&next.path, &["status", "--porcelain", "--ignored"]), "", "a slot");

@@ -21,7 +21,7 @@ async fn pooled(sandbox: &Sandbox, repo: &Repo, name: &str, dirty: impl FnOnce(&
     let spec = spec(sandbox, name);
     repo.create_worktree(&spec).await.unwrap();
     dirty(&spec.path);
-    assert!(pool_away(&repo, &spec.path, &pool(sandbox), 10).await.unwrap());
+    assert!(pool_away(repo, &spec.path, &pool(sandbox), 10).await.unwrap());
     assert!(!spec.path.exists());
     spec
 }
@@ -73,7 +73,7 @@ async fn assert_fresh(sandbox: &Sandbox, repo: &Repo, taken: &NewWorktree) {
     assert_eq!(sandbox.git_at(&taken.path, &index), sandbox.git_at(&plain.path, &index));
     let settings = ["config", "--list", "--show-scope"];
     assert_eq!(sandbox.git_at(&taken.path, &settings), sandbox.git_at(&plain.path, &settings));
-    remove_away(&repo, &plain.path).await.unwrap().delete().await.unwrap();
+    remove_away(repo, &plain.path).await.unwrap().delete().await.unwrap();
     sandbox.git(&["branch", "-qD", "plain"]);
 }
 
