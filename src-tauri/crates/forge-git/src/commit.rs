@@ -1,12 +1,13 @@
 //! Committing what an agent left in its worktree, by the user's own git: hooks, filters, LFS and signing apply.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::bytes;
 use crate::command::{GitCommand, Kind};
 use crate::error::GitError;
 use crate::guard::{Entry, Root};
-use crate::index::PrivateIndex;
+use crate::index::{self, PrivateIndex};
 use crate::lock;
 use crate::repo::{Operation, Repo};
 use crate::signing;
@@ -249,8 +250,10 @@ impl Repo {
         command: GitCommand,
     ) -> Result<Vec<u8>, GitError> {
         let args = command.shown();
+        let began = SystemTime::now();
         let output = command.run().await?;
         if output.exit == Some(0) {
+            index::date_back(git_dir, began)?;
             return Ok(output.stdout);
         }
         let lock = git_dir.join("index.lock");
@@ -328,11 +331,8 @@ mod tests {
         let sandbox = Sandbox::new().await;
         let repo = sandbox.repo().await;
         let commit = async || {
-            let made = async {
-                let seen = repo.uncommitted(repo.root()).await?;
-                repo.commit_all_keeping_staged(repo.root(), &seen, "work", None, "refs/kept").await
-            };
-            let made = made.await;
+            let seen = repo.uncommitted(repo.root()).await.unwrap();
+            let made = repo.commit_all_keeping_staged(repo.root(), &seen, "work", None, "refs/kept").await;
             made.unwrap().unwrap();
         };
         sandbox.write("staged", "staged alone");
@@ -345,6 +345,39 @@ mod tests {
         commit().await;
         assert_eq!(sandbox.git_out(&["show", "HEAD:a"]), "changed since");
         assert_eq!(sandbox.git_out(&["show", "refs/kept/1:a"]), "staged");
+    }
+
+    #[tokio::test]
+    async fn what_is_written_again_while_it_is_staged_is_seen_afterwards() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        sandbox.commit("rules", &[(".gitattributes", "f filter=slow\n")]);
+        // Same size, same second, same file; and the index is of a later second.
+        let clean = sandbox.script("slow", "cat; [ -e ../once ] || { touch ../once; echo two >f; sleep 1; }");
+        sandbox.git(&["config", "filter.slow.clean", &clean]);
+        let since_second =
+            || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_millis();
+        while since_second() > 300 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        sandbox.write("f", "one\n");
+        repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+        assert_eq!((sandbox.git_out(&["show", "HEAD:f"]), sandbox.read("f")), ("one".into(), "two\n".into()));
+        let status = repo.status(repo.root()).await.unwrap();
+        assert_eq!(status.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>(), ["f"]);
+    }
+
+    #[tokio::test]
+    async fn what_went_since_it_was_seen_is_committed_as_gone() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        sandbox.write("new", "seen");
+        sandbox.write("other", "seen");
+        let seen = repo.uncommitted(repo.root()).await.unwrap();
+        sandbox.remove("new");
+        let made = repo.commit_all_keeping_staged(repo.root(), &seen, "work", None, "refs/kept").await;
+        made.unwrap().unwrap();
+        assert_eq!(sandbox.git_out(&["show", "--format=", "--name-status", "HEAD"]), "A\tother");
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 #[cfg(test)]
 use crate::bytes;
@@ -51,6 +52,27 @@ impl Drop for PrivateIndex {
             // Not made yet, or gone already.
             let _absent = fs::remove_file(path);
         }
+    }
+}
+
+/// Dates a worktree's index back to when the command that wrote it began.
+///
+/// git takes a file for unchanged when its recorded second and size fit and the index is of a later second. Both are true of
+/// a file that was written again while it was staged, when that second ended before the index was written.
+///
+/// # Errors
+/// What the file system refuses, but for an index that is gone.
+pub(crate) fn date_back(git_dir: &Path, began: SystemTime) -> Result<(), GitError> {
+    let path = git_dir.join("index");
+    let dated = fs::OpenOptions::new().write(true).open(&path).and_then(|index| {
+        match index.metadata()?.modified()? > began {
+            true => index.set_modified(began),
+            false => Ok(()),
+        }
+    });
+    match dated {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(GitError::io("date", path)),
     }
 }
 
