@@ -5,6 +5,7 @@
 //! short at any point; only a directory that this repository registered, whose `.git` leads back to it,
 //! is ever removed, and it is renamed, not deleted, while anybody waits.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ pub(crate) const BEING_ADDED: &str = "initializing";
 /// How often, and how far apart, it is looked whether a git of an earlier engine is done.
 const STRAY_LOOKS: u32 = 600;
 const STRAY_PAUSE: Duration = Duration::from_millis(50);
+/// A git that is alive has a lock open, or is about to rename it: for so many looks it is neither.
+const LEFT_LOOKS: u32 = 10;
 
 /// A worktree to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,6 +159,28 @@ impl Repo {
         room: &Room,
         turns: &[&Turn],
     ) -> Result<PathBuf, GitError> {
+        match self.try_to_register(spec, path, room, turns).await {
+            Err(GitError::IndexLocked { path: lock, holder: None })
+                if lock == self.lock_of_branch(&spec.branch) && is_left_behind(&lock).await =>
+            {
+                std::fs::remove_file(&lock).map_err(GitError::io("remove", &lock))?;
+                self.try_to_register(spec, path, room, turns).await
+            }
+            other => other,
+        }
+    }
+
+    fn lock_of_branch(&self, branch: &str) -> PathBuf {
+        self.common_dir().join(format!("refs/heads/{branch}.lock"))
+    }
+
+    async fn try_to_register(
+        &self,
+        spec: &NewWorktree,
+        path: &Path,
+        room: &Room,
+        turns: &[&Turn],
+    ) -> Result<PathBuf, GitError> {
         let mut command = self
             .at(self.root(), Kind::User)
             // Absolute whatever the user's setting: programs of other versions open these worktrees too.
@@ -179,9 +204,9 @@ impl Repo {
             let what = || GitError::Unexpected { args, what: "it left no worktree".to_owned() };
             return self.admin_dir(path).ok_or_else(what);
         }
-        let branch_lock = format!("refs/heads/{}.lock", spec.branch);
-        for name in ["config.lock", "packed-refs.lock", "index.lock", &branch_lock] {
-            let lock = self.common_dir().join(name);
+        let others =
+            ["config.lock", "packed-refs.lock", "index.lock"].map(|name| self.common_dir().join(name));
+        for lock in others.into_iter().chain([self.lock_of_branch(&spec.branch)]) {
             if lock.exists() {
                 return Err(GitError::IndexLocked { holder: lock::holder(&lock), path: lock });
             }
@@ -267,10 +292,14 @@ impl Repo {
         Ok(known.swap_remove(place))
     }
 
-    /// Forgets worktrees whose directories are gone.
-    pub async fn prune_worktrees(&self) -> Result<(), GitError> {
+    /// Forgets a worktree that is registered though its directory is gone, unless somebody locked it.
+    pub async fn forget_worktree(&self, path: &Path) -> Result<(), GitError> {
         let _turn = turn(self.common_dir(), Purpose::Worktrees).await;
-        self.write().args(["worktree", "prune", "--expire=now"]).ok().await.map(drop)
+        let admin = self.admin_that_leads_to(path);
+        match admin.filter(|admin| admin.join("locked").symlink_metadata().is_err()) {
+            Some(_) => self.unregister(path).await,
+            None => Ok(()),
+        }
     }
 
     /// Forgets one worktree whose directory is gone, and no other (`prune` would forget those too whose disk
@@ -339,9 +368,10 @@ impl Repo {
 
     /// Left by an `add` that was killed: nothing but a `.git` that leads into our repository, to no worktree.
     fn is_unregistered_leftover(&self, path: &Path) -> bool {
-        dot_git_target(path).is_some_and(|target| {
+        let leads_nowhere = dot_git_target(path).is_some_and(|target| {
             target.parent() == Some(&self.common_dir().join("worktrees")) && self.admin_dir(path).is_none()
-        })
+        });
+        leads_nowhere && std::fs::read_dir(path).is_ok_and(|entries| entries.count() == 1)
     }
 
     /// Adds lines to the repository's private ignore list (`info/exclude`), once each.
@@ -475,6 +505,19 @@ pub(crate) fn rebasing_branch(git_dir: &Path) -> Option<String> {
         let name = std::fs::read_to_string(git_dir.join(dir).join("head-name")).ok()?;
         Some(name.trim_end().strip_prefix("refs/heads/")?.to_owned())
     })
+}
+
+/// Whether a lock was left by a git that was given up right when it made it, before it could note down what to remove.
+async fn is_left_behind(lock: &Path) -> bool {
+    let made = || lock.metadata().ok().map(|found| (found.ino(), found.modified().ok()));
+    let first = made();
+    for _ in 0..LEFT_LOOKS {
+        tokio::time::sleep(STRAY_PAUSE).await;
+        if made() != first || first.is_none() || lock::holder(lock).is_some() {
+            return false;
+        }
+    }
+    true
 }
 
 #[cfg(test)]

@@ -160,7 +160,7 @@ impl Engine {
         let repo = self.repo(context).await?;
         if !path.exists() {
             // Perhaps removed by a try that did not live to say so.
-            repo.prune_worktrees().await?;
+            repo.forget_worktree(path).await?;
             self.delete_merged_branch(context, task, &repo, workspace).await;
             return Ok(false);
         }

@@ -85,9 +85,12 @@ async fn what_a_killed_creation_left_is_repaired() {
     repo.create_worktree(&spec).await.unwrap();
     assert_eq!(fs::read_to_string(spec.path.join("a")).unwrap(), "a\n");
     assert_eq!(repo.status(&spec.path).await.unwrap(), []);
-    // Killed before git could register it.
+    // Killed before git could register it; with a file beside it, somebody works there.
     let admin = repo.admin_dir(&spec.path).unwrap();
     fs::remove_dir_all(admin).unwrap();
+    let occupied = repo.create_worktree(&spec).await;
+    assert!(matches!(occupied, Err(GitError::PathOccupied { .. })), "{occupied:?}");
+    fs::remove_file(spec.path.join("a")).unwrap();
     repo.create_worktree(&spec).await.unwrap();
     assert_eq!(repo.status(&spec.path).await.unwrap(), []);
     let parent = spec.path.parent().unwrap();
@@ -187,16 +190,39 @@ async fn nothing_foreign_is_removed() {
 }
 
 #[tokio::test]
-async fn lost_worktrees_are_pruned_and_live_ones_kept() {
+async fn one_lost_worktree_is_forgotten_and_those_beside_it_are_not() {
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
-    let (one, two) = (spec(&sandbox, "1"), spec(&sandbox, "2"));
-    repo.create_worktree(&one).await.unwrap();
-    repo.create_worktree(&two).await.unwrap();
-    fs::remove_dir_all(&one.path).unwrap();
-    repo.prune_worktrees().await.unwrap();
+    let [gone, locked, away] = ["1", "2", "3"].map(|number| spec(&sandbox, number));
+    for spec in [&gone, &locked, &away] {
+        repo.create_worktree(spec).await.unwrap();
+    }
+    sandbox.git(&["worktree", "lock", locked.path.to_str().unwrap()]);
+    for spec in [&gone, &locked] {
+        fs::remove_dir_all(&spec.path).unwrap();
+        repo.forget_worktree(&spec.path).await.unwrap();
+    }
+    // On a disk that is not there just now.
+    fs::rename(&away.path, sandbox.path("elsewhere")).unwrap();
+    repo.forget_worktree(&gone.path).await.unwrap();
     let list = repo.worktrees().await.unwrap();
-    assert_eq!(list.iter().map(|e| &e.path).collect::<Vec<_>>(), [repo.root(), two.path.as_path()]);
+    let paths: Vec<&Path> = list.iter().map(|entry| entry.path.as_path()).collect();
+    assert_eq!(paths, [repo.root(), locked.path.as_path(), away.path.as_path()]);
+}
+
+#[tokio::test]
+async fn a_lock_of_its_own_branch_that_nobody_holds_is_removed() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let (left, held) = (spec(&sandbox, "1"), spec(&sandbox, "2"));
+    fs::create_dir_all(repo.common_dir().join("refs/heads/forge")).unwrap();
+    fs::write(repo.common_dir().join("refs/heads/forge/1.lock"), "").unwrap();
+    repo.create_worktree(&left).await.unwrap();
+    let lock = fs::File::create(repo.common_dir().join("refs/heads/forge/2.lock")).unwrap();
+    let refused = repo.create_worktree(&held).await;
+    assert!(matches!(refused, Err(GitError::IndexLocked { holder: Some(_), .. })), "{refused:?}");
+    drop(lock);
+    repo.create_worktree(&held).await.unwrap();
 }
 
 #[tokio::test]
