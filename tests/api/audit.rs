@@ -210,23 +210,28 @@ async fn an_auditor_that_breaks_off_has_decided_nothing() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_auditor_changes_is_discarded() -> Result<()> {
+async fn what_the_auditor_changes_is_discarded_and_what_anybody_writes_meanwhile_is_kept() -> Result<()> {
     let board = Board::new(json!({ "review_config": { "ci_steps": ["echo left >left-by-check"] } })).await?;
     let audit: &[&str] = &[
         "edit a.txt <<< \"spoiled\"",
         "edit new.txt <<< \"new\"",
         "run cat left-by-check && git checkout -q -b elsewhere && git commit -qam mine && echo x >>a.txt",
+        // A person has the worktree open, too.
+        "run echo first >by-hand.txt && git add by-hand.txt && echo second >by-hand.txt",
         "verdict pass fine",
     ];
     let task = judged(&board, WORK, &[audit], json!({})).await?;
     board.claim(&task).await?;
     let done = board.server.until(&task, is("done")).await?;
-    let merged = board.sandbox.repo.git(&["show", "main:a.txt"])?;
-    assert_eq!(merged.trim_end(), "one\ntwo\nthree");
-    assert!(board.sandbox.repo.git(&["show", "main:new.txt"]).is_err(), "it is no part of the work");
-    let kept = board.sandbox.repo.git(&["for-each-ref", "--format=%(refname)", "refs/forge/backup"])?;
-    let prefix = format!("refs/forge/backup/{}/", text(&done, "id"));
-    assert!(kept.lines().any(|name| name.starts_with(&prefix)), "its commit is kept: {kept}");
+    let git = |args: &[&str]| board.sandbox.repo.git(args);
+    assert_eq!(git(&["show", "main:a.txt"])?.trim_end(), "one\ntwo\nthree");
+    assert!(git(&["show", "main:new.txt"]).is_err(), "it is no part of the work");
+    let prefix = format!("refs/forge/backup/{}", text(&done, "id"));
+    let kept = |path: &str| git(&["show", &format!("{prefix}/1:{path}")]);
+    assert_eq!((kept("new.txt")?.trim_end(), kept("by-hand.txt")?.trim_end()), ("new", "second"));
+    assert_eq!(git(&["show", &format!("{prefix}/1^2:by-hand.txt")])?.trim_end(), "first");
+    let subjects = git(&["for-each-ref", "--format=%(subject)", &prefix])?;
+    assert!(subjects.lines().any(|subject| subject == "mine"), "the auditor's commit is kept: {subjects}");
     Ok(())
 }
 

@@ -138,7 +138,7 @@ const OURS: [&str; 9] = [
     "step.end:run_ci_steps",
     "step.ran:advance",
     "execution.",
-    "audit.",
+    "traces.",
     "rebase.",
     "merge.",
     "step.ran:run_merge",
@@ -171,7 +171,7 @@ async fn each_kill_is_survived(way: Way, expected: &[&str]) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_audit_and_a_mended_conflict_survive_every_kill() -> Result<()> {
-    each_kill_is_survived(Way::Conflict, &["audit.discarded", "step.end:run_ci_steps", "merge.landed"]).await
+    each_kill_is_survived(Way::Conflict, &["traces.discarded", "step.end:run_ci_steps", "merge.landed"]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

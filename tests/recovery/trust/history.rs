@@ -214,8 +214,16 @@ impl History {
         self.story.push(format!("task {task} created: {lines:?}"));
         let again = self.writes(task, ".", "true");
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let description = format!("{}\n```forge-script attempt=2\n{again}\n```", script(&lines));
-        let new = json!({ "title": format!("Task {task}"), "description": description, "roles": { "coder": self.agent } });
+        let audit = "edit README.md <<< \"spoiled\"\nrun sleep 0.3\nverdict pass fine";
+        let description = format!(
+            "{}\n```forge-script attempt=2\n{again}\n```\n```forge-script role=reviewer\n{audit}\n```",
+            script(&lines)
+        );
+        let mut roles = json!({ "coder": self.agent });
+        if self.dice.next(3) == 0 {
+            roles["reviewer"] = json!(self.agent);
+        }
+        let new = json!({ "title": format!("Task {task}"), "description": description, "roles": roles });
         let path = format!("/projects/{}/tasks", self.project);
         if let Some(made) = self.answer(Method::POST, &path, Some(new)).await? {
             self.tasks.push(id(&made)?);

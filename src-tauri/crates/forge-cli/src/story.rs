@@ -20,7 +20,10 @@ pub(crate) fn sentence(event: &Value) -> Option<String> {
             None => "needs a person".to_owned(),
         },
         "workspace.created" => "its worktree is ready".to_owned(),
-        "workspace.recovered" => "its worktree was made again".to_owned(),
+        "workspace.recovered" => match data["message"].as_str() {
+            Some(message) => message.to_owned(),
+            None => "its worktree was made again".to_owned(),
+        },
         "workspace.cleaned" => "its worktree is gone".to_owned(),
         "workspace.error" => format!("its worktree is in trouble: {}", text("reason")),
         "execution.started" => format!("the agent starts, attempt {}", data["attempt"]),

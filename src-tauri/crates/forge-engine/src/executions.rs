@@ -52,7 +52,7 @@ use crate::{
     plan::{needs_merge_begun, plan_file},
     prices::{Cost, Ledger},
     run_events::Listening,
-    steps::audit::audits,
+    steps::{audit::audits, traces::leaves_no_trace},
 };
 
 /// From the gentle signal to the kill of an agent.
@@ -261,7 +261,7 @@ impl Engine {
         drop(control);
         // Nothing that the run told may be written after its end.
         let cost = listening.over().await?.cost();
-        if audits(p.row.execution.role) {
+        if leaves_no_trace(p.row.execution.role) {
             self.with_patience(|| self.remove_traces(&p.context, &p.task, &p.workspace)).await?;
         }
         drop(growth);
@@ -281,7 +281,7 @@ impl Engine {
         let Some(lock) = lock else { return Ok(None) };
         self.require_accepted(&p.context, &repo).await?;
         self.mend_dot_git(&repo, &p.task, &p.workspace).await?;
-        // An auditor that an earlier engine left may have changed something.
+        // One that an earlier engine left may have changed something.
         self.remove_traces(&p.context, &p.task, &p.workspace).await?;
         self.begin_merge_for(p, &repo).await?;
         self.require_trust_of(&p.context, &p.task, Some(&p.workspace)).await?;
@@ -295,7 +295,7 @@ impl Engine {
         let before = repo.head(Path::new(&p.workspace.path)).await?;
         let author = p.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let identity = repo.missing_identity(Path::new(&p.workspace.path), author).await?;
-        let untracked = if audits(p.row.execution.role) {
+        let untracked = if leaves_no_trace(p.row.execution.role) {
             let status = repo.status(Path::new(&p.workspace.path)).await?;
             Some(status.into_iter().filter(|entry| entry.untracked).map(|entry| entry.path).collect())
         } else {

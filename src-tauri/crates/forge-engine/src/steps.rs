@@ -32,6 +32,7 @@ mod race_left;
 mod rebase;
 mod relatives;
 mod stagnation;
+pub(crate) mod traces;
 mod turns;
 
 use audit::Audited;

@@ -1,7 +1,8 @@
 //! Undoing what a guest did in a worktree: a reviewer may run and write what it likes, and leaves no trace.
 //!
 //! Tracked files, index and branch go back to a commit; untracked files that were not there before go. Ignored
-//! files stay (dependencies, `.env`). Commits made meanwhile are kept under refs, never lost.
+//! files stay (dependencies, `.env`). Somebody else may have worked there, too: commits made meanwhile and what is
+//! uncommitted are kept under refs, and nobody reaches the worktree between that and its reset.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,23 +11,23 @@ use crate::command::Kind;
 use crate::error::GitError;
 use crate::guard::Root;
 use crate::repo::{Operation, Repo};
+use crate::status::RawEntry;
 
 /// What was undone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Discarded {
-    /// Refs that keep commits made meanwhile.
+    /// Refs that keep commits made meanwhile, and what was uncommitted.
     pub kept: Vec<String>,
     /// Untracked files that were removed.
     pub removed: Vec<String>,
-    /// Repositories made inside the worktree; they are left for a person to judge.
+    /// Repositories made inside the worktree, and files that no backup can hold: they are left for a person to judge.
     pub left: Vec<String>,
 }
 
 impl Repo {
     /// Puts a worktree back on `branch` at `commit`, with the untracked files it had before.
     ///
-    /// Uncommitted changes of tracked files are gone after this: back them up first when they may matter.
-    /// Commits that `commit` does not contain are kept under `ref_prefix`.
+    /// What goes by this is kept under `ref_prefix`: commits that `commit` does not contain, and what was uncommitted.
     pub async fn discard_changes(
         &self,
         worktree: &Path,
@@ -36,50 +37,101 @@ impl Repo {
         ref_prefix: &str,
     ) -> Result<Discarded, GitError> {
         let name = format!("refs/heads/{branch}");
+        let before: HashSet<&str> = untracked_before.iter().map(String::as_str).collect();
         let mut discarded = Discarded::default();
-        let mut tips = vec![self.head(worktree).await?];
+        if !self.has_something_to_discard(worktree, &before).await?
+            && self.stands_at(worktree, &name, commit).await?
+        {
+            return Ok(discarded);
+        }
+        let withdrawn = self.withdraw_worktree(worktree).await?;
+        let tree = withdrawn.path();
+        let mut unsaved = Vec::new();
+        if self.has_something_to_discard(tree, &before).await?
+            && let Some(backup) =
+                self.backup_worktree(tree, ref_prefix, "forge: before it was discarded").await?
+        {
+            discarded.kept.push(backup.ref_name);
+            unsaved = backup.skipped;
+        }
+        let mut tips = vec![self.head(tree).await?];
         tips.extend(self.ref_value(&name).await?);
         tips.dedup();
         for tip in tips {
             if !self.is_ancestor(&tip, commit).await? {
-                discarded.kept.push(self.next_number(ref_prefix, &tip).await?);
+                discarded.kept.push(self.keep(&tip, ref_prefix).await?);
             }
         }
+        self.end_rebase(tree).await?;
+        self.attach(tree, &name).await?;
+        self.reset_files(tree, commit).await?;
+        self.remove_new_untracked(tree, &before, &unsaved, &mut discarded).await?;
+        withdrawn.put_back()?;
+        Ok(discarded)
+    }
+
+    async fn has_something_to_discard(
+        &self,
+        worktree: &Path,
+        before: &HashSet<&str>,
+    ) -> Result<bool, GitError> {
+        let goes = |raw: &RawEntry| !raw.entry.untracked || is_new(raw, before);
+        Ok(self.raw_status(worktree, true).await?.iter().any(goes))
+    }
+
+    /// Whether a worktree is on a branch (a full name) that is at a commit, in the middle of nothing.
+    async fn stands_at(&self, worktree: &Path, name: &str, commit: &str) -> Result<bool, GitError> {
+        let git_dir = self.git_dir(worktree).await?;
+        if crate::repo::operation_in(&git_dir).is_some() {
+            return Ok(false);
+        }
+        let attached = self.locally(move |local| local.attached_to(&git_dir)).await.flatten();
+        Ok(attached.as_deref() == Some(name) && self.ref_value(name).await? == self.resolve(commit).await?)
+    }
+
+    /// Gives up a rebase or patches being applied, and leaves HEAD, index and files as they are.
+    pub(crate) async fn end_rebase(&self, worktree: &Path) -> Result<(), GitError> {
         let git_dir = self.git_dir(worktree).await?;
         if crate::repo::operation_in(&git_dir) == Some(Operation::Rebase) {
-            // Leaves HEAD, index and files as they are; the rest is put back below. Patches being applied are
-            // given up by the command of their own.
+            // Patches being applied are given up by the command of their own.
             let rebase = self.at(worktree, Kind::Write).args(["rebase", "--quit"]).run().await?;
             if rebase.exit != Some(0) {
                 self.run_in_index(&git_dir, self.at(worktree, Kind::Write).args(["am", "--quit"])).await?;
             }
         }
-        let attach = ["symbolic-ref", "-m", "forge: back to the task's branch", "HEAD", &name];
-        self.at(worktree, Kind::Write).args(attach).ok().await?;
-        // Also ends a merge, cherry-pick or revert.
+        Ok(())
+    }
+
+    /// Has a worktree stand on a branch (a full name), whatever its index and files are.
+    pub(crate) async fn attach(&self, worktree: &Path, name: &str) -> Result<(), GitError> {
+        let attach = ["symbolic-ref", "-m", "forge: back to the task's branch", "HEAD", name];
+        self.at(worktree, Kind::Write).args(attach).ok().await.map(drop)
+    }
+
+    /// Brings what a worktree stands on, its index and its tracked files to a commit; ends a merge, cherry-pick or revert.
+    pub(crate) async fn reset_files(&self, worktree: &Path, commit: &str) -> Result<(), GitError> {
+        let git_dir = self.git_dir(worktree).await?;
         let reset = self.at(worktree, Kind::User).args(["reset", "--quiet", "--hard", commit]);
-        self.run_in_index(&git_dir, reset).await?;
-        self.remove_new_untracked(worktree, untracked_before, &mut discarded).await?;
-        Ok(discarded)
+        self.run_in_index(&git_dir, reset).await.map(drop)
     }
 
     async fn remove_new_untracked(
         &self,
         worktree: &Path,
-        untracked_before: &[String],
+        before: &HashSet<&str>,
+        unsaved: &[String],
         discarded: &mut Discarded,
     ) -> Result<(), GitError> {
-        let before: HashSet<&str> = untracked_before.iter().map(String::as_str).collect();
         let now = self.raw_status(worktree, true).await?;
-        let (inner, new): (Vec<_>, Vec<_>) = now
-            .into_iter()
-            .filter(|raw| raw.entry.untracked && !before.contains(raw.entry.path.as_str()))
-            .partition(|raw| raw.is_nested_repository());
-        discarded.left.extend(inner.into_iter().map(|raw| raw.entry.path));
+        let new = now.into_iter().filter(|raw| is_new(raw, before));
+        let (saved, left): (Vec<_>, Vec<_>) =
+            new.partition(|raw| !raw.is_nested_repository() && !unsaved.contains(&raw.entry.path));
+        discarded.left.extend(left.into_iter().map(|raw| raw.entry.path));
         let root = worktree.to_owned();
         let removed = tokio::task::spawn_blocking(move || {
             let root = Root::open(&root)?;
-            new.into_iter()
+            saved
+                .into_iter()
                 .map(|raw| root.remove(&raw.path).map(|()| raw.entry.path))
                 .collect::<Result<Vec<_>, _>>()
         })
@@ -87,6 +139,11 @@ impl Repo {
         discarded.removed.extend(removed);
         Ok(())
     }
+}
+
+/// Whether a file, or a repository, came while the guest was there.
+fn is_new(raw: &RawEntry, before: &HashSet<&str>) -> bool {
+    raw.entry.untracked && !before.contains(raw.entry.path.as_str())
 }
 
 #[cfg(test)]

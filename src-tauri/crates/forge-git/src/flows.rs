@@ -234,6 +234,7 @@ async fn a_lock_that_was_left_is_named_whichever_it_is() {
     let common = flow.repo.common_dir();
     let discard = async || {
         let head = flow.sandbox.head();
+        fs::write(tree.join("a"), "to be discarded\n").unwrap();
         flow.repo.discard_changes(&tree, "forge/0", &head, &[], PREFIX).await.map(drop)
     };
     // git itself waits a while for refs: each of those is tried once.

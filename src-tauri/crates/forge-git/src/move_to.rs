@@ -1,11 +1,13 @@
 //! Moving a task's branch, and the worktree that stands on it, to a commit that replaces its own.
 //!
 //! Invariants: the branch moves by compare and swap; what it held is kept under a ref first, and so is whatever
-//! the worktree holds that is not committed. A move that was cut short is finished by asking for it again.
+//! the worktree holds that is not committed; nobody reaches the worktree in between. A move that was cut short is finished
+//! by asking for it again.
 
 use std::path::Path;
 
 use crate::bytes;
+use crate::command::Kind;
 use crate::error::GitError;
 use crate::repo::Repo;
 
@@ -23,24 +25,36 @@ impl Repo {
         ref_prefix: &str,
     ) -> Result<(), GitError> {
         let name = format!("refs/heads/{branch}");
+        let withdrawn = match worktree {
+            Some(worktree) => Some(self.withdraw_worktree(worktree).await?),
+            None => None,
+        };
         let found = self.ref_value(&name).await?;
         let is_there = found.as_deref() == Some(new);
         if !is_there && found.as_deref() != Some(old) {
             return Err(GitError::RefMoved { name, expected: old.to_owned(), found });
         }
-        // Half of an earlier move is no work of anybody's.
-        if let Some(worktree) = worktree.filter(|_| !is_there) {
-            self.backup_worktree(worktree, ref_prefix, "forge: before the rebase").await?;
+        if let Some(withdrawn) = &withdrawn {
+            // Beside the branch, which moves last: a kill in between leaves no files of `old` on a branch at `new`.
+            let tree = withdrawn.path();
+            self.backup_worktree(tree, ref_prefix, "forge: before its branch moved").await?;
+            self.end_rebase(tree).await?;
+            let head = self.head(tree).await?;
+            if head != old && !self.is_ancestor(&head, new).await? {
+                self.keep(&head, ref_prefix).await?;
+            }
+            let detach = ["update-ref", "--no-deref", "-m", "forge: its branch moves", "HEAD", &head];
+            self.at(tree, Kind::Write).args(detach).ok().await?;
+            self.reset_files(tree, new).await?;
         }
         if !is_there {
             self.keep(old, ref_prefix).await?;
-            self.update_ref(&name, new, old, "forge: rebased onto the target").await?;
+            self.update_ref(&name, new, old, "forge: moved onto the target").await?;
         }
-        let Some(worktree) = worktree else { return Ok(()) };
-        let untracked = self.status(worktree).await?;
-        let untracked: Vec<String> =
-            untracked.into_iter().filter(|entry| entry.untracked).map(|entry| entry.path).collect();
-        self.discard_changes(worktree, branch, new, &untracked, ref_prefix).await?;
+        if let Some(withdrawn) = withdrawn {
+            self.attach(withdrawn.path(), &name).await?;
+            withdrawn.put_back()?;
+        }
         Ok(())
     }
 
@@ -98,10 +112,35 @@ mod tests {
             })
         };
         assert!(saved("a", "not committed\n") && saved("more", "in the way\n"), "{kept:?}");
-        // Again, as after a kill between the branch and its worktree.
-        std::fs::write(path.join("work"), "old\n").unwrap();
         repo.move_branch(Some(&path), "task", &old, &new, KEPT).await.unwrap();
-        assert_eq!(read("work"), "new\n");
-        assert_eq!(repo.backups(KEPT).await.unwrap().len(), kept.len(), "half a move is nobody's work");
+        assert_eq!(repo.backups(KEPT).await.unwrap().len(), kept.len() + 1, "the untracked file, once more");
+    }
+
+    #[tokio::test]
+    async fn a_move_that_was_cut_short_is_finished_and_what_was_written_since_is_kept() {
+        let sandbox = Sandbox::new().await;
+        let repo = sandbox.repo().await;
+        let path = sandbox.dir().join("task");
+        let base = sandbox.head();
+        let spec = NewWorktree { path: path.clone(), branch: "task".to_owned(), base };
+        repo.create_worktree(&spec).await.unwrap();
+        std::fs::write(path.join("work"), "old\n").unwrap();
+        let old = repo.commit_all(&path, "work", None).await.unwrap().unwrap();
+        let new = sandbox.commit("elsewhere", &[("work", "new\n")]);
+        for has_moved in [false, true] {
+            // The files are there, the branch is not yet, or has just come.
+            sandbox.git_at(&path, &["checkout", "-q", "--detach", &new]);
+            sandbox.git(&["update-ref", "refs/heads/task", if has_moved { &new } else { &old }]);
+            let text = format!("written since, has moved: {has_moved}");
+            std::fs::write(path.join("work"), &text).unwrap();
+            repo.move_branch(Some(&path), "task", &old, &new, KEPT).await.unwrap();
+            assert_eq!(std::fs::read_to_string(path.join("work")).unwrap(), "new\n");
+            assert_eq!(sandbox.git_at(&path, &["symbolic-ref", "HEAD"]), "refs/heads/task");
+            assert_eq!(repo.resolve("refs/heads/task").await.unwrap(), Some(new.clone()));
+            assert_eq!(repo.status(&path).await.unwrap(), []);
+            let kept = repo.backups(KEPT).await.unwrap();
+            let held = |commit: &str| sandbox.try_git_at(repo.root(), &["show", &format!("{commit}:work")]).1;
+            assert!(kept.iter().any(|kept| held(&kept.commit) == text), "{text}: {kept:?}");
+        }
     }
 }

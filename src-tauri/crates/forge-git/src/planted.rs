@@ -122,14 +122,10 @@ impl Given {
         self.work();
         note("status", repo.status(tree).await.map(drop));
         note("tracked", repo.tracked_changes(tree).await.map(drop));
-        note(
-            "embedded",
-            async {
-                let seen = repo.uncommitted(tree).await?;
-                repo.embedded_repositories(tree, &seen, &self.base).await.map(drop)
-            }
-            .await,
-        );
+        match repo.uncommitted(tree).await {
+            Ok(seen) => note("embedded", repo.embedded_repositories(tree, &seen, &self.base).await.map(drop)),
+            Err(error) => note("embedded", Err(error)),
+        }
         note("unpushed", repo.unpushed_submodules(tree, &self.base).await.map(drop));
         let scope = DiffScope::Worktree { base: self.base.clone(), worktree: tree.to_owned() };
         note("diff", repo.diff_files(&scope).await.map(drop));
@@ -209,9 +205,9 @@ async fn programs_of_a_repository_in_place_of_dot_git_do_not_run() {
     let _none = fs::remove_file(given.marker());
     let aside = given.sandbox.dir().join("aside");
     for (name, end) in given.run_all().await {
-        // Only what removes a worktree wants its `.git` to lead here.
-        let removes = ["pool", "slot", "remove"].contains(&name);
-        assert!(removes || end.is_none(), "{name}: {end:?}");
+        // Only what renames a worktree wants its `.git` to lead here.
+        let renames = ["discard", "pool", "slot", "remove"].contains(&name);
+        assert!(renames || end.is_none(), "{name}: {end:?}");
     }
     given.repo.rewrite_dot_git(&given.tree, "work", &aside).await.unwrap();
     remove_away(&given.repo, &given.tree).await.unwrap().delete().await.unwrap();

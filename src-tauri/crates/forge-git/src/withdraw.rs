@@ -1,5 +1,5 @@
-//! Worktrees on their way out: renamed first, so that nobody reaches them by their path, and only then looked through for
-//! what has to be kept. What is written while Forge looks would be lost otherwise.
+//! Worktrees that are about to lose files: renamed first, so that nobody reaches them by their path, and only then looked
+//! through for what has to be kept. What is written while Forge looks would be lost otherwise.
 //!
 //! Invariant: a worktree that was withdrawn and neither pooled nor removed is back at its path when the [`Withdrawn`] is
 //! dropped, and after a kill when [`return_withdrawn`] was called for its folder.
@@ -32,6 +32,14 @@ impl Withdrawn {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.aside.as_deref().unwrap_or(&self.path)
+    }
+
+    /// Puts it back at its path.
+    ///
+    /// # Errors
+    /// [`GitError::PathOccupied`], and what the file system refuses. It stays where it is then, for [`return_withdrawn`].
+    pub fn put_back(mut self) -> Result<(), GitError> {
+        self.aside.take().map_or(Ok(()), |aside| put_back(&aside, &self.path))
     }
 
     /// Whether its creation was cut short.

@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use super::{End, Found, Stepping, decide::Rejection, dispatch::corrupt_step};
 use crate::{
     ConflictCode, Engine, EngineError, boundary,
-    context::{ProjectContext, backup_prefix, task_branch},
+    context::{ProjectContext, task_branch},
     error::Result,
     transition::{Carry, Move, Trouble},
 };
@@ -120,38 +120,6 @@ impl Engine {
         let carry = Carry { cause: Some(cause.to_owned()), corrections, ..Carry::default() };
         self.ask_auditor(tx, &s.task, &s.transition, carry).await?;
         Ok(End::Ok(Some(cause.to_owned())))
-    }
-
-    /// Undoes what auditors did in a worktree: tracked files, index and branch go back to the commit that was
-    /// judged, untracked files that were not there before go, commits are kept at a backup ref.
-    pub(crate) async fn remove_traces(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        workspace: &Workspace,
-    ) -> Result<()> {
-        let left = executions::with_traces(&mut *self.store().read().await?, &task.id).await?;
-        for (execution, untracked) in left {
-            let worktree = Path::new(&workspace.path);
-            if let Some(before) = execution.before_commit.as_ref().filter(|_| worktree.is_dir()) {
-                let repo = self.repo(context).await?;
-                self.mend_dot_git(&repo, task, workspace).await?;
-                let prefix = backup_prefix(task);
-                let undone =
-                    repo.discard_changes(worktree, &workspace.branch, before, &untracked, &prefix).await?;
-                if !undone.kept.is_empty() || !undone.removed.is_empty() {
-                    tracing::info!(
-                        task = %task.id, commits = undone.kept.len(), files = undone.removed.len(),
-                        "what the auditor changed is discarded"
-                    );
-                }
-            }
-            self.point("audit.discarded");
-            let mut tx = self.store().write().await?;
-            executions::set_traces(&mut tx, &execution.id, None).await?;
-            tx.commit().await?;
-        }
-        Ok(())
     }
 
     /// What the auditor of a task is asked.

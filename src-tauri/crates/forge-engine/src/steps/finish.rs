@@ -151,19 +151,14 @@ impl Engine {
         Ok(End::go(mv))
     }
 
-    /// The plan is what the planner wrote to its file, else what it said last. Whatever it changed in the
-    /// worktree goes: a plan changes nothing.
+    /// The plan is what the planner wrote to its file, else what it said last.
     async fn advance_plan(&self, s: &Stepping, execution: &Execution) -> Result<End> {
         let workspace = {
             let mut conn = self.store().read().await?;
             workspaces::last(&mut conn, &s.task.id).await?
         };
         let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
-        if let Some(before) = &execution.before_commit {
-            let repo = self.repo(&s.context).await?;
-            let worktree = Path::new(&workspace.path);
-            repo.discard_changes(worktree, &workspace.branch, before, &[], &backup_prefix(&s.task)).await?;
-        }
+        self.remove_traces(&s.context, &s.task, &workspace).await?;
         // One from before the task came here is none of this planner's.
         if self.missing_plan(&s.task).await?.is_some() {
             match execution.summary.as_deref().filter(|said| !said.trim().is_empty()) {
