@@ -159,7 +159,7 @@ impl History {
             9 => self.kill(),
             10 => self.person_destroys(task).await,
             11 if self.away => self.bring_back(),
-            11 if self.dice.next(2) == 0 => self.move_away(),
+            11 if self.dice.next(2) == 0 => self.move_away().await,
             _ => self.watch(task, &now).await,
         }
     }
@@ -359,25 +359,25 @@ impl History {
         self.dir.path().join("away")
     }
 
-    fn move_away(&mut self) -> Result<()> {
+    async fn move_away(&mut self) -> Result<()> {
         self.story.push("the repository is moved away".into());
         std::fs::rename(self.repo.path(), self.elsewhere())?;
         self.away = true;
-        Ok(())
+        // A git that the move caught in the middle of its work may make its folders and files anew.
+        let end = tokio::time::Instant::now() + Duration::from_secs(20);
+        while is_git_at_work(self.dir.path()) {
+            ensure!(tokio::time::Instant::now() < end, "a git does not end");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        match std::fs::remove_dir_all(self.repo.path()) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     fn bring_back(&mut self) -> Result<()> {
         self.story.push("the repository is moved back".into());
-        if self.repo.path().exists() {
-            // A git that the move caught in the middle of its work makes the folders of its files anew.
-            let inside = std::process::Command::new("find")
-                .arg(self.repo.path())
-                .args(["!", "-type", "d"])
-                .output()?;
-            let files = String::from_utf8_lossy(&inside.stdout);
-            ensure!(files.is_empty(), "Forge wrote where the moved repository was: {files}");
-            std::fs::remove_dir_all(self.repo.path())?;
-        }
+        ensure!(!self.repo.path().exists(), "Forge wrote where the moved repository was");
         std::fs::rename(self.elsewhere(), self.repo.path())?;
         self.away = false;
         Ok(())
@@ -434,4 +434,20 @@ impl History {
         }
         Ok(())
     }
+}
+
+/// Whether some git works on what lies in a folder: it is told so, or stands there.
+fn is_git_at_work(folder: &Path) -> bool {
+    let folder = folder.as_os_str().as_encoded_bytes();
+    let names = |bytes: &[u8]| bytes.windows(folder.len()).any(|part| part == folder);
+    std::fs::read_dir("/proc").into_iter().flatten().flatten().any(|process| {
+        let process = process.path();
+        let told = |file: &str| std::fs::read(process.join(file)).is_ok_and(|text| names(&text));
+        let stands = || {
+            let cwd = std::fs::read_link(process.join("cwd"));
+            cwd.is_ok_and(|cwd| names(cwd.as_os_str().as_encoded_bytes()))
+        };
+        let is_git = std::fs::read_to_string(process.join("comm")).is_ok_and(|name| name.starts_with("git"));
+        is_git && (told("cmdline") || told("environ") || stands())
+    })
 }

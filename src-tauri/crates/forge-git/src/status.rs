@@ -46,7 +46,7 @@ impl RawEntry {
 }
 
 /// What was uncommitted in a worktree when it was looked at.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Uncommitted {
     pub(crate) changes: Vec<RawEntry>,
     /// Submodules and embedded repositories that the index names and that lie there.

@@ -41,17 +41,21 @@ const FRESH: Duration = Duration::from_millis(250);
 pub(crate) struct Looks(Mutex<HashMap<TaskId, (Instant, Uncommitted)>>);
 
 impl Looks {
-    fn keep(&self, task: &TaskId, seen: Uncommitted) {
+    fn keep(&self, task: &TaskId, seen: Uncommitted, now: Instant) {
         let mut looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.retain(|_, (at, _)| at.elapsed() < FRESH);
-        looks.insert(task.clone(), (Instant::now(), seen));
+        looks.retain(|_, (at, _)| is_fresh(*at, now));
+        looks.insert(task.clone(), (now, seen));
     }
 
     /// Gives each look once: what happens after the checks began is not in it.
-    fn take(&self, task: &TaskId) -> Option<Uncommitted> {
+    fn take(&self, task: &TaskId, now: Instant) -> Option<Uncommitted> {
         let (at, seen) = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(task)?;
-        (at.elapsed() < FRESH).then_some(seen)
+        is_fresh(at, now).then_some(seen)
     }
+}
+
+fn is_fresh(at: Instant, now: Instant) -> bool {
+    now.saturating_duration_since(at) < FRESH
 }
 
 /// What the worktree came to.
@@ -87,7 +91,7 @@ impl Engine {
         }
         self.count_unmerged(&s.task.id).await;
         if let Some(seen) = seen.filter(Uncommitted::is_empty) {
-            self.inner.looks.keep(&s.task.id, seen);
+            self.inner.looks.keep(&s.task.id, seen, Instant::now());
         }
         let reviewed = commit.map(|commit| format!("the review is about {}", short(&commit)));
         let remarks: Vec<String> = remark.into_iter().chain(reviewed).collect();
@@ -151,7 +155,7 @@ impl Engine {
         workspace: &Workspace,
         review: &mut Review,
     ) -> Result<std::result::Result<Uncommitted, End>> {
-        let known = self.inner.looks.take(&s.task.id);
+        let known = self.inner.looks.take(&s.task.id, Instant::now());
         let seen = match self.commit_worktree(s, repo, workspace, known).await? {
             Captured::Ended(end) => return Ok(Err(*end)),
             Captured::Commit(commit, _, seen) => {
@@ -364,4 +368,21 @@ fn not_committed(error: &GitError) -> Trouble {
     );
     trouble.details = json!({ "output": output });
     trouble
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_is_given_once_and_while_it_is_fresh() {
+        let (looks, task, now) = (Looks::default(), TaskId("t".into()), Instant::now());
+        let keep = || looks.keep(&task, Uncommitted::default(), now);
+        keep();
+        assert!(looks.take(&TaskId("other".into()), now).is_none());
+        assert!(looks.take(&task, now).is_some_and(|seen| seen.is_empty()));
+        assert!(looks.take(&task, now).is_none(), "what came after the first use is not in it");
+        keep();
+        assert!(looks.take(&task, now + FRESH).is_none());
+    }
 }

@@ -62,7 +62,6 @@ impl Engine {
         if let Some(end) = self.refuse_unpushed(s, &mut review, &repo, &workspace).await? {
             return Ok(end);
         }
-        self.require_trust_of(&s.context, &s.task, Some(&workspace)).await?;
         self.open_review(s, &mut review, &repo, &workspace).await?;
         self.supersede_fixes(&s.task.id).await;
         match self.run_mended(s, &mut review, &repo, &workspace, &seen, cancel).await? {
@@ -123,7 +122,7 @@ impl Engine {
     }
 
     /// Runs the checks of an opened review in the worktree, up to the first that fails. `seen` is given by a caller who
-    /// looked at the worktree just now, and at whether its startup files are trusted.
+    /// looked at the worktree just now.
     pub(super) async fn run_all_checks(
         &self,
         s: &Stepping,
@@ -154,7 +153,6 @@ impl Engine {
             0 => self.earlier_passes(s, review, repo, worktree, seen, &config).await?,
             _ => Vec::new(),
         };
-        let mut is_trusted = seen.is_some();
         for index in from..config.check_count() {
             let command = commands.get(index);
             if let Some(pass) = known.iter().find(|pass| Some(&pass.command) == command) {
@@ -165,8 +163,7 @@ impl Engine {
             }
             let check = match (command, config.gate()) {
                 (Some(command), _) => {
-                    let at = (index, std::mem::take(&mut is_trusted));
-                    self.run_check(s, review, workspace, &config, at, command, cancel).await?
+                    self.run_check(s, review, workspace, &config, index, command, cancel).await?
                 }
                 (None, Some(gate)) => self.run_gate(s, review, workspace, gate, index, cancel).await?,
                 (None, None) => break,
@@ -330,34 +327,18 @@ impl Engine {
         review: &Review,
         workspace: &Workspace,
         config: &ReviewConfig,
-        (index, is_trusted): (usize, bool),
+        index: usize,
         command: &str,
         cancel: &CancellationToken,
     ) -> Result<Option<ReviewStep>> {
         let log_id = format!("check-{}-{index}", review.id);
         let check = ReviewStep::begun(u32::try_from(index).unwrap_or(u32::MAX), command, &log_id);
         self.write_check(s, review, &check).await?;
-        if !is_trusted {
-            self.require_trust_of(&s.context, &s.task, Some(workspace)).await?;
-        }
-        self.run_trusted_command(s, workspace, config, check, cancel).await
+        self.run_command(s, workspace, config, check, cancel).await
     }
 
     /// Runs one check to its end; none when it was stopped.
     pub(super) async fn run_command(
-        &self,
-        s: &Stepping,
-        workspace: &Workspace,
-        config: &ReviewConfig,
-        check: ReviewStep,
-        cancel: &CancellationToken,
-    ) -> Result<Option<ReviewStep>> {
-        self.require_trust_of(&s.context, &s.task, Some(workspace)).await?;
-        self.run_trusted_command(s, workspace, config, check, cancel).await
-    }
-
-    /// The same once it is known that the startup files are trusted.
-    async fn run_trusted_command(
         &self,
         s: &Stepping,
         workspace: &Workspace,
@@ -370,6 +351,7 @@ impl Engine {
             Duration::from_secs(u64::from(config.ci_timeout_seconds.unwrap_or(DEFAULT_CI_TIMEOUT_SECONDS)));
         let marker = Marker(log_id.clone());
         let worktree = Path::new(&workspace.path);
+        self.require_trust_of(&s.context, &s.task, Some(workspace)).await?;
         let environment = self.command_environment(&s.context).await?;
         let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
             .base(environment.base())
