@@ -13,7 +13,7 @@ use history::History;
 /// How many histories one run tells.
 const CASES: u64 = 200;
 /// How many are told beside each other: each is an engine with its agents, and mostly waits for them.
-const AT_ONCE: usize = 6;
+const AT_ONCE: usize = 12;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)

@@ -52,6 +52,8 @@ pub struct Seen {
 pub struct History {
     dir: TempDir,
     repo: Repository,
+    /// What every task began with.
+    start: String,
     server: Served,
     dice: Dice,
     project: String,
@@ -87,6 +89,7 @@ impl History {
         let from = library.path().display().to_string();
         repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "lib"])?;
         repo.commit("a library")?;
+        let start = repo.git(&["rev-parse", "main"])?;
         let ledger = Ledger::new(dir.path(), library.path())?;
         let program = drafter::install(&dir.path().join("drafter"), FIX)?;
         let server = serve(dir.path())?;
@@ -106,6 +109,7 @@ impl History {
         Ok(Self {
             dir,
             repo,
+            start,
             server,
             dice,
             project,
@@ -424,8 +428,8 @@ impl History {
     }
 
     fn done_means_merged(&self, finished: &[(usize, Option<String>)]) -> Result<()> {
-        let first = self.repo.git(&["rev-list", "--max-parents=0", "main"])?;
-        let (before, target) = (self.tree(&first)?, self.tree("main")?);
+        // Of what was there before, a person's hand may have taken some: a worktree is captured while its folder is deleted.
+        let (before, target) = (self.tree(&self.start)?, self.tree("main")?);
         for (task, commit) in finished {
             let Some(commit) = commit else { continue };
             let work = self.tree(commit)?;
