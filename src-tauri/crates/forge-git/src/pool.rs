@@ -25,7 +25,7 @@ use crate::repo::{Repo, dot_git_target, operation_in};
 use crate::sweep::{self, Tracked};
 use crate::trash::Trash;
 use crate::withdraw::{Withdrawn, lead_back};
-use crate::worktree::{NewWorktree, WorktreeEntry, real_path};
+use crate::worktree::{NewWorktree, WorktreeEntry, move_in, real_path};
 
 const SLOT: &str = "slot-";
 const TAKEN: &str = "taken-";
@@ -101,11 +101,11 @@ impl Repo {
             let Some(room) = self.make_room(spec, &path).await? else { return Ok(true) };
             self.clear_leftovers(&pool, &room.known).await?;
             let Some(claimed) = self.claim(&pool)? else {
-                delete_later(room.leftover);
+                delete_later(room.leftovers);
                 return Ok(false);
             };
             let turns = [&tree, &list];
-            let register = self.register(spec, &path, &room, &turns);
+            let register = self.register(spec, &room.site, &room, &turns);
             let (admin, rules) = tokio::join!(register, self.checkout_rules());
             let admin = match admin {
                 Ok(admin) => admin,
@@ -115,15 +115,16 @@ impl Repo {
                     return Err(error);
                 }
             };
-            delete_later(room.leftover);
-            match self.settle_in(&claimed, &path, &admin, list, &pool, keep, &tree).await {
+            delete_later(room.leftovers);
+            let settled = self.settle_in(&claimed, &room.site, &admin, list, &pool, keep, &tree).await;
+            match settled.and_then(|()| move_in(&room.site, &path, &admin)) {
                 Ok(()) => {
                     self.open_for_use(&path, &admin, rules?).await?;
                     return Ok(true);
                 }
                 Err(error) => {
                     tracing::warn!(slot = %claimed.slot.display(), %error, "dropped a slot");
-                    self.give_up(&path).await?;
+                    self.give_up(&room.site).await?;
                 }
             }
         }
@@ -171,12 +172,12 @@ impl Repo {
         Ok(None)
     }
 
-    /// Makes the claimed directory the worktree that was just registered at `path`.
+    /// Makes the claimed directory the worktree that was just registered at `site`.
     #[expect(clippy::too_many_arguments, reason = "one caller; each is a thing of its own")]
     async fn settle_in(
         &self,
         claimed: &Claimed,
-        path: &Path,
+        site: &Path,
         admin: &Path,
         list: Turn,
         pool: &Path,
@@ -190,17 +191,17 @@ impl Repo {
                 fs::rename(entry.path(), admin.join(&name)).map_err(GitError::io("move", entry.path()))?;
             }
         }
-        fs::rename(path.join(".git"), claimed.now.join(".git"))
+        fs::rename(site.join(".git"), claimed.now.join(".git"))
             .map_err(GitError::io("connect", &claimed.now))?;
-        fs::remove_dir(path).map_err(GitError::io("make room at", path))?;
-        fs::rename(&claimed.now, path).map_err(GitError::io("move", &claimed.now))?;
+        fs::remove_dir(site).map_err(GitError::io("make room at", site))?;
+        fs::rename(&claimed.now, site).map_err(GitError::io("move", &claimed.now))?;
         let forget = async {
             let forgotten = self.unregister(&claimed.slot).await;
             drop(list);
             forgotten
         };
         let (forgotten, switched) =
-            tokio::join!(forget, self.switch_and_clean(path, admin, pool, keep, tree));
+            tokio::join!(forget, self.switch_and_clean(site, admin, pool, keep, tree));
         forgotten.and(switched)
     }
 
@@ -227,7 +228,7 @@ impl Repo {
             Keep::Tracked => sweep::all_but_tracked(&root, &tracked, &aside),
             Keep::WithIgnored => sweep::foreign_repositories(&root, &tracked, &aside),
         });
-        delete_later(Some(evicted.await??));
+        delete_later([evicted.await??]);
         Ok(())
     }
 
@@ -274,7 +275,7 @@ impl Repo {
         });
         broken.extend(named_in(pool, TAKEN)?);
         for left in broken {
-            delete_later(Some(Trash::set_aside(&left)?));
+            delete_later([Trash::set_aside(&left)?]);
         }
         for entry in known {
             if entry.path.parent() == Some(pool) && !entry.path.exists() {
@@ -322,13 +323,14 @@ fn lead_to_each_other(worktree: &Path, admin: &Path) -> Result<(), GitError> {
 }
 
 /// Deletes in the background; what a kill leaves is deleted by [`Repo::drop_slots`] and by [`Trash::left_in`].
-fn delete_later(trash: Option<Trash>) {
-    let Some(trash) = trash else { return };
-    tokio::spawn(async move {
-        if let Err(error) = trash.delete().await {
-            tracing::warn!(%error, "files of a slot stay until the next start");
-        }
-    });
+fn delete_later(trash: impl IntoIterator<Item = Trash>) {
+    for trash in trash {
+        tokio::spawn(async move {
+            if let Err(error) = trash.delete().await {
+                tracing::warn!(%error, "files of a slot stay until the next start");
+            }
+        });
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::bytes;
 use crate::error::GitError;
 use crate::lock::{Purpose, Turn, turn};
 use crate::repo::{Repo, dot_git_target};
-use crate::worktree::{WorktreeEntry, real_path};
+use crate::worktree::{WorktreeEntry, holds_nothing, real_path};
 
 const PREFIX: &str = ".withdrawn-";
 
@@ -42,10 +42,10 @@ impl Withdrawn {
         self.aside.take().map_or(Ok(()), |aside| put_back(&aside, &self.path))
     }
 
-    /// Whether its creation was cut short.
+    /// Whether there is nothing in it to be kept.
     #[must_use]
-    pub fn is_half_made(&self) -> bool {
-        self.entry.is_being_added()
+    pub fn holds_nothing(&self) -> bool {
+        holds_nothing(self.path())
     }
 }
 

@@ -1,9 +1,9 @@
 //! Creating, listing and removing worktrees.
 //!
-//! Invariants: changes of the list of worktrees take turns, checkouts do not; a worktree is locked as being added
-//! until it is complete, and what is found so locked is made anew: creating is safe to repeat after being cut
-//! short at any point; only a directory that this repository registered, whose `.git` leads back to it,
-//! is ever removed, and it is renamed, not deleted, while anybody waits.
+//! Invariants: changes of the list of worktrees take turns, checkouts do not; a worktree is made out of reach and is
+//! complete when it comes to its path, so that whatever is found there beyond it is somebody's work; creating is safe to
+//! repeat after being cut short at any point; only a directory that this repository registered, whose `.git` leads back to
+//! it, is ever removed, and it is renamed, not deleted, while anybody waits.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,12 @@ use crate::error::{ForeignReason, GitError};
 use crate::lock::{self, Purpose, Turn, turn};
 use crate::repo::{Repo, dot_git_target};
 use crate::trash::Trash;
-use crate::withdraw::Withdrawn;
+use crate::withdraw::{Withdrawn, lead_back};
 
 /// The reason git gives the lock it puts on a worktree while it is being added.
-pub(crate) const BEING_ADDED: &str = "initializing";
+const BEING_ADDED: &str = "initializing";
+/// The folder beside a worktree in which it is made.
+const SITE: &str = ".making";
 /// How often, and how far apart, it is looked whether a git of an earlier engine is done.
 const STRAY_LOOKS: u32 = 600;
 const STRAY_PAUSE: Duration = Duration::from_millis(50);
@@ -53,14 +55,6 @@ pub struct WorktreeEntry {
     pub locked: Option<String>,
 }
 
-impl WorktreeEntry {
-    /// Whether it is not complete: its creation is under way, or was cut short.
-    #[must_use]
-    pub fn is_being_added(&self) -> bool {
-        self.locked.as_deref() == Some(BEING_ADDED)
-    }
-}
-
 impl Repo {
     /// All worktrees, the main one first.
     pub async fn worktrees(&self) -> Result<Vec<WorktreeEntry>, GitError> {
@@ -87,41 +81,46 @@ impl Repo {
         let list = turn(self.common_dir(), Purpose::Worktrees).await;
         let Some(room) = self.make_room(spec, &path).await? else { return Ok(()) };
         let register = async {
-            let admin = self.register(spec, &path, &room, &[&tree, &list]).await;
+            let admin = self.register(spec, &room.site, &room, &[&tree, &list]).await;
             drop(list);
             admin
         };
         let (admin, rules) = tokio::join!(register, self.checkout_rules());
         let admin = admin?;
-        let filled = async {
+        let made = async {
             let rules = rules?;
-            self.fill(&path, &admin, rules, &tree).await.map(|()| rules)
+            self.fill(&room.site, &admin, rules, &tree).await?;
+            move_in(&room.site, &path, &admin).map(|()| rules)
         };
-        match filled.await {
+        match made.await {
             Ok(rules) => self.open_for_use(&path, &admin, rules).await?,
             Err(error) => {
-                self.give_up(&path).await?;
+                self.give_up(&room.site).await?;
                 return Err(error);
             }
         }
-        match room.leftover {
-            Some(leftover) => leftover.delete().await,
-            None => Ok(()),
+        for leftover in room.leftovers {
+            leftover.delete().await?;
         }
+        Ok(())
     }
 
     /// Makes the path and the branch free for a new worktree; `None` when it is there already.
     /// The caller has both turns.
     pub(crate) async fn make_room(&self, spec: &NewWorktree, path: &Path) -> Result<Option<Room>, GitError> {
+        let site = site_of(path);
+        let mut leftovers = vec![self.clear_site(&site).await?];
         let known = self.worktrees().await?;
-        let mut leftover = None;
         if let Some(entry) = known.iter().find(|entry| is_same(&entry.path, path)) {
             match self.judge(entry, path, &spec.branch)? {
                 Existing::Ready => return Ok(None),
+                Existing::Locked(admin) => {
+                    self.open_for_use(path, &admin, self.checkout_rules().await?).await?;
+                    return Ok(None);
+                }
                 Existing::Gone => self.unregister(path).await?,
-                Existing::HalfMade => {
-                    self.outlive_stray_git(path).await?;
-                    leftover = Some(Trash::set_aside(path)?);
+                Existing::Empty => {
+                    leftovers.push(Trash::set_aside(path)?);
                     self.unregister(path).await?;
                 }
             }
@@ -130,7 +129,7 @@ impl Repo {
             if !self.is_unregistered_leftover(path) {
                 return Err(GitError::PathOccupied { path: path.to_owned() });
             }
-            leftover = Some(Trash::set_aside(path)?);
+            leftovers.push(Trash::set_aside(path)?);
         }
         let branch_exists = self.resolve(&format!("refs/heads/{}", spec.branch)).await?.is_some();
         if branch_exists {
@@ -145,10 +144,10 @@ impl Repo {
                 self.unregister(&user.path).await?;
             }
         }
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(GitError::io("create", parent))?;
+        if let Some(folder) = site.parent() {
+            std::fs::create_dir_all(folder).map_err(GitError::io("create", folder))?;
         }
-        Ok(Some(Room { leftover, branch_exists, known }))
+        Ok(Some(Room { site, leftovers, branch_exists, known }))
     }
 
     /// Has git make a worktree without files, locked as being added; its administrative directory.
@@ -214,18 +213,27 @@ impl Repo {
         Err(output.failed(args))
     }
 
-    /// Takes back what could not be finished, so that the path is free. The caller has the tree's turn only.
-    pub(crate) async fn give_up(&self, path: &Path) -> Result<(), GitError> {
+    /// Takes back what could not be finished. The caller has the tree's turn only.
+    pub(crate) async fn give_up(&self, site: &Path) -> Result<(), GitError> {
         let _list = turn(self.common_dir(), Purpose::Worktrees).await;
-        let trash = Trash::set_aside(path)?;
-        self.unregister(path).await?;
-        trash.delete().await
+        self.clear_site(site).await?.delete().await
+    }
+
+    /// Sets aside what a try that was cut short left where it made its worktree, and has git forget it. The caller has the
+    /// list's turn.
+    async fn clear_site(&self, site: &Path) -> Result<Trash, GitError> {
+        self.outlive_stray_git(site).await?;
+        let trash = Trash::set_aside(site.parent().unwrap_or(site))?;
+        if self.admin_that_leads_to(site).is_some() {
+            self.unregister(site).await?;
+        }
+        Ok(trash)
     }
 
     /// A git that outlived an engine that was killed may still be checking out: its end is waited for, or it
     /// would write into what is made anew.
-    async fn outlive_stray_git(&self, path: &Path) -> Result<(), GitError> {
-        let Some(lock) = self.admin_dir(path).map(|admin| admin.join("index.lock")) else { return Ok(()) };
+    async fn outlive_stray_git(&self, site: &Path) -> Result<(), GitError> {
+        let Some(lock) = self.admin_dir(site).map(|admin| admin.join("index.lock")) else { return Ok(()) };
         for _ in 0..STRAY_LOOKS {
             if lock::holder(&lock).is_none() {
                 return Ok(());
@@ -236,24 +244,23 @@ impl Repo {
     }
 
     fn judge(&self, entry: &WorktreeEntry, path: &Path, branch: &str) -> Result<Existing, GitError> {
-        if entry.locked.as_deref() == Some(BEING_ADDED) {
-            return Ok(Existing::HalfMade);
-        }
         if !path.exists() {
             return Ok(Existing::Gone);
         }
-        let occupied = || GitError::PathOccupied { path: path.to_owned() };
-        let admin = self.admin_dir(path).ok_or_else(occupied)?;
-        if !admin.join("index").exists() {
-            return Ok(Existing::HalfMade);
+        if holds_nothing(path) {
+            return Ok(Existing::Empty);
         }
+        let occupied = || GitError::PathOccupied { path: path.to_owned() };
+        let admin = self.admin_dir(path).filter(|admin| admin.join("index").exists()).ok_or_else(occupied)?;
         // An agent may have detached it for a rebase; it is still that branch's.
         let rebasing = rebasing_branch(&admin);
-        if entry.branch.as_deref() == Some(branch) || rebasing.as_deref() == Some(branch) {
-            Ok(Existing::Ready)
-        } else {
-            Err(occupied())
+        if entry.branch.as_deref() != Some(branch) && rebasing.as_deref() != Some(branch) {
+            return Err(occupied());
         }
+        Ok(match entry.locked.as_deref() == Some(BEING_ADDED) {
+            true => Existing::Locked(admin),
+            false => Existing::Ready,
+        })
     }
 
     /// Removes a withdrawn worktree: its files are gone when the answer's `delete` is done.
@@ -292,9 +299,13 @@ impl Repo {
         Ok(known.swap_remove(place))
     }
 
-    /// Forgets a worktree that is registered though its directory is gone, unless somebody locked it.
+    /// Forgets a worktree that is registered though its directory is gone, unless somebody locked it; also one whose
+    /// creation was cut short.
     pub async fn forget_worktree(&self, path: &Path) -> Result<(), GitError> {
+        let path = &real_path(path)?;
+        let _tree = turn(path, Purpose::Tree).await;
         let _turn = turn(self.common_dir(), Purpose::Worktrees).await;
+        self.clear_site(&site_of(path)).await?.delete().await?;
         let admin = self.admin_that_leads_to(path);
         match admin.filter(|admin| admin.join("locked").symlink_metadata().is_err()) {
             Some(_) => self.unregister(path).await,
@@ -371,7 +382,7 @@ impl Repo {
         let leads_nowhere = dot_git_target(path).is_some_and(|target| {
             target.parent() == Some(&self.common_dir().join("worktrees")) && self.admin_dir(path).is_none()
         });
-        leads_nowhere && std::fs::read_dir(path).is_ok_and(|entries| entries.count() == 1)
+        leads_nowhere && holds_nothing(path)
     }
 
     /// Adds lines to the repository's private ignore list (`info/exclude`), once each.
@@ -423,8 +434,10 @@ impl Repo {
 /// A place that is free for a new worktree.
 #[derive(Debug)]
 pub(crate) struct Room {
-    /// What a cut short try left there.
-    pub(crate) leftover: Option<Trash>,
+    /// Where it is made: beside its path, and out of everybody's reach.
+    pub(crate) site: PathBuf,
+    /// What tries that were cut short left.
+    pub(crate) leftovers: Vec<Trash>,
     /// The branch is there already and is attached as it stands.
     pub(crate) branch_exists: bool,
     /// The worktrees that the repository knew.
@@ -433,8 +446,11 @@ pub(crate) struct Room {
 
 enum Existing {
     Ready,
+    /// It was cut short right after the worktree came to its path.
+    Locked(PathBuf),
     Gone,
-    HalfMade,
+    /// There is no more than its `.git`.
+    Empty,
 }
 
 fn parse_list(output: &[u8]) -> Vec<WorktreeEntry> {
@@ -505,6 +521,31 @@ pub(crate) fn rebasing_branch(git_dir: &Path) -> Option<String> {
         let name = std::fs::read_to_string(git_dir.join(dir).join("head-name")).ok()?;
         Some(name.trim_end().strip_prefix("refs/heads/")?.to_owned())
     })
+}
+
+/// Where a worktree is made that will lie at a path: a folder of its own, so that git names it after the path.
+fn site_of(path: &Path) -> PathBuf {
+    path.with_file_name(SITE).join(path.file_name().unwrap_or_default())
+}
+
+/// Brings a worktree that is complete to its path. Locked as being added, it is told from one that is not.
+pub(crate) fn move_in(site: &Path, path: &Path, admin: &Path) -> Result<(), GitError> {
+    lead_back(admin, path)?;
+    if let Err(error) = std::fs::rename(site, path) {
+        lead_back(admin, site)?;
+        return Err(match error.kind() {
+            std::io::ErrorKind::DirectoryNotEmpty => GitError::PathOccupied { path: path.to_owned() },
+            _ => GitError::Io { doing: "move", path: path.to_owned(), source: error },
+        });
+    }
+    let folder = site.parent().unwrap_or(site);
+    std::fs::remove_dir(folder).map_err(GitError::io("remove", folder))
+}
+
+/// Whether a worktree's folder holds no more than its `.git`.
+pub(crate) fn holds_nothing(worktree: &Path) -> bool {
+    std::fs::read_dir(worktree)
+        .is_ok_and(|entries| entries.flatten().all(|entry| entry.file_name() == ".git"))
 }
 
 /// Whether a lock was left by a git that was given up right when it made it, before it could note down what to remove.

@@ -173,7 +173,7 @@ impl Engine {
         let name = slug(&name.unwrap_or_default(), 80);
         let prefix = format!("{BACKUPS}/orphan-{name}");
         let withdrawn = repo.withdraw_worktree(&orphan.tree).await?;
-        if !withdrawn.is_half_made() {
+        if !withdrawn.holds_nothing() {
             let message = format!("Backup of the folder {name}, which belonged to no task");
             self.back_up(&repo, withdrawn.path(), &prefix, &message).await?;
             if let Some(tip) = only_here(&repo, &orphan.facts, &context.project.default_branch).await? {

@@ -171,7 +171,7 @@ impl Engine {
         // looked into and written to.
         let mut withdrawn = repo.withdraw_worktree(path).await?;
         self.point("cleanup.withdrawn");
-        if !withdrawn.is_half_made() {
+        if !withdrawn.holds_nothing() {
             let message = format!("Backup of task #{} before its worktree went", task.number);
             self.back_up(&repo, withdrawn.path(), &backup_prefix(task), &message).await?;
         }

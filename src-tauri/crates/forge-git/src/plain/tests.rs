@@ -245,7 +245,7 @@ async fn who_comes_after_one_that_was_given_up_finds_nobody_writing() {
     };
     let begun = async {
         // Looked for as soon as the future above this one waits.
-        while !spec.path.join("d").exists() {
+        while !spec.path.with_file_name(".making").join("tree/d").exists() {
             tokio::task::yield_now().await;
         }
     };

@@ -346,18 +346,19 @@ async fn killed_after(repo: &Repo, pool: &Path, spec: &NewWorktree, steps: u32) 
     if steps == 0 {
         return;
     }
-    let admin = repo.register(spec, &path, &room, &[]).await.unwrap();
+    let site = room.site.clone();
+    let admin = repo.register(spec, &site, &room, &[]).await.unwrap();
     let moves = [
         (claimed.admin.join("index"), admin.join("index")),
-        (path.join(".git"), claimed.now.join(".git")),
-        (claimed.now.clone(), path.clone()),
+        (site.join(".git"), claimed.now.join(".git")),
+        (claimed.now.clone(), site.clone()),
     ];
     for (place, (from, to)) in moves.into_iter().enumerate() {
         if place as u32 + 1 == steps {
             return;
         }
-        if to == path {
-            fs::remove_dir(&path).unwrap();
+        if to == site {
+            fs::remove_dir(&site).unwrap();
         }
         fs::rename(from, to).unwrap();
     }

@@ -98,6 +98,49 @@ async fn what_a_killed_creation_left_is_repaired() {
 }
 
 #[tokio::test]
+async fn one_comes_to_its_path_when_it_is_complete_and_what_is_written_there_stays() {
+    let sandbox = Sandbox::new().await;
+    sandbox.commit("rules", &[(".gitattributes", "f filter=look\n"), ("f", "x\n")]);
+    let (repo, spec) = (sandbox.repo().await, spec(&sandbox, "1"));
+    let seen = sandbox.path("seen");
+    let smudge = format!("cat; ls -d '{}' >>'{}' 2>/dev/null", spec.path.display(), seen.display());
+    sandbox.git(&["config", "filter.look.smudge", &sandbox.script("look", &smudge)]);
+    repo.create_worktree(&spec).await.unwrap();
+    assert_eq!(fs::read_to_string(&seen).unwrap(), "", "it was there before its files");
+    assert_eq!(fs::read_to_string(spec.path.join("f")).unwrap(), "x\n");
+    assert_eq!(fs::read_dir(spec.path.parent().unwrap()).unwrap().count(), 1);
+    // Killed before it was set free; somebody works in it since.
+    let admin = repo.admin_dir(&spec.path).unwrap();
+    fs::write(admin.join("locked"), "initializing").unwrap();
+    fs::write(spec.path.join("mine"), "x").unwrap();
+    repo.create_worktree(&spec).await.unwrap();
+    assert!(spec.path.join("mine").exists() && !admin.join("locked").exists());
+    // Without an index nobody knows what is missing.
+    fs::remove_file(admin.join("index")).unwrap();
+    let occupied = repo.create_worktree(&spec).await;
+    assert!(matches!(occupied, Err(GitError::PathOccupied { .. })), "{occupied:?}");
+}
+
+#[tokio::test]
+async fn what_a_kill_left_where_it_was_made_is_cleared_whether_it_is_wanted_or_not() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    for is_wanted in [true, false] {
+        let spec = spec(&sandbox, if is_wanted { "1" } else { "2" });
+        let site = site_of(&spec.path);
+        sandbox.git(&["worktree", "add", "-q", "--lock", "-b", &spec.branch, site.to_str().unwrap()]);
+        if is_wanted {
+            repo.create_worktree(&spec).await.unwrap();
+            assert_eq!(repo.status(&spec.path).await.unwrap(), []);
+        } else {
+            repo.forget_worktree(&spec.path).await.unwrap();
+        }
+        assert!(!site.parent().unwrap().exists());
+    }
+    assert_eq!(repo.worktrees().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn other_things_in_the_place_are_left_alone() {
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
