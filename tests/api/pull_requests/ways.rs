@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use forge_model::pull_request::{HostKind, PullRequestState};
-use forge_testkit::hosts::TOKEN;
+use forge_testkit::{Repository, hosts::TOKEN};
 use serde_json::{Value, json};
 
 use super::{CALM, Given, HASTY, over, waits};
@@ -222,6 +222,27 @@ async fn what_others_added_before_the_merge_is_told() -> Result<()> {
     let history = given.board.history(&task).await?;
     let last = history.last().context("no move")?;
     ensure!(text(last, "reason").contains("others had added to it"), "{last:#}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_put_in_place_of_the_reviewed_work_is_not_done() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let task = given.awaiting().await?;
+    let elsewhere = tempfile::tempdir()?;
+    let theirs = Repository::create(&elsewhere.path().join("theirs"), &[("README.md", "# Theirs\n")])?;
+    let bare = given.board.sandbox.repo.git(&["remote", "get-url", "origin"])?;
+    let branch = format!("forge/{}", text(&task, "id"));
+    theirs.git(&["fetch", "-q", &bare, "main"])?;
+    theirs.git(&["reset", "-q", "--hard", "FETCH_HEAD"])?;
+    theirs.write("theirs.txt", "theirs\n")?;
+    theirs.commit("theirs")?;
+    theirs.git(&["push", "-q", "--force", &bare, &format!("HEAD:refs/heads/{branch}")])?;
+    given.host.merge(1)?;
+    given.refresh(&task).await?;
+    let blocked = given.board.server.until(&task, is("blocked")).await?;
+    let message = text(&blocked["error_annotation"], "message");
+    ensure!(message.contains("pull request 1 was merged without the reviewed commit"), "{message}");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Sending a branch of ours to a remote.
+//! Sending a branch of ours to a remote, and whether its work is in a branch there.
 //!
 //! Only the named branch moves there, and only from where it was left by an earlier push of ours or when
 //! nothing is lost by it: what somebody else pushed to it meanwhile is never overwritten. The user's own
@@ -109,7 +109,7 @@ impl Repo {
         let expected = push.left_at.last().map(String::as_str);
         let Pushed::Refused(refusal) = self.push_from(push, expected).await? else { return Ok(()) };
         // Where it is there tells a branch that was moved from one that must not be moved.
-        let found = self.branch_at(push).await?;
+        let found = self.branch_at(push.remote, push.branch).await?;
         if found.as_deref() == expected || found.as_deref() == Some(push.commit) {
             return Err(PushError::Refused { branch: push.branch.to_owned(), why: refusal });
         }
@@ -132,6 +132,48 @@ impl Repo {
         Ok(self.resolve(other).await?.is_some() && self.is_ancestor(other, commit).await?)
     }
 
+    /// Whether a branch at a remote has the work of `source`, by the commit `merged` that brought it there as far as that is
+    /// known, else by where the branch is now; as [`Repo::is_contained`] says it of a branch here. What that needs is
+    /// fetched, and no ref names it.
+    pub async fn is_contained_at(
+        &self,
+        remote: &str,
+        branch: &str,
+        merged: Option<&str>,
+        source: &str,
+    ) -> Result<bool, PushError> {
+        if let Some(merged) = merged
+            && self.fetch(remote, merged).await?
+        {
+            return Ok(self.is_contained(source, merged).await?);
+        }
+        match self.branch_at(remote, branch).await? {
+            Some(tip) if self.fetch(remote, &tip).await? => Ok(self.is_contained(source, &tip).await?),
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// Brings a commit here; whether the remote gives it.
+    async fn fetch(&self, remote: &str, commit: &str) -> Result<bool, PushError> {
+        if self.resolve(commit).await?.is_some() {
+            return Ok(true);
+        }
+        let command = self
+            .at(self.root(), Kind::User)
+            .args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
+            .args(["--no-recurse-submodules", "--refmap=", "--", remote, commit]);
+        let output = command.run().await?;
+        if output.exit == Some(0) {
+            return Ok(true);
+        }
+        let why = said(&output.stderr);
+        if let Some(error) = unreached(remote, &why) {
+            return Err(error);
+        }
+        tracing::warn!(remote, commit, why, "a remote does not give a commit");
+        Ok(false)
+    }
+
     async fn push_from(&self, push: &Push<'_>, expected: Option<&str>) -> Result<Pushed, GitError> {
         let name = format!("refs/heads/{}", push.branch);
         let command = self
@@ -150,23 +192,34 @@ impl Repo {
     }
 
     /// Where the branch is at the remote; nothing when it is not there.
-    async fn branch_at(&self, push: &Push<'_>) -> Result<Option<String>, PushError> {
-        let name = format!("refs/heads/{}", push.branch);
-        let command = self.read().args(["ls-remote", "--", push.remote, &name]);
+    async fn branch_at(&self, remote: &str, branch: &str) -> Result<Option<String>, PushError> {
+        let name = format!("refs/heads/{branch}");
+        let command = self.read().args(["ls-remote", "--", remote, &name]);
         let output = command.run().await?;
         if output.exit == Some(0) {
             let listed = bytes::text(&output.stdout);
             let line = listed.lines().find(|line| line.ends_with(&name));
             return Ok(line.and_then(|line| line.split_whitespace().next()).map(str::to_owned));
         }
-        let why = without_credentials(bytes::text(&output.stderr).trim());
-        let remote = push.remote.to_owned();
-        Err(match silence(&why) {
-            Silence::Auth => PushError::Auth { remote, why },
-            Silence::Network => PushError::Network { remote, why },
-            Silence::Other => PushError::Refused { branch: push.branch.to_owned(), why },
-        })
+        let why = said(&output.stderr);
+        Err(unreached(remote, &why)
+            .unwrap_or_else(|| PushError::Refused { branch: branch.to_owned(), why: why.clone() }))
     }
+}
+
+/// What kept git from a remote, when its words tell.
+fn unreached(remote: &str, why: &str) -> Option<PushError> {
+    let (remote, why) = (remote.to_owned(), why.to_owned());
+    match silence(&why) {
+        Silence::Auth => Some(PushError::Auth { remote, why }),
+        Silence::Network => Some(PushError::Network { remote, why }),
+        Silence::Other => None,
+    }
+}
+
+/// What git says, without passwords.
+fn said(stderr: &[u8]) -> String {
+    without_credentials(bytes::text(stderr).trim())
 }
 
 /// Addresses in git's words may hold a name and a password.
@@ -248,6 +301,44 @@ mod tests {
             let said = self.sandbox.git_out(&["ls-remote", "origin", "refs/heads/forge/one"]);
             said.split_whitespace().next().unwrap_or_default().to_owned()
         }
+    }
+
+    #[tokio::test]
+    async fn a_branch_at_a_remote_has_work_by_the_commit_that_brought_it_or_by_where_it_is() {
+        let given = Given::new().await;
+        let (sandbox, repo) = (&given.sandbox, &given.repo);
+        let base = sandbox.head();
+        let source = sandbox.commit("work", &[("work", "one\n")]);
+        // Somebody squashes it there, and goes on.
+        let theirs = sandbox.dir().join("theirs");
+        let bare = sandbox.dir().join("bare.git");
+        sandbox.git(&["push", "-q", "origin", &format!("{base}:refs/heads/main")]);
+        sandbox.git_at(sandbox.dir(), &["clone", "-q", "-b", "main", bare.to_str().unwrap(), "theirs"]);
+        let make = |name: &str| {
+            std::fs::write(theirs.join(name), "one\n").unwrap();
+            sandbox.git_at(&theirs, &["add", "-A"]);
+            sandbox.git_at(&theirs, &["commit", "-q", "-m", name]);
+            sandbox.git_at(&theirs, &["push", "-q", "origin", "main"]);
+            sandbox.git_at(&theirs, &["rev-parse", "HEAD"])
+        };
+        let holds = async |merged: Option<&str>| {
+            repo.is_contained_at("origin", "main", merged, &source).await.unwrap()
+        };
+        let other = make("other");
+        assert!(!holds(None).await && !holds(Some(&other)).await);
+        let squashed = make("work");
+        make("later");
+        let refs = sandbox.git_out(&["for-each-ref"]);
+        let unknown = "1".repeat(40);
+        for merged in [Some(squashed.as_str()), None, Some(&unknown)] {
+            assert!(holds(merged).await, "{merged:?}");
+        }
+        assert!(!holds(Some(&other)).await, "that commit did not bring it");
+        assert_eq!(sandbox.git_out(&["for-each-ref"]), refs);
+        assert!(!repo.is_contained_at("origin", "gone", None, &source).await.unwrap());
+        std::fs::remove_dir_all(&bare).unwrap();
+        let gone = repo.is_contained_at("origin", "main", None, &source).await;
+        assert!(matches!(gone, Err(PushError::Refused { .. })), "{gone:?}");
     }
 
     #[tokio::test]

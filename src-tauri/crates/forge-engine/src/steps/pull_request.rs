@@ -97,10 +97,16 @@ impl Engine {
         }
         let done = async {
             self.bring(s, &repo, &mut row, &source).await?;
-            self.look_at_host(s, &mut row).await
+            let seen = self.look_at_host(s, &mut row).await?;
+            let by = seen.merge_commit.as_deref();
+            let has_landed = seen.state == PullRequestState::Merged;
+            let lacks_work =
+                has_landed && !repo.is_contained_at(&row.host.remote, &row.base, by, &source).await?;
+            Ok((seen, lacks_work))
         };
         match done.await {
-            Ok(seen) => self.decide_by_host(s, &repo, row, merge, seen, &source).await,
+            Ok((seen, true)) => Ok(End::Block(without_work(&seen, &source))),
+            Ok((seen, false)) => self.decide_by_host(s, &repo, row, merge, seen, &source).await,
             Err(failed) => self.failed_at_host(s, row, failed).await,
         }
     }
@@ -326,17 +332,6 @@ impl Engine {
                 Ok(End::Block(trouble))
             }
             PullRequestState::Merged => {
-                if misses_reviewed(repo, &seen, source).await? {
-                    let message = format!(
-                        "Could not finish: pull request {} was merged without the reviewed commit {}.\nReview what \
-                         was merged, then try again or send the task back.",
-                        seen.number,
-                        short(source),
-                    );
-                    let details = json!({ "number": seen.number, "url": seen.url });
-                    let trouble = Trouble { details, ..Trouble::new(AnnotationType::MergeError, message) };
-                    return Ok(End::Block(trouble));
-                }
                 let target = format!("refs/heads/{}", merge.target);
                 let here = match &seen.merge_commit {
                     Some(commit) if repo.resolve(commit).await?.is_some() => {
@@ -438,17 +433,15 @@ impl Engine {
     }
 }
 
-/// Whether a merged pull request is known to lack the reviewed commit: its head is here and does not follow from that
-/// commit. Of a head that was never fetched nothing is known.
-async fn misses_reviewed(repo: &Repo, seen: &PullRequest, source: &str) -> Result<bool> {
-    if seen.head_commit == source || repo.resolve(&seen.head_commit).await?.is_none() {
-        return Ok(false);
-    }
-    let merged = match &seen.merge_commit {
-        Some(commit) if repo.resolve(commit).await?.is_some() => repo.is_ancestor(source, commit).await?,
-        Some(_) | None => false,
-    };
-    Ok(!merged && !repo.is_ancestor(source, &seen.head_commit).await?)
+fn without_work(seen: &PullRequest, source: &str) -> Trouble {
+    let message = format!(
+        "Could not finish: pull request {} was merged without the reviewed commit {}.\nReview what was merged, then try \
+         again or send the task back.",
+        seen.number,
+        short(source),
+    );
+    let details = json!({ "number": seen.number, "url": seen.url });
+    Trouble { details, ..Trouble::new(AnnotationType::MergeError, message) }
 }
 
 fn push_remedy(error: &PushError) -> &'static str {
