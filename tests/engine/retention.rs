@@ -72,6 +72,36 @@ async fn logs_of_closed_tasks_go_after_their_days_and_not_because_a_clock_jumped
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn logs_of_tasks_that_are_closed_for_a_day_are_compressed_and_read_as_before() -> Result<()> {
+    let mut sandbox = Sandbox::new(json!({ "auto_approve": true })).await?;
+    let lines = vec!["print 0123456789012345678901234567890123456789012345678901234567890123456789"; 1500];
+    let closed = sandbox.task("Closed", &lines, json!({})).await?;
+    let id = closed["id"].as_str().context("no id")?.to_owned();
+    sandbox.claim(&closed).await?;
+    sandbox.reach(&closed, "done").await?;
+    let runs = sandbox.call("task_executions", json!({ "task_id": id })).await?;
+    let run = runs["items"][0]["id"].clone();
+    let log = async |sandbox: &Sandbox| {
+        sandbox.call("execution_logs", json!({ "execution_id": run, "after": 700, "limit": 50 })).await
+    };
+    let before = log(&sandbox).await?;
+    let folder = sandbox.dir.path().join("data/logs").join(&sandbox.project).join(&id);
+    let compressed = || {
+        let names = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        names.filter(|name| name.to_string_lossy().ends_with(".jsonl.zst")).count()
+    };
+    sandbox.api.engine().sweep().await?;
+    assert_eq!(compressed(), 0, "it was closed just now");
+    for day in 1..=2 {
+        later(&mut sandbox, day).await?;
+    }
+    sandbox.api.engine().sweep().await?;
+    assert_ne!(compressed(), 0);
+    assert_eq!(log(&sandbox).await?, before);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn backups_go_after_thirty_days_that_the_engine_has_observed() -> Result<()> {
     let mut sandbox = Sandbox::new(json!({})).await?;
     let backup = "refs/forge/backup/gone/1";

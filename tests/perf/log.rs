@@ -13,7 +13,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use forge_agents::{Control, Launch, Limits, LogReader, LogWriter, SessionRequest, adapter};
+use forge_agents::{Control, Launch, Limits, LogReader, LogWriter, SessionRequest, adapter, pack_logs};
 use forge_model::{
     agent::{AdapterKind, PermissionMode},
     execution::ExecutionRole,
@@ -69,13 +69,13 @@ pub async fn measure(folder: &Path, rounds: usize, megabytes: u64) -> Result<Vec
     Ok(rows)
 }
 
-async fn of_program(program: Program, folder: &Path, rounds: usize, megabytes: u64) -> Result<[Row; 5]> {
+async fn of_program(program: Program, folder: &Path, rounds: usize, megabytes: u64) -> Result<[Row; 6]> {
     let folder = &folder.join(format!("log-{program:?}"));
     fs::create_dir_all(folder)?;
     let file = folder.join("lines.jsonl");
     let written = lines::write(program, &file, megabytes * 1_000_000)?;
     let (mut kept, mut jq, mut grown, mut stored) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut opened = Vec::new();
+    let (mut opened, mut packed) = (Vec::new(), Vec::new());
     for round in 0..rounds {
         let dir = folder.join(format!("logs-{round}"));
         let peak = Peak::from_now()?;
@@ -85,6 +85,7 @@ async fn of_program(program: Program, folder: &Path, rounds: usize, megabytes: u
         stored.push(bytes_of(&dir)?);
         check(&dir, &file, written)?;
         opened.push(open(&dir)?);
+        packed.push(open_compressed(&dir)?);
         fs::remove_dir_all(&dir)?;
     }
     fs::remove_file(&file)?;
@@ -119,6 +120,13 @@ async fn of_program(program: Program, folder: &Path, rounds: usize, megabytes: u
             page,
             ("ms", Promise::Most(50.0)),
             figures(|it| it.place),
+            figures(|it| it.bytes),
+        ),
+        Row::of(
+            of(&format!("compressed, opened at the worst of {PLACES} places")),
+            page,
+            ("ms", Promise::Most(50.0)),
+            packed,
             figures(|it| it.bytes),
         ),
     ])
@@ -259,14 +267,25 @@ fn open(dir: &Path) -> Result<Opened> {
         let mut bytes = vec![0; usize::try_from(text.metadata()?.len() - start)?];
         Ok(text.read_exact_at(&mut bytes, start)?)
     })?;
+    Ok(Opened { end, place: worst_place(dir, last.total)?, bytes })
+}
+
+/// How long the slowest of some places takes to open, in milliseconds.
+fn worst_place(dir: &Path, total: u64) -> Result<f64> {
     let mut chance = Chance::new(5);
     let mut place: f64 = 0.0;
     for _ in 0..PLACES {
-        let after = chance.within(0, last.total);
+        let after = chance.within(0, total);
         let begun = Instant::now();
         let page = LogReader::page(dir, "log", Some(after), None, PAGE)?;
         place = place.max(begun.elapsed().as_secs_f64() * 1000.0);
         ensure!(page.first_seq == after + 1, "this is another place");
     }
-    Ok(Opened { end, place, bytes })
+    Ok(place)
+}
+
+/// The same of a log that is compressed first.
+fn open_compressed(dir: &Path) -> Result<f64> {
+    ensure!(pack_logs(dir, || true)? > 0, "nothing was compressed");
+    worst_place(dir, LogReader::page(dir, "log", None, None, 1)?.total)
 }

@@ -42,7 +42,7 @@ pub use claude::ClaudeAdapter;
 pub use codex::CodexAdapter;
 pub use dialogue::{Dialogue, Said, Scene};
 pub use error::{AgentError, CostScope, LimitKind};
-pub use log::{LogError, LogReader, LogSummary, LogWriter, NewEntry};
+pub use log::{LogError, LogReader, LogSummary, LogWriter, NewEntry, pack_logs};
 pub use mcp::{ForgeMcp, MCP_TOKEN_VARIABLE, MCP_URL_VARIABLE};
 pub use shell::ShellAdapter;
 

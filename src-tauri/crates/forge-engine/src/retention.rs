@@ -1,4 +1,4 @@
-//! What is deleted because it is old: logs of closed tasks, events, backups of worktrees. Ages count by observed time
+//! What is compressed and deleted because it is old: logs of closed tasks, events, backups of worktrees. Ages count by observed time
 //! ([`crate::observed_time`]); a deletion of more than half of anything waits for a person.
 
 use std::{
@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use forge_agents::pack_logs;
 use forge_model::storage::{Retention, RetentionAnswer, RetentionQuestion, asks_first};
 use forge_model::time::Timestamp;
 use forge_model::workflow::State;
@@ -20,6 +21,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The names of what may be deleted.
 const LOGS: &str = "logs";
 const EVENTS: &str = "events";
+/// Logs of a task that is closed for so many days are compressed.
+const PACKED_AFTER_DAYS: u32 = 1;
 /// The longest time that anything can be kept.
 const MOST_DAYS: u32 = 730;
 
@@ -94,13 +97,18 @@ impl Engine {
         });
     }
 
-    /// Deletes what is old, as far as it may.
+    /// Deletes what is old, as far as it may, and compresses logs.
     ///
     /// # Errors
     /// When something cannot be looked at; the rest was.
     pub async fn sweep(&self) -> Result<()> {
         let _turn = self.inner.sweeping.lock().await;
-        let swept = [self.sweep_logs().await, self.sweep_events().await, self.prune_backups().await];
+        let swept = [
+            self.sweep_logs().await,
+            self.pack_old_logs().await,
+            self.sweep_events().await,
+            self.prune_backups().await,
+        ];
         swept.into_iter().collect()
     }
 
@@ -147,6 +155,23 @@ impl Engine {
             }
         }
         self.storage_changed();
+        Ok(())
+    }
+
+    async fn pack_old_logs(&self) -> Result<()> {
+        let Some(until) = self.older_than(PACKED_AFTER_DAYS).await? else { return Ok(()) };
+        for folder in self.logs_until(until).await?.0 {
+            let (path, stop) = (folder.clone(), self.inner.shutdown.clone());
+            let packed = move || pack_logs(&folder, || !stop.is_cancelled());
+            let packed = tokio::task::spawn_blocking(packed).await;
+            match packed.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+                Ok(0) => {}
+                Ok(files) => {
+                    tracing::info!(path = %path.display(), files, "compressed the logs of a closed task")
+                }
+                Err(error) => tracing::warn!(path = %path.display(), %error, "failed to compress old logs"),
+            }
+        }
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use super::{
     LogError, Paths,
     index::{self, OFFSET_BYTES, Offsets},
     io as io_error,
+    packed::{claim, unpack},
     raw::{self, Extent},
 };
 
@@ -38,15 +39,18 @@ impl Files {
 
 /// Opens the files of a log, repairs what a killed writer left, and counts the entries.
 pub(super) fn open(paths: &Paths, log_id: &str) -> Result<(Files, u64), LogError> {
-    let text = private_file(&paths.lines)?;
+    let claim = claim(&paths.lines);
+    unpack(&claim).map_err(io_error("decompress", &paths.lines))?;
+    let text = private_file(&paths.lines).map_err(io_error("open", &paths.lines))?;
     match text.try_lock() {
         Ok(()) => {}
         Err(fs::TryLockError::WouldBlock) => return Err(LogError::InUse(log_id.to_owned())),
         Err(fs::TryLockError::Error(error)) => return Err(io_error("lock", &paths.lines)(error)),
     }
-    let index = private_file(&paths.index)?;
-    let raw = private_file(&paths.raw)?;
-    let offsets = index::survey(&text, Some(&index)).map_err(io_error("read", &paths.lines))?;
+    drop(claim);
+    let index = private_file(&paths.index).map_err(io_error("open", &paths.index))?;
+    let raw = private_file(&paths.raw).map_err(io_error("open", &paths.raw))?;
+    let offsets = index::survey(&mut &text, Some(&index)).map_err(io_error("read", &paths.lines))?;
     repair_index(&index, &offsets).map_err(io_error("repair", &paths.index))?;
     text.set_len(offsets.end()).map_err(io_error("repair", &paths.lines))?;
     let raw_end = raw::extent(&raw).map_err(io_error("read", &paths.raw))?;
@@ -66,10 +70,8 @@ fn repair_index(index: &File, offsets: &Offsets) -> io::Result<()> {
     index.write_all_at(&bytes, right * OFFSET_BYTES)
 }
 
-fn private_file(path: &Path) -> Result<File, LogError> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    options.open(path).map_err(io_error("open", path))
+pub(super) fn private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
 pub(super) fn private_folder(path: &Path) -> io::Result<()> {

@@ -2,11 +2,13 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead as _, BufReader, Seek as _, SeekFrom},
+    io::{self, BufRead as _, BufReader, SeekFrom},
     os::unix::fs::FileExt as _,
 };
 
 use serde::Deserialize;
+
+use super::packed::Text;
 
 /// Bytes of one offset.
 pub(super) const OFFSET_BYTES: u64 = 8;
@@ -73,12 +75,12 @@ fn read(index: Option<&File>, from: u64, to: u64) -> io::Result<Vec<u64>> {
 
 /// Compares the index with the text and finds the entries beyond it. Reads the tail only, unless the two
 /// disagree; then all of the text.
-pub(super) fn survey(text: &File, index: Option<&File>) -> io::Result<Offsets> {
+pub(super) fn survey(text: &mut dyn Text, index: Option<&File>) -> io::Result<Offsets> {
     let mut stored = match index {
         Some(index) => index.metadata()?.len() / OFFSET_BYTES,
         None => 0,
     };
-    let length = text.metadata()?.len();
+    let length = text.seek(SeekFrom::End(0))?;
     // An index that is longer than the text (the text lost its tail) is right up to where the text ends.
     while stored > 0 {
         let last = read(index, stored - 1, stored)?.first().copied().unwrap_or(u64::MAX);
@@ -103,10 +105,9 @@ pub(super) fn survey(text: &File, index: Option<&File>) -> io::Result<Offsets> {
 /// Finds the lines from `start` on. What follows the last line break, or a last line that is no entry, is
 /// what a killed writer left and does not count. A line in the middle counts whatever it holds: its place
 /// keeps the numbers of those after it right.
-fn scan(text: &File, start: u64) -> io::Result<(Vec<u64>, u64)> {
-    let mut file = text;
-    file.seek(SeekFrom::Start(start))?;
-    let mut reader = BufReader::with_capacity(256 * 1024, file);
+fn scan(text: &mut dyn Text, start: u64) -> io::Result<(Vec<u64>, u64)> {
+    text.seek(SeekFrom::Start(start))?;
+    let mut reader = BufReader::with_capacity(256 * 1024, &mut *text);
     let mut offsets = Vec::new();
     let mut at = start;
     loop {
@@ -137,15 +138,14 @@ enum Line {
     Other,
 }
 
-fn seq_at(text: &File, offset: u64) -> io::Result<Line> {
+fn seq_at(text: &mut dyn Text, offset: u64) -> io::Result<Line> {
     #[derive(Deserialize)]
     struct Seq {
         seq: u64,
     }
-    let mut file = text;
-    file.seek(SeekFrom::Start(offset))?;
+    text.seek(SeekFrom::Start(offset))?;
     let mut line = Vec::new();
-    BufReader::new(file).read_until(b'\n', &mut line)?;
+    BufReader::new(text).read_until(b'\n', &mut line)?;
     if line.last() != Some(&b'\n') {
         return Ok(Line::Torn);
     }
@@ -153,11 +153,12 @@ fn seq_at(text: &File, offset: u64) -> io::Result<Line> {
     Ok(serde_json::from_slice::<Seq>(&line).map_or(Line::Other, |Seq { seq }| Line::Entry { seq, end }))
 }
 
-fn starts_line(text: &File, offset: u64) -> io::Result<bool> {
+fn starts_line(text: &mut dyn Text, offset: u64) -> io::Result<bool> {
     if offset == 0 {
         return Ok(true);
     }
     let mut before = [0];
-    text.read_exact_at(&mut before, offset - 1)?;
+    text.seek(SeekFrom::Start(offset - 1))?;
+    text.read_exact(&mut before)?;
     Ok(before == *b"\n")
 }

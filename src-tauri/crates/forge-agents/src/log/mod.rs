@@ -12,12 +12,14 @@
 //! Invariants: an index never points past the text, since text is written first; what a reader has been
 //! told of (`LogWriter::follow`) is in the file; a process killed at any moment loses at most what was
 //! not written yet (less than 100 ms of entries, a second of raw bytes), and the next writer repairs the
-//! tail. Readers never write. Deliberately absent: `fsync`, since a log that loses its end with the
-//! machine's power loses nothing that the store does not know.
+//! tail. Readers never write. Old logs are compressed (`packed`): `L.jsonl.zst` and `L.blobs/<seq>.txt.zst` then. Deliberately
+//! absent: `fsync` of what is being written, since a log that loses its end with the machine's power loses nothing that the
+//! store does not know.
 
 mod blob;
 mod files;
 mod index;
+mod packed;
 mod raw;
 mod reader;
 mod writer;
@@ -25,6 +27,7 @@ mod writer;
 use std::path::{Path, PathBuf};
 
 pub(crate) use blob::stays_short;
+pub use packed::pack_logs;
 pub use reader::LogReader;
 pub use writer::{LogSummary, LogWriter, NewEntry};
 

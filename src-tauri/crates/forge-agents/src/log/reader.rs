@@ -2,9 +2,9 @@
 
 use std::{
     fs::File,
-    io,
-    os::unix::fs::FileExt as _,
+    io::{self, SeekFrom},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use forge_model::log::{EntryKind, LogEntry, LogPage};
@@ -13,7 +13,9 @@ use serde_json::json;
 use super::{
     LogError, Paths,
     index::{self, Offsets},
-    io as io_error, raw,
+    io as io_error,
+    packed::{Text, open_text, read_apart, written_at},
+    raw,
 };
 
 /// The most text of one page; a page of long entries has fewer of them, but at least one.
@@ -69,19 +71,25 @@ impl LogReader {
         }
     }
 
+    /// When a log was written last; none when there is no such log.
+    ///
+    /// # Errors
+    /// When that cannot be looked up.
+    pub fn written_at(dir: &Path, log_id: &str) -> Result<Option<SystemTime>, LogError> {
+        let path = Paths::new(dir, log_id)?.lines;
+        written_at(&path).map_err(io_error("look up", &path))
+    }
+
     /// The text that was kept apart from entry `seq`.
     ///
     /// # Errors
     /// When there is none, or it cannot be read.
     pub fn blob(dir: &Path, log_id: &str, seq: u64) -> Result<String, LogError> {
         let path = Paths::new(dir, log_id)?.blob(seq);
-        match std::fs::read(&path) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(LogError::NoBlob { log_id: log_id.to_owned(), seq })
-            }
-            Err(error) => Err(io_error("read", &path)(error)),
-        }
+        let Some(text) = read_apart(&path).map_err(io_error("read", &path))? else {
+            return Err(LogError::NoBlob { log_id: log_id.to_owned(), seq });
+        };
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// Raw bytes from `offset` on, at most `limit`; empty beyond the end.
@@ -90,36 +98,35 @@ impl LogReader {
     /// When there is no such log, or it cannot be read.
     pub fn raw(dir: &Path, log_id: &str, offset: u64, limit: usize) -> Result<Vec<u8>, LogError> {
         let path = Paths::new(dir, log_id)?.raw;
-        let file = open(&path, log_id)?;
+        let file = open(&path)?.ok_or_else(|| LogError::NotFound(log_id.to_owned()))?;
         raw::read(&file, offset, limit).map_err(io_error("read", &path))
     }
 }
 
-fn open(path: &Path, log_id: &str) -> Result<File, LogError> {
-    File::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => LogError::NotFound(log_id.to_owned()),
-        _ => io_error("open", path)(error),
-    })
+/// A file of a log; none when it does not exist.
+fn open(path: &Path) -> Result<Option<File>, LogError> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io_error("open", path)(error)),
+    }
 }
 
 struct Open {
     path: PathBuf,
-    text: File,
+    text: Box<dyn Text>,
     index: Option<File>,
     offsets: Offsets,
 }
 
 impl Open {
     fn new(paths: &Paths, log_id: &str) -> Result<Self, LogError> {
-        let text = open(&paths.lines, log_id)?;
-        let index = match File::open(&paths.index) {
-            Ok(index) => Some(index),
-            // The index can always be made from the text.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(io_error("open", &paths.index)(error)),
-        };
+        let text = open_text(&paths.lines).map_err(io_error("open", &paths.lines))?;
+        let mut text = text.ok_or_else(|| LogError::NotFound(log_id.to_owned()))?;
+        // The index can always be made from the text.
+        let index = open(&paths.index)?;
         let path = paths.lines.clone();
-        let offsets = index::survey(&text, index.as_ref()).map_err(io_error("read", &path))?;
+        let offsets = index::survey(&mut *text, index.as_ref()).map_err(io_error("read", &path))?;
         Ok(Self { path, text, index, offsets })
     }
 
@@ -128,7 +135,7 @@ impl Open {
             Some(page) => Ok(page),
             None => {
                 // The index was right at its end but wrong here: only the text is to be trusted.
-                self.offsets = index::survey(&self.text, None).map_err(io_error("read", &self.path))?;
+                self.offsets = index::survey(&mut *self.text, None).map_err(io_error("read", &self.path))?;
                 let page = self.try_page(after, before, limit)?;
                 Ok(page.unwrap_or_else(|| self.to_page(Vec::new())))
             }
@@ -137,7 +144,7 @@ impl Open {
 
     /// None when the index does not agree with the text at this place.
     fn try_page(
-        &self,
+        &mut self,
         after: Option<u64>,
         before: Option<u64>,
         limit: u64,
@@ -155,7 +162,8 @@ impl Open {
         if from == to {
             return Ok(Some(self.to_page(Vec::new())));
         }
-        let read_error = |error| io_error("read", &self.path)(error);
+        let path = self.path.clone();
+        let read_error = |error| io_error("read", &path)(error);
         let offsets = self.offsets.range(self.index.as_ref(), from, to).map_err(read_error)?;
         let (skipped, offsets) = within(&offsets, from_front);
         let (Some(begin), Some(finish)) = (offsets.first().copied(), offsets.last().copied()) else {
@@ -167,7 +175,8 @@ impl Open {
         }
         let place_in = |at: u64| usize::try_from(at - begin).map_err(io::Error::other).map_err(read_error);
         let mut lines = vec![0; place_in(finish)?];
-        self.text.read_exact_at(&mut lines, begin).map_err(read_error)?;
+        self.text.seek(SeekFrom::Start(begin)).map_err(read_error)?;
+        self.text.read_exact(&mut lines).map_err(read_error)?;
         let mut entries = Vec::with_capacity(offsets.len());
         for (place, bounds) in (from + skipped + 1..).zip(offsets.windows(2)) {
             let [start, end] = bounds else { continue };

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -369,7 +370,6 @@ fn refuses_ids_that_name_other_files_and_second_writers() {
 
 #[test]
 fn nobody_else_may_read_it() {
-    use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();
     let dir = sandbox.dir().join("logs");
     let log = LogWriter::open(&dir, ID, "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log");
@@ -380,4 +380,76 @@ fn nobody_else_may_read_it() {
     for file in ["log-1.jsonl", "log-1.idx", "log-1.raw.zst", "log-1.blobs/1.txt"] {
         assert_eq!(mode(dir.join(file)), 0o600, "{file}");
     }
+}
+
+/// Compresses the logs of a sandbox; how many files that were.
+fn pack(sandbox: &Sandbox) -> usize {
+    pack_logs(sandbox.dir(), || true).expect("packed")
+}
+
+/// A log of several frames, with one text that is kept apart.
+fn long_log(sandbox: &Sandbox) -> String {
+    let apart = "x".repeat(MAX_INLINE_TEXT + 1);
+    let lines: Vec<String> = (0..3000).map(|n| format!("{n} {}", "entry ".repeat(40))).collect();
+    let texts: Vec<&str> = lines.iter().map(String::as_str).chain([apart.as_str(), "last"]).collect();
+    sandbox.write(&texts);
+    apart
+}
+
+#[test]
+fn compressed_log_reads_the_same_at_every_place() {
+    let sandbox = Sandbox::new();
+    let apart = long_log(&sandbox);
+    let places = [(Some(0), None), (Some(1499), None), (None, Some(900)), (Some(2990), None), (None, None)];
+    let pages = || places.map(|(after, before)| sandbox.page(after, before, 100).entries);
+    let before = pages();
+    assert_eq!(pack(&sandbox), 2, "the text, and the text that was kept apart");
+    assert!(!sandbox.path("jsonl").exists());
+    assert_eq!(fs::metadata(sandbox.path("jsonl.zst")).expect("it").permissions().mode() & 0o777, 0o600);
+    assert_eq!(pack(&sandbox), 0, "once is enough");
+    assert_eq!(pages(), before);
+    assert_eq!(LogReader::blob(sandbox.dir(), ID, 3001).expect("the text"), apart);
+    fs::remove_file(sandbox.path("idx")).expect("removed");
+    assert_eq!(pages(), before, "the index is made from the text");
+    assert!(!sandbox.path("jsonl").exists(), "reading writes nothing");
+}
+
+#[test]
+fn writer_goes_on_with_a_compressed_log() {
+    let sandbox = Sandbox::new();
+    long_log(&sandbox);
+    let before = sandbox.page(Some(2990), None, 100).entries;
+    pack(&sandbox);
+    let log = sandbox.writer();
+    assert_eq!(pack(&sandbox), 0, "it is being written");
+    log.close();
+    sandbox.write(&["more"]);
+    assert!(!sandbox.path("jsonl.zst").exists());
+    let after = sandbox.page(Some(2990), None, 100).entries;
+    assert_eq!((&after[..before.len()], after.len()), (&before[..], before.len() + 1));
+}
+
+#[test]
+fn log_is_whole_after_a_kill_while_it_was_compressed() {
+    let sandbox = Sandbox::new();
+    long_log(&sandbox);
+    let before = sandbox.page(None, None, 5).entries;
+    // Killed before the new file was whole, and before the old one went.
+    for leftover in ["jsonl.zst.new", "jsonl.zst"] {
+        fs::write(sandbox.path(leftover), "cut short").expect("a file");
+        assert_eq!(sandbox.page(None, None, 5).entries, before, "{leftover}");
+    }
+    pack(&sandbox);
+    assert_eq!(sandbox.page(None, None, 5).entries, before);
+    assert!(!sandbox.path("jsonl.zst.new").exists());
+}
+
+#[test]
+fn small_logs_stay_as_they_are() {
+    let sandbox = Sandbox::new();
+    sandbox.write(&["one"]);
+    assert_eq!(pack(&sandbox), 0);
+    assert!(sandbox.path("jsonl").exists());
+    let missing = LogReader::page(sandbox.dir(), "other", None, None, 1);
+    assert!(matches!(missing, Err(LogError::NotFound(_))), "{missing:?}");
 }

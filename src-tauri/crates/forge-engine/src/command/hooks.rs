@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use forge_agents::LogReader;
 use forge_model::hook::{HookRun, HookStatus, HookTest, LifecycleHook, PluginHook, ScriptHook};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::log::{EntryKind, LogPage};
@@ -139,8 +140,7 @@ impl Engine {
     pub(crate) async fn dir_of_test_log(&self, log_id: &str) -> Result<Option<PathBuf>> {
         let Ok(log_id) = checked_log_id(log_id.to_owned()) else { return Ok(None) };
         let logs = self.inner.config.data_dir.join("logs");
-        let found =
-            tokio::task::spawn_blocking(move || latest_dir_with(&logs, &format!("{log_id}.jsonl"))).await;
+        let found = tokio::task::spawn_blocking(move || latest_dir_with(&logs, &log_id)).await;
         found.map_err(std::io::Error::other).flatten().map_err(EngineError::io("look for a log"))
     }
 
@@ -335,16 +335,13 @@ fn check_hook(event: LifecycleEvent, hook: &LifecycleHook) -> Result<()> {
     if findings.is_empty() { Ok(()) } else { Err(EngineError::Invalid(findings)) }
 }
 
-/// The folder of a task, or of a project's tests, whose file of this name was written last.
-fn latest_dir_with(logs: &Path, name: &str) -> std::io::Result<Option<PathBuf>> {
+/// The folder of a task, or of a project's tests, whose log of this id was written last.
+fn latest_dir_with(logs: &Path, log_id: &str) -> std::io::Result<Option<PathBuf>> {
     let mut latest = None;
     for project in folders(logs)? {
         for dir in folders(&project)? {
-            let written = match std::fs::metadata(dir.join(name)) {
-                Ok(file) => file.modified()?,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
-            };
+            let written = LogReader::written_at(&dir, log_id).map_err(std::io::Error::other)?;
+            let Some(written) = written else { continue };
             if latest.as_ref().is_none_or(|(last, _)| written > *last) {
                 latest = Some((written, dir));
             }
