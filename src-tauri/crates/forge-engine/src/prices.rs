@@ -139,6 +139,7 @@ impl Line {
 
     fn sample(&self) -> UsageSample {
         let cost = self.is_known().then(|| rounded(self.reported + self.computed));
+        let cost = cost.filter(|cost| *cost <= MAX_FIGURE);
         UsageSample { cost_micro_usd: cost, ..self.used.clone() }
     }
 }
@@ -262,7 +263,8 @@ mod tests {
     fn cost_beyond_exact_numbers_is_unknown() {
         let half = UsageSample { cost_micro_usd: Some(MAX_FIGURE), ..used("m", 1, 0, 0) };
         assert_eq!(cost_of(std::slice::from_ref(&half)).micro_usd, Some(MAX_FIGURE));
-        assert_eq!(cost_of(&[half.clone(), half]).micro_usd, None);
+        let both = cost_of(&[half.clone(), half]);
+        assert_eq!((both.micro_usd, both.models[0].cost_micro_usd), (None, None));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::{
     ids::AgentId,
     names,
     time::Timestamp,
+    usage::MAX_FIGURE,
     workflow::{Finding, key_path, nul_findings},
 };
 
@@ -190,6 +191,9 @@ pub fn config_findings(config: &Value) -> Vec<Finding> {
                 "must be at least 1; null for the usual limit",
             ));
         }
+    }
+    if config.get("cost_micro_usd").and_then(Value::as_u64).is_some_and(|figure| figure > MAX_FIGURE) {
+        findings.push(Finding::new("config.cost_micro_usd", "must be below 2^53"));
     }
     let names = config.get("env").and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name);
     for name in names.filter(|name| name.is_empty() || name.contains(['=', '\0'])) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::anomaly::{CostJudgement, Threshold, judge};
 use crate::election::{Election, EntryFacts, GateResult, elect};
-use crate::usage::MAX_FIGURE;
+use crate::usage::micro_usd;
 use crate::validate::{AttemptFacts, Measures, measure};
 
 /// Micro-dollars in a dollar.
@@ -205,15 +205,4 @@ impl CostInput {
             judgement,
         }
     }
-}
-
-/// Dollars to the nearest micro-dollar; none when they are negative, not finite or more than [`MAX_FIGURE`].
-#[must_use]
-pub fn micro_usd(dollars: f64) -> Option<u64> {
-    let micro = (dollars * MICRO).round();
-    if !micro.is_finite() || dollars < 0.0 {
-        return None;
-    }
-    // A float has no other way to an integer; the text of a whole one is exact.
-    format!("{:.0}", micro.abs()).parse().ok().filter(|micro| *micro <= MAX_FIGURE)
 }

@@ -14,7 +14,8 @@ use crate::{
     pull_request::HostConfig,
     redact::findings_of_patterns,
     review::ReviewConfig,
-    workflow::{Finding, nul_findings, shape_findings},
+    usage::MAX_FIGURE,
+    workflow::{Finding, key_path, nul_findings, shape_findings},
 };
 
 /// How many agents may run in one project at once, unless said otherwise.
@@ -359,8 +360,32 @@ pub fn parse_settings(value: &Value) -> Result<ProjectSettings, Vec<Finding>> {
     let settings = parse_stored_settings(value)?;
     let mut findings = nul_findings(value, "");
     findings.extend(settings.merge_config.findings("merge_config"));
+    findings.extend(figure_findings(&settings));
     findings.extend(settings.author.iter().flat_map(Author::findings));
     if findings.is_empty() { Ok(settings) } else { Err(findings) }
+}
+
+/// Sums of money that not every reader of JSON holds exactly.
+fn figure_findings(settings: &ProjectSettings) -> Vec<Finding> {
+    let limits = &settings.cost_limits;
+    let mut figures = vec![
+        ("cost_limits.execution_micro_usd".to_owned(), limits.execution_micro_usd),
+        ("cost_limits.task_micro_usd".to_owned(), limits.task_micro_usd),
+        ("cost_limits.day_micro_usd".to_owned(), limits.day_micro_usd),
+    ];
+    for (model, price) in &settings.model_prices {
+        let path = key_path("model_prices", model);
+        let prices = [
+            ("input", Some(price.input)),
+            ("cache_read", price.cache_read),
+            ("cache_write", price.cache_write),
+            ("output", Some(price.output)),
+        ];
+        figures.extend(prices.map(|(name, figure)| (format!("{path}.{name}"), figure)));
+    }
+    let too_large =
+        figures.into_iter().filter(|(_, figure)| figure.is_some_and(|figure| figure > MAX_FIGURE));
+    too_large.map(|(path, _)| Finding::new(path, "must be below 2^53")).collect()
 }
 
 /// Settings without the blanks around names that are compared with those of git; to be stored like this.
@@ -455,6 +480,10 @@ mod tests {
         );
         assert_eq!(path(json!({ "review_config": { "ci_steps": "npm test" } })), "review_config.ci_steps");
         assert_eq!(path(json!({ "colour": 1 })), "colour");
+        let large = MAX_FIGURE + 1;
+        assert_eq!(path(json!({ "cost_limits": { "task_micro_usd": large } })), "cost_limits.task_micro_usd");
+        let prices = json!({ "m": { "input": 1, "output": large } });
+        assert_eq!(path(json!({ "model_prices": prices })), "model_prices.m.output");
     }
 
     #[test]

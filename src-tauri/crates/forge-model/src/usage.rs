@@ -10,6 +10,17 @@ use specta::Type;
 /// The most that a cost or a count of tokens may be: the largest integer that every reader of JSON holds exactly.
 pub const MAX_FIGURE: u64 = (1 << 53) - 1;
 
+/// Dollars to the nearest micro-dollar; none when they are negative, not finite or more than [`MAX_FIGURE`].
+#[must_use]
+pub fn micro_usd(dollars: f64) -> Option<u64> {
+    let micro = (dollars * 1_000_000.0).round();
+    if !micro.is_finite() || dollars < 0.0 {
+        return None;
+    }
+    // A float has no other way to an integer; the text of a whole one is exact.
+    format!("{:.0}", micro.abs()).parse().ok().filter(|micro| *micro <= MAX_FIGURE)
+}
+
 /// An increment of usage: what was spent since the sample before it, never a running total.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, Type, JsonSchema)]
 pub struct UsageSample {

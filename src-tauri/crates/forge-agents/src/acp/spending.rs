@@ -3,7 +3,7 @@
 //! Costs come as the total of the whole session, over processes and forks: what was counted of it is carried along
 //! and subtracted. Tokens come once for each prompt; opencode tells those of its last call of the model alone.
 
-use forge_model::usage::UsageSample;
+use forge_model::usage::{UsageSample, micro_usd};
 use serde_json::{Value, json};
 
 use super::wire::{Ended, Tokens};
@@ -29,7 +29,7 @@ impl Spending {
 
     /// A total that belongs to what is being said again.
     pub(super) fn replayed(&mut self, usd: f64) {
-        self.replayed = Some(micro_usd(usd));
+        self.replayed = micro_usd(usd);
     }
 
     /// The session is open. A new one has cost nothing; what another one cost must be known from before.
@@ -44,8 +44,8 @@ impl Spending {
 
     /// A new total: what was spent since the one before. None when that cannot be told.
     pub(super) fn spent(&mut self, usd: f64) -> Option<u64> {
+        let total = micro_usd(usd)?;
         self.is_told = true;
-        let total = micro_usd(usd);
         let before = self.counted.replace(total)?;
         Some(total.checked_sub(before).unwrap_or(total))
     }
@@ -88,11 +88,6 @@ impl Spending {
     }
 }
 
-/// Dollars as micro-dollars; what is no sum of money is none.
-fn micro_usd(dollars: f64) -> u64 {
-    format!("{:.0}", dollars * 1_000_000.0).parse().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,7 +109,10 @@ mod tests {
         assert_eq!(new.spent(0.001_096), Some(548));
         assert_eq!(new.spent(0.001_096), Some(0));
         assert_eq!(new.carry(), Some(json!({ "cost_micro_usd": 1096 })));
-        assert_eq!(new.spent(f64::NAN), Some(0), "no sum of money");
+        for no_sum in [f64::NAN, -0.5, 1e10] {
+            assert_eq!(new.spent(no_sum), None, "{no_sum}");
+        }
+        assert_eq!(new.spent(0.001_1), Some(4));
     }
 
     #[test]

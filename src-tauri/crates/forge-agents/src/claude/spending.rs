@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use forge_model::usage::UsageSample;
+use forge_model::usage::{UsageSample, micro_usd};
 use serde_json::{Value, json};
 
 use super::wire::{Spent, Totals, TurnResult};
@@ -46,13 +46,13 @@ impl Spending {
 
     fn sample(&mut self, model: String, spent: Spent) -> Option<UsageSample> {
         let Spent { input, cache_read, cache_write, output, reasoning, cost } = spent;
-        let cost_micro_usd = cost.map(|dollars| {
+        let cost_micro_usd = cost.and_then(|dollars| {
             // Rounded from the sum, so that many small costs do not drift.
             let (sum, counted) = self.costs.entry(model.clone()).or_default();
+            let micro = micro_usd(dollars).and(micro_usd(*sum + dollars))?.saturating_sub(*counted);
             *sum += dollars;
-            let micro = micro_usd(*sum).saturating_sub(*counted);
             *counted += micro;
-            micro
+            Some(micro)
         });
         let is_nothing = input + cache_read + cache_write + output == 0 && cost_micro_usd.unwrap_or(0) == 0;
         (!is_nothing).then_some(UsageSample {
@@ -76,16 +76,13 @@ fn difference(now: &Totals, before: &Totals) -> Totals {
             cache_write: now.cache_write.saturating_sub(before.cache_write),
             output: now.output.saturating_sub(before.output),
             reasoning: now.reasoning.saturating_sub(before.reasoning),
-            cost: now.cost.map(|cost| (cost - before.cost.unwrap_or_default()).max(0.0)),
+            cost: now.cost.map(|cost| {
+                if cost < 0.0 { cost } else { (cost - before.cost.unwrap_or_default()).max(0.0) }
+            }),
         };
         (model.clone(), spent)
     };
     now.iter().map(less).collect()
-}
-
-/// Dollars as micro-dollars; what is no sum of money is none.
-fn micro_usd(dollars: f64) -> u64 {
-    format!("{:.0}", dollars * 1_000_000.0).parse().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -112,6 +109,20 @@ mod tests {
             total += costs.iter().map(|(_, cost)| cost).sum::<u64>();
         }
         assert_eq!(total, 4);
+    }
+
+    #[test]
+    fn cost_that_is_no_sum_of_money_is_unknown() {
+        let costs = |dollars| {
+            let result =
+                TurnResult { totals: Totals::new(), since: Some(spent(1, dollars)), ..TurnResult::default() };
+            let counted = Spending::new(None, false).count(&result).expect("counted");
+            counted.iter().map(|sample| sample.cost_micro_usd).collect::<Vec<_>>()
+        };
+        assert_eq!((costs(-0.5), costs(1e10), costs(0.5)), (vec![None], vec![None], vec![Some(500_000)]));
+        let mut total = Spending::new(None, false);
+        let samples = total.count(&TurnResult { totals: spent(1, -0.5), ..TurnResult::default() });
+        assert_eq!(samples.expect("counted")[0].cost_micro_usd, None);
     }
 
     #[test]
