@@ -237,7 +237,7 @@ mod tests {
         };
         assert_eq!(failing("b (3 ms)", "a"), failing("a", "b (7 ms)"));
         assert_eq!(failing("b", "a"), "a; b");
-        assert_eq!(failing("a", "a"), "a", "one that is told twice is one");
+        assert_eq!(failing("a", "a"), "a; a again", "two tests of one name");
     }
 
     #[test]

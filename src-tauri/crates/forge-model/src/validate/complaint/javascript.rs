@@ -1,11 +1,15 @@
 //! Test runners of JavaScript: everything that speaks TAP, `node --test`, Jest, Vitest, Mocha.
 
+use std::collections::BTreeMap;
+
 use super::{Failure, MESSAGE_LINES};
 use crate::diagnostic::is_exception;
 
-/// `not ok 2 - name` with its block; what failed only since a part of it did is left out.
+/// `not ok 2 - name` with its block; what failed only since a part of it did is left out. Tests of one name are told apart by
+/// how many failed before, since each of them has a number of its own.
 pub(super) fn tap(lines: &[&str]) -> Vec<Failure> {
     let mut found = Vec::new();
+    let mut failed: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, line) in lines.iter().enumerate() {
         let Some(said) = line.trim_start().strip_prefix("not ok") else { continue };
         let said = said.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
@@ -15,7 +19,10 @@ pub(super) fn tap(lines: &[&str]) -> Vec<Failure> {
         let of_parts = block.iter().any(|line| line.contains("'subtestsFailed'"));
         if !is_planned && !of_parts {
             let name = name.split(" # ").next().unwrap_or_default();
-            found.push(Failure::new(name, said_in(&block, lines)));
+            let before = failed.entry(name.trim()).or_default();
+            let name = format!("{name}{}", " again".repeat(*before));
+            *before += 1;
+            found.push(Failure::new(&name, said_in(&block, lines)));
         }
     }
     found
