@@ -312,6 +312,19 @@ async fn a_fix_of_an_older_file_is_superseded() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn fix_of_a_file_that_somebody_changed_is_listed_as_superseded() -> Result<()> {
+    let fixing = Fixing::new(FIX, json!({})).await?;
+    fixing.board.claim(&fixing.task).await?;
+    fixing.blocked().await?;
+    fixing.proposal("drafted").await?;
+    let tree = fixing.worktree().await?;
+    std::fs::write(tree.join("total.txt"), "one\nbad\n3\n")?;
+    fixing.git(&["-C", &tree.to_string_lossy(), "commit", "-q", "-a", "-m", "by hand"])?;
+    assert_eq!(fixing.proposal("superseded").await?["reason"], "total.txt changed since it was drafted");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_small_patch_of_the_file_is_never_proposed() -> Result<()> {
     let outside = FIX.replace("a/total.txt", "a/../total.txt").replace("b/total.txt", "b/../total.txt");
     let other = FIX.replace("total.txt", "README.md");

@@ -36,12 +36,15 @@ use crate::{
     race_fixes::Standing,
     races::is_entry,
     steps::{Stepping, changed_since_target},
+    subtasks::is_closed,
 };
 
 /// The most of a failing command's output that is read, in bytes of each stream.
 const OUTPUT_BYTES: usize = 256 * 1024;
 /// Who commits a fix.
 pub(crate) const FORGE: (&str, &str) = ("Forge", "forge@localhost");
+/// Why a fix does not apply whose task began anew.
+pub(crate) const SET_ASIDE: &str = "the work that it was drafted on was set aside";
 /// Where the export keeps the patches.
 const PATCHES: &str = "proposed-fixes";
 /// The export's list.
@@ -251,6 +254,9 @@ impl Engine {
             }
         }
         fixes::update_draft(&mut tx, &draft).await?;
+        if is_closed(&context, &task) {
+            self.supersede_all(&mut tx, &task, "the task is closed").await?;
+        }
         if draft.status == DraftStatus::Dropped {
             let (cause, review) = (PostmortemCause::GateFailed, Some(&draft.review_id));
             self.record_postmortem(&mut tx, &task, cause, review).await?;
@@ -389,12 +395,24 @@ impl Engine {
             let (task, context) = self.load(&mut conn, id, None).await?;
             (task, context, fixes::of_task(&mut conn, id).await?)
         };
+        // A fix that is being verified may be taken back, and the file is then as it was.
+        if open.iter().any(|fix| fix.status == FixStatus::Applied) {
+            return Ok(());
+        }
         let open = open.into_iter().filter(is_waiting).collect::<Vec<_>>();
         if open.is_empty() {
             return Ok(());
         }
-        let repo = self.repo(&context).await?;
+        let Some(repo) = self.present_repo(&context).await? else { return Ok(()) };
         let Some(head) = repo.resolve(&format!("refs/heads/{}", task_branch(&task))).await? else {
+            // A branch that somebody deleted can be restored; one that went with its worktree cannot.
+            let workspace = workspaces::last(&mut *self.store().read().await?, id).await?;
+            if workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active) {
+                let mut tx = self.store().write().await?;
+                self.supersede_all(&mut tx, &task, SET_ASIDE).await?;
+                tx.commit().await?;
+                self.export_fixes(&context, None).await;
+            }
             return Ok(());
         };
         for fix in open {

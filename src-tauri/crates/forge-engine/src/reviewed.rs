@@ -163,6 +163,7 @@ impl Engine {
     /// the work.
     pub(crate) async fn look_at_changed_work(&self, id: &TaskId) -> Result<()> {
         self.count_unmerged(id).await;
+        self.supersede_fixes(id).await;
         let (task, context, review) = {
             let mut conn = self.store().read().await?;
             let (task, context) = self.load(&mut conn, id, None).await?;

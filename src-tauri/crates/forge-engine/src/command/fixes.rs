@@ -38,6 +38,8 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn fixes(&self, id: &TaskId) -> Result<Fixes> {
+        // Somebody may have changed the file by hand since.
+        self.supersede_fixes(id).await;
         let mut conn = self.store().read().await?;
         self.load(&mut conn, id, None).await?;
         Ok(Fixes {

@@ -18,6 +18,7 @@ use crate::{
     ConflictCode, Engine, EngineError, boundary,
     context::{ProjectContext, backup_prefix, task_branch},
     error::Result,
+    fixes::SET_ASIDE,
     guards::is_done,
     steps::cleanup::Goes,
     subtasks::is_ordered,
@@ -110,7 +111,7 @@ impl Engine {
         task: &mut TaskRow,
     ) -> Result<()> {
         task.diff_stat = None;
-        self.supersede_all(tx, task, "the work that it was drafted on was set aside").await?;
+        self.supersede_all(tx, task, SET_ASIDE).await?;
         if let Some(mut race) = races::last(tx, &task.id).await?
             && race.status == RaceStatus::Promoted
         {
