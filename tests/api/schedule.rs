@@ -275,6 +275,25 @@ async fn a_cancelled_prerequisite_blocks_what_waits_for_it() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn task_that_comes_back_to_a_cancelled_prerequisite_is_blocked_with_the_reason() -> Result<()> {
+    let board = Board::new(json!({ "auto_start": true })).await?;
+    let first = board.task(&["hang"], json!({ "title": "First" })).await?;
+    let later =
+        board.task(&["edit a <<< \"x\""], json!({ "title": "Later", "depends_on": [first["id"]] })).await?;
+    board.server.until(&later, waits_for("dependency_open")).await?;
+    // Blocked already, it is left to the person when its prerequisite is cancelled.
+    board.move_to(&later, "blocked").await?;
+    board.act(&first, "actions/cancel", json!({})).await?;
+    board.move_to(&later, "todo").await?;
+    let blocked = board.server.until(&later, is("blocked")).await?;
+    assert_eq!(blocked["error_annotation"]["type"], "dependency_cancelled");
+    assert_eq!(blocked["error_annotation"]["details"]["prerequisite"], first["id"]);
+    board.act(&later, "actions/restart", json!({})).await?;
+    board.server.until(&later, is("done")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_asks_to_wait_is_waited_for() -> Result<()> {
     let mut board = Board::new(json!({})).await?;
     let limited =

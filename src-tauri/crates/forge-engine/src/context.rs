@@ -58,6 +58,11 @@ impl ProjectContext {
         })
     }
 
+    /// Whether a task is in the state of cancelled tasks.
+    pub(crate) fn is_cancelled(&self, task: &TaskRow) -> bool {
+        task.status == self.workflow.cancellation_state
+    }
+
     /// Refuses checks that do not read back as they must: what was meant to be run is not known.
     pub(crate) fn require_checks(&self, task: &TaskRow) -> Result<()> {
         let own = task.review_config.as_ref().map(|own| own.findings("review_config")).unwrap_or_default();

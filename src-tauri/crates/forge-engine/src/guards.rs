@@ -5,6 +5,7 @@ use std::path::Path;
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
+use forge_model::task::AnnotationType;
 use forge_model::words::counted;
 use forge_model::workflow::{Action, Audience, Hook, OnFailure, StateKind};
 use forge_model::workspace::WorkspaceStatus;
@@ -18,7 +19,7 @@ use crate::{
     error::Result,
     plan::read_plan,
     subtasks::open_parts,
-    transition::{Carry, Move},
+    transition::{Carry, Move, Trouble},
 };
 
 /// How far the time of a file may lie behind the clock: file systems take it from the kernel's last tick.
@@ -216,6 +217,16 @@ pub(crate) async fn open_prerequisites(
         }
     }
     Ok(open)
+}
+
+/// Why a task cannot start whose prerequisite was cancelled.
+pub(crate) fn prerequisite_cancelled(prerequisite: &TaskRow) -> Trouble {
+    let message = format!(
+        "#{} {}, which must be done before it, was cancelled",
+        prerequisite.number, prerequisite.title
+    );
+    let details = json!({ "prerequisite": prerequisite.id, "number": prerequisite.number });
+    Trouble { details, ..Trouble::new(AnnotationType::DependencyCancelled, message) }
 }
 
 /// Tasks as people call them.

@@ -26,7 +26,7 @@ use crate::{
     context::ProjectContext,
     engine::locked,
     error::Result,
-    guards::{is_done_state, named, open_prerequisites},
+    guards::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
     panics::guarded,
     races::is_entry,
     steps::{End, Stepping, waits_for_place},
@@ -114,6 +114,9 @@ impl Engine {
     ) -> Result<End> {
         if self.is_start(conn, s).await? {
             let open = open_prerequisites(conn, &s.context, &s.task.id).await?;
+            if let Some(gone) = open.iter().find(|task| s.context.is_cancelled(task)) {
+                return Ok(End::Block(prerequisite_cancelled(gone)));
+            }
             if !open.is_empty() {
                 return Ok(End::wait(WaitReason::DependencyOpen, format!("waits for {}", named(&open))));
             }
@@ -274,8 +277,14 @@ impl Engine {
                 (place, taken)
             };
             *of_project = Some(taken);
-            let open =
-                needs.get(&task.id).into_iter().flatten().any(|(_, state)| !is_done_state(context, state));
+            let needs = needs.get(&task.id).map(Vec::as_slice).unwrap_or_default();
+            if let Some((gone, _)) =
+                needs.iter().find(|(_, state)| *state == context.workflow.cancellation_state)
+            {
+                self.block_for_cancelled(context, &task, gone).await?;
+                continue;
+            }
+            let open = needs.iter().any(|(_, state)| !is_done_state(context, state));
             match self.judge(context, &task, place, open, taken) {
                 Verdict::Leave => self.explain(&task, None).await?,
                 Verdict::Wait(waiting) => self.explain(&task, Some(waiting)).await?,
@@ -348,6 +357,25 @@ impl Engine {
             tasks::update(&mut tx, &mut now, self.now()).await?;
             self.emit(&mut tx, EventType::TaskUpdated, &now, now.id.as_str(), &facts).await?;
             tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Blocks a task whose prerequisite is cancelled, unless the task changed since it was looked at: it would wait for ever.
+    async fn block_for_cancelled(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        prerequisite: &TaskId,
+    ) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        let Some(prerequisite) = tasks::get(&mut tx, prerequisite).await? else { return Ok(()) };
+        let Some(mut now) = tasks::get(&mut tx, &task.id).await? else { return Ok(()) };
+        if now.version == task.version && context.is_cancelled(&prerequisite) {
+            let trouble = prerequisite_cancelled(&prerequisite);
+            self.block(&mut tx, context, &mut now, trouble, Cause::Scheduler).await?;
+            tx.commit().await?;
+            self.kick(&task.id);
         }
         Ok(())
     }

@@ -279,7 +279,7 @@ impl Engine {
         if task.error_annotation.as_ref().is_some_and(|a| a.kind == AnnotationType::DependencyCancelled) {
             // They know that it was cancelled and want to start all the same.
             for open in open_prerequisites(tx, context, &task.id).await? {
-                if open.status == context.workflow.cancellation_state {
+                if context.is_cancelled(&open) {
                     dependencies::delete(tx, &task.id, &open.id).await?;
                 }
             }

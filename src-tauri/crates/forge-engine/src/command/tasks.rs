@@ -470,7 +470,7 @@ async fn prerequisite_finding(
     let Some(other) = other else {
         return Ok(Some(finding("depends_on", format!("no task `{prerequisite}` in this project"))));
     };
-    let is_cancelled = other.status == context.workflow.cancellation_state;
+    let is_cancelled = context.is_cancelled(&other);
     let message =
         || format!("#{} {} is cancelled: reopen it, or name another task", other.number, other.title);
     Ok(is_cancelled.then(|| finding("depends_on", message())))

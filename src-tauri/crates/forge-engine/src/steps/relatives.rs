@@ -2,20 +2,20 @@
 
 use forge_model::actor::Cause;
 use forge_model::event::EventType;
-use forge_model::task::{AnnotationType, ExecutionMode};
+use forge_model::task::ExecutionMode;
 use forge_model::workflow::StateKind;
 use forge_store::Tx;
 use forge_store::table::{dependencies, tasks, tasks::TaskRow};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Effect, End, Stepping};
 use crate::{
     Engine,
     context::ProjectContext,
     error::Result,
-    guards::open_prerequisites,
+    guards::{open_prerequisites, prerequisite_cancelled},
     subtasks::{is_ordered, open_parts},
-    transition::{Move, Trouble},
+    transition::Move,
 };
 
 impl Engine {
@@ -95,10 +95,7 @@ impl Engine {
             if !is_concerned(&s.context, &dependent) {
                 continue;
             }
-            let message =
-                format!("#{} {}, which must be done before it, was cancelled", s.task.number, s.task.title);
-            let mut trouble = Trouble::new(AnnotationType::DependencyCancelled, message);
-            trouble.details = json!({ "prerequisite": s.task.id, "number": s.task.number });
+            let trouble = prerequisite_cancelled(&s.task);
             self.block(&mut tx, &s.context, &mut dependent, trouble, Cause::Workflow).await?;
             tx.commit().await?;
             self.point("dependent.blocked");

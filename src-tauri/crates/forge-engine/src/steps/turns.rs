@@ -59,7 +59,7 @@ impl Engine {
             return Ok(Some(End::wait(WaitReason::Held, format!("{name} is on hold"))));
         }
         let open = open_prerequisites(&mut conn, &s.context, &next.id).await?;
-        if let Some(gone) = open.iter().find(|task| task.status == s.context.workflow.cancellation_state) {
+        if let Some(gone) = open.iter().find(|task| s.context.is_cancelled(task)) {
             let message = format!("{name} waits for #{}, which was cancelled", gone.number);
             let mut trouble = Trouble::new(AnnotationType::SubtaskPaused, message);
             trouble.details = json!({ "subtask_id": next.id, "prerequisite": gone.id });
