@@ -424,6 +424,21 @@ async fn what_came_after_the_approval_does_not_land() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn task_closed_by_hand_while_it_waits_to_be_merged_is_an_override() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    board.sandbox.repo.write("work", "in the way\n")?;
+    let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, waits_for("target_checkout_dirty")).await?;
+    board.move_to(&task, "done").await?;
+    let history = board.history(&task).await?;
+    let closed = history.last().context("no move")?;
+    assert_eq!((&closed["to"], &closed["trigger"]), (&json!("done"), &json!("override")), "{closed:#}");
+    assert_eq!(board.get(&task).await?["unmerged_commits"], 1);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_merge_is_told_and_signed_as_the_project_wants() -> Result<()> {
     let merge =
         json!({ "strategy": "squash", "message_template": "{title} [{number}] {branch} into {target}" });

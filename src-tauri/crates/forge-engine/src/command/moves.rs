@@ -372,9 +372,16 @@ impl Engine {
         if open.is_empty() {
             return Ok(());
         }
+        let message = match open.iter().find(|task| context.is_cancelled(task)) {
+            Some(gone) => format!(
+                "it depends on #{} {}, which was cancelled: remove the dependency, or move the card by hand to start all the same",
+                gone.number, gone.title,
+            ),
+            None => format!("it waits for {}: move the card by hand to start all the same", named(&open)),
+        };
         Err(EngineError::Conflict {
             code: ConflictCode::DependencyOpen,
-            message: format!("it waits for {}: move the card by hand to start all the same", named(&open)),
+            message,
             details: json!({ "open": open.iter().map(|task| &task.id).collect::<Vec<_>>() }),
         })
     }
@@ -507,13 +514,20 @@ fn not_claimable(context: &ProjectContext, task: &TaskRow) -> String {
     }
 }
 
+/// Whether a person closes a task that is being merged: the merge's own edge leads there, but nothing is merged by hand.
+fn passes_merge(context: &ProjectContext, task: &TaskRow, to: &str) -> bool {
+    let is_merging =
+        context.workflow.state(&task.status).is_some_and(|state| state.has_action(Action::RunMerge));
+    is_merging && context.workflow.state(to).is_some_and(State::is_terminal)
+}
+
 fn trigger_of(context: &ProjectContext, task: &TaskRow, to: &str) -> &'static str {
     let from_terminal = context.workflow.state(&task.status).is_some_and(State::is_terminal);
     if from_terminal {
         "reopen"
     } else if to == context.workflow.cancellation_state {
         "cancel"
-    } else if context.workflow.is_override(&task.status, to) {
+    } else if context.workflow.is_override(&task.status, to) || passes_merge(context, task, to) {
         "override"
     } else {
         "move"
