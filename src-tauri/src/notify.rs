@@ -73,9 +73,12 @@ fn raise<R: Runtime>(app: &AppHandle<R>, notification: &Notification) {
     }
 }
 
-/// A text as the body of a notification, which desktops read as markup: a title such as `Vec<T>` is shown as it is
-/// written. Source: the Desktop Notifications Specification, "Markup".
+/// A text as the body of a notification. On Linux desktops read it as markup: a title such as `Vec<T>` is shown as it is
+/// written. Source: the Desktop Notifications Specification, "Markup". Elsewhere it is plain text.
 fn markup(text: &str) -> String {
+    if !cfg!(target_os = "linux") {
+        return text.to_owned();
+    }
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

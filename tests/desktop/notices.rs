@@ -25,13 +25,13 @@ async fn listened_to() -> Result<(NotificationService, Window)> {
 async fn a_blocked_task_is_told_and_a_click_opens_it() -> Result<()> {
     let (mut service, window) = listened_to().await?;
 
-    let work = Work::prepare(&window, "/nonexistent/agent", &[]).await?;
+    let work = Work::prepare(&window, "/nonexistent/<agent>", &[]).await?;
     let task = work.task(&window, "Sharpen the axe").await?;
     work.claim(&window, &task).await?;
 
     let told = service.next().await?;
     assert_eq!(told.summary, "#1 Sharpen the axe");
-    assert!(told.body.contains("/nonexistent/agent"), "the reason is in the text: {}", told.body);
+    assert!(told.body.contains("/nonexistent/&lt;agent&gt;"), "the reason is in the text: {}", told.body);
     assert!(told.actions.iter().any(|label| label == "Open task"), "{:?}", told.actions);
 
     service.click(told.id, "open").await?;
