@@ -383,6 +383,11 @@ fn elections_and_costs_are_decided_again() -> Result<()> {
     let decided = fed(&sandbox, &["replay", "election"], &race.to_string())?.json()?;
     assert_eq!((&decided["winner"], &decided["decidedBy"]), (&json!("a"), &json!("cost")));
     assert_eq!(decided["trail"][1]["dropped"], json!([{ "name": "b", "value": "2000000" }]));
+    let not_run = json!({ "strategies": [
+        { "name": "a", "gatePassed": null, "costUsd": 1 }, { "name": "b", "gatePassed": true, "costUsd": 2 },
+    ] });
+    let decided = fed(&sandbox, &["replay", "election"], &not_run.to_string())?.json()?;
+    assert_eq!((&decided["winner"], &decided["decidedBy"]), (&json!("b"), &json!("gate")), "{decided:#}");
     let dear =
         json!({ "history": [{ "model": "m", "costUsd": 1 }], "current": { "model": "m", "costUsd": 3 } });
     let decided = fed(&sandbox, &["replay", "anomaly", "--json"], &dear.to_string())?.json()?;
