@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     board::{Board, is},
-    forge::text,
+    forge::{script, text},
 };
 
 const PERSON: &str = r#"{"agent_id":"user"}"#;
@@ -392,5 +392,32 @@ async fn empty_review_with_later_work_blocks_instead_of_merging_nothing() -> Res
     board.act(&task, "actions/review_again?wait=none", json!({})).await?;
     board.server.until(&task, is("done")).await?;
     assert_eq!(board.sandbox.repo.show("main", "late").as_deref(), Some("late"));
+    Ok(())
+}
+
+/// A merge that was begun for earlier work says nothing about later work, also when that earlier work landed by hand.
+#[tokio::test(flavor = "multi_thread")]
+async fn later_work_is_merged_after_a_person_merged_what_waited() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let repo = &board.sandbox.repo;
+    repo.write("work", "in the way\n")?;
+    let go = board.sandbox.dir.path().join("go");
+    let waits = format!("wait-for {}", go.display());
+    let again = script(&[&waits, "edit more <<< \"more\n\""]).replace("forge-script", "forge-script attempt=2");
+    let description = format!("{}\n{again}", script(&["edit work <<< \"work\n\""]));
+    let task = board.task(&[], json!({ "description": description })).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, |task| task["waiting"]["reason"] == "target_checkout_dirty").await?;
+    board.move_to(&task, "in_progress").await?;
+    board.server.until(&task, |task| is("in_progress")(task) && task["live"].is_object()).await?;
+    std::fs::remove_file(repo.path().join("work"))?;
+    repo.git(&["merge", "-q", "--ff-only", &branch(&task)])?;
+    std::fs::write(&go, "")?;
+    board.server.until(&task, is("done")).await?;
+    assert_eq!(repo.show("main", "more").as_deref(), Some("more"));
+    let merges = board.items(&format!("/tasks/{}/merges", text(&task, "id"))).await?;
+    let mut ends: Vec<String> = merges.iter().map(|merge| text(merge, "status")).collect();
+    ends.sort();
+    assert_eq!(ends, ["failed", "landed"], "{merges:#?}");
     Ok(())
 }

@@ -190,20 +190,25 @@ impl Engine {
         Ok(End::Ok(Some(why.to_owned())))
     }
 
-    /// The merge row of this task's present move: the one left by a kill, or a new one.
-    async fn intent(&self, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
-        let mut conn = self.store().read().await?;
-        if let Some(last) = merges::last(&mut conn, &s.task.id).await?
-            && last.status == MergeStatus::Intended
-            && last.target == target
-        {
-            return Ok(last);
+    /// The merge row of this task's present move: the one left by a kill, or a new one. An intent for another commit or
+    /// target ends as failed: what became of that commit says nothing about this one.
+    pub(super) async fn intent(&self, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
+        let last = merges::last(&mut *self.store().read().await?, &s.task.id).await?;
+        if let Some(mut last) = last.filter(|last| last.status == MergeStatus::Intended) {
+            if last.target == target && last.source_commit == source {
+                return Ok(last);
+            }
+            last.status = MergeStatus::Failed;
+            last.reason = Some("newer work took its place".to_owned());
+            let mut tx = self.store().write().await?;
+            merges::put(&mut tx, &last, self.now()).await?;
+            tx.commit().await?;
         }
         Ok(self.new_intent(s, target, source))
     }
 
     /// A merge that is about to be tried.
-    pub(super) fn new_intent(&self, s: &Stepping, target: &str, source: &str) -> Merge {
+    fn new_intent(&self, s: &Stepping, target: &str, source: &str) -> Merge {
         Merge {
             id: self.new_id(),
             task_id: s.task.id.clone(),

@@ -145,22 +145,16 @@ impl Engine {
     /// The merge that a pull request stands for; one for each commit that was brought to the host.
     async fn host_intent(&self, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
         let last = merges::last(&mut *self.store().read().await?, &s.task.id).await?;
-        if let Some(mut last) = last {
-            let ours = last.target == target && last.source_commit == source;
-            match last.status {
-                MergeStatus::Intended if ours => return Ok(last),
-                MergeStatus::Landed if ours && last.created_at >= s.transition.at => return Ok(last),
-                MergeStatus::Intended => {
-                    last.status = MergeStatus::Failed;
-                    last.reason = Some("newer work took its place".to_owned());
-                    let mut tx = self.store().write().await?;
-                    merges::put(&mut tx, &last, self.now()).await?;
-                    tx.commit().await?;
-                }
-                MergeStatus::Landed | MergeStatus::Nothing | MergeStatus::Conflict | MergeStatus::Failed => {}
-            }
+        let landed = last.filter(|last| {
+            last.status == MergeStatus::Landed
+                && last.target == target
+                && last.source_commit == source
+                && last.created_at >= s.transition.at
+        });
+        match landed {
+            Some(landed) => Ok(landed),
+            None => self.intent(s, target, source).await,
         }
-        Ok(self.new_intent(s, target, source))
     }
 
     /// Pushes what is new, and makes the pull request or brings it up to date.
