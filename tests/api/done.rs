@@ -421,3 +421,28 @@ async fn later_work_is_merged_after_a_person_merged_what_waited() -> Result<()> 
     assert_eq!(ends, ["failed", "landed"], "{merges:#?}");
     Ok(())
 }
+
+/// Work whose worktree is gone is checked in one that is made again from its branch.
+#[tokio::test(flavor = "multi_thread")]
+async fn work_without_its_worktree_is_checked_before_it_is_merged() -> Result<()> {
+    for (file, merged) in [("good", true), ("bad", false)] {
+        let board = Board::new(json!({ "review_config": { "ci_steps": ["test ! -e bad"] } })).await?;
+        let task = by_hand(&board).await?;
+        let tree = tree(&board, &task).await?;
+        std::fs::write(tree.join(file), "x\n")?;
+        git(&tree, &["add", file])?;
+        git(&tree, &["commit", "-qm", file])?;
+        std::fs::remove_dir_all(&tree)?;
+        board.move_to(&task, "review").await?;
+        let decided = |task: &Value| matches!(task["review"]["status"].as_str(), Some("passed" | "failed"));
+        board.server.until(&task, decided).await?;
+        let review = last_review(&board, &task).await?;
+        assert_eq!(review["steps"].as_array().map(Vec::len), Some(1), "{review:#}");
+        assert_eq!(review["status"], if merged { "passed" } else { "failed" }, "{review:#}");
+        if merged {
+            board.server.until(&task, is("done")).await?;
+        }
+        assert_eq!(board.sandbox.repo.show("main", file).is_some(), merged);
+    }
+    Ok(())
+}

@@ -16,10 +16,10 @@ use forge_model::review::{DEFAULT_CI_TIMEOUT_SECONDS, Review, ReviewConfig, Revi
 use forge_model::task::{AnnotationType, Evidence};
 use forge_model::words::counted;
 use forge_model::workflow::OnFailure;
-use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_model::workspace::Workspace;
 use forge_store::{
     Tx,
-    table::{fixes, reviews, tasks, workspaces},
+    table::{fixes, reviews, tasks},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -41,17 +41,20 @@ const GRACE: Duration = Duration::from_secs(5);
 
 impl Engine {
     pub(super) async fn run_checks(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-        let (review, workspace) = {
+        let review = {
             let mut conn = self.store().read().await?;
-            let review = reviews::of_transition(&mut conn, &s.task.id, s.transition.seq).await?;
-            (review, workspaces::last(&mut conn, &s.task.id).await?)
+            reviews::of_transition(&mut conn, &s.task.id, s.transition.seq).await?
         };
         let Some(mut review) = review else { return Ok(End::skipped("no review belongs to this move")) };
         s.context.require_checks(&s.task)?;
-        let present =
-            workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
-        let Some(workspace) = present else { return Ok(End::skipped("no workspace")) };
+        if review.reviewed_commit.is_none() {
+            return Ok(End::skipped("no work was begun"));
+        }
         let repo = self.repo(&s.context).await?;
+        let (workspace, _lock) = match self.workspace_to_judge(s, &repo, cancel).await? {
+            Ok(found) => found,
+            Err(end) => return Ok(end),
+        };
         let seen = match self.capture_again(s, &repo, &workspace, &mut review).await? {
             Ok(seen) => seen,
             Err(end) => return Ok(end),

@@ -28,6 +28,7 @@ use crate::{
     Engine, EngineError,
     context::{backup_prefix, task_branch},
     error::{Result, whole},
+    lock::WorkspaceHold,
     reviewed::RESTORABLE,
     transition::Trouble,
     workspace::Found,
@@ -47,7 +48,51 @@ impl Engine {
         let Some(restarted) = self.start_from_target(s, &repo, cancel).await? else {
             return Ok(End::Interrupted);
         };
-        let found = self.look(&repo, &s.task).await?;
+        self.have_workspace(s, &repo, restarted, cancel).await
+    }
+
+    /// The worktree that a captured commit is judged in, made again from its branch where its folder is gone: work is
+    /// never passed unchecked because there is nothing to check it in. With the right to change a worktree that was made.
+    pub(super) async fn workspace_to_judge(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        cancel: &CancellationToken,
+    ) -> Result<std::result::Result<(Workspace, Option<WorkspaceHold>), End>> {
+        let present = async || {
+            let last = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
+            // As the lock of a step is taken.
+            Ok::<_, EngineError>(
+                last.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir()),
+            )
+        };
+        if let Some(workspace) = present().await? {
+            return Ok(Ok((workspace, None)));
+        }
+        match self.have_workspace(s, repo, None, cancel).await? {
+            End::Ok(_) => {}
+            end => return Ok(Err(end)),
+        }
+        let Some(workspace) = present().await? else {
+            let message = "Could not check the work: its worktree is gone again.\nTry again.";
+            return Ok(Err(End::Block(Trouble::new(AnnotationType::EnvironmentNotReady, message))));
+        };
+        let holder = format!("judge-{}", s.step.id);
+        Ok(match self.lock_workspace(&s.task.id, &workspace, &holder, cancel).await? {
+            Some(lock) => Ok((workspace, Some(lock))),
+            None => Err(End::Interrupted),
+        })
+    }
+
+    /// Makes the worktree, or finds it, whoever works in it.
+    async fn have_workspace(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        restarted: Option<String>,
+        cancel: &CancellationToken,
+    ) -> Result<End> {
+        let found = self.look(repo, &s.task).await?;
         let made = match &found {
             Found::Ready(workspace) => Some(workspace),
             Found::Lost(_) | Found::Gone(_) | Found::Absent => None,
@@ -58,12 +103,12 @@ impl Engine {
                 self.keep_workspace(workspace).await?;
                 return Ok(End::Ok(Some(restarted.unwrap_or_else(|| "already there".to_owned()))));
             }
-            Found::Gone(workspace) => return self.gone(s, &repo, workspace).await,
+            Found::Gone(workspace) => return self.gone(s, repo, workspace).await,
             // From here on it is made to the end, whatever happens in between.
             Found::Lost(workspace) => {
                 (Workspace { status: WorkspaceStatus::Creating, cleanup_at: None, ..workspace }, true)
             }
-            Found::Absent => (self.new_record(&repo, &s.context, &s.task).await?, false),
+            Found::Absent => (self.new_record(repo, &s.context, &s.task).await?, false),
         };
         let log_id = format!("setup-{}", workspace.id);
         let lock = self.lock_workspace(&s.task.id, &workspace, &log_id, cancel).await?;
@@ -73,7 +118,7 @@ impl Engine {
         let log =
             LogWriter::open(&log_dir, &log_id, &log_id, DEFAULT_CAP_BYTES, self.redactor_in(&s.context))?;
         let growth = self.follow_log(&s.task.project_id, Some(&s.task.id), &log_id, &log);
-        let preparation = Preparation { s, repo: &repo, workspace: &workspace, log: &log, log_id: &log_id };
+        let preparation = Preparation { s, repo, workspace: &workspace, log: &log, log_id: &log_id };
         let unready = self.make_ready(&preparation, cancel).await;
         drop(growth);
         self.close_log(log).await?;
