@@ -26,6 +26,7 @@ mod hooks;
 mod inner_loop;
 mod knowledge;
 mod life;
+mod links;
 mod lists;
 mod mcp;
 mod merging;

@@ -354,7 +354,7 @@ impl Engine {
             (StepKind::PrepareWorkspace, _) => self.prepare_workspace(s, cancel).await,
             (StepKind::Hook, _) => self.run_hook(s, cancel).await,
             (StepKind::CommitWork, _) => self.commit_work(s).await,
-            (StepKind::Capture, _) => self.capture(s).await,
+            (StepKind::Capture, _) => self.capture(s, cancel).await,
             (StepKind::Advance, _) => self.advance(s, cancel).await,
             (StepKind::BlockDependents, _) => self.block_dependents(s).await,
             (StepKind::Race, _) => self.run_race(s).await,

@@ -178,12 +178,30 @@ impl Repo {
         let before = self.links_in(base, &paths).await?;
         let mut unpushed = Vec::new();
         for link in self.links(worktree, &paths).await? {
-            if !before.contains(&link) && !self.is_pushed(&worktree.join(&link.0), &link.1).await? {
+            if before.contains(&link) {
+                continue;
+            }
+            // A worktree that was just made has no submodules: the checkout of the user may know.
+            let is_pushed = self.is_pushed(&worktree.join(&link.0), &link.1).await?
+                || self.is_pushed(&self.root().join(&link.0), &link.1).await?;
+            if !is_pushed {
                 let path = link.0.to_string_lossy().into_owned();
                 unpushed.push(NestedRepository { path, kind: NestedKind::Submodule, commit: Some(link.1) });
             }
         }
         Ok(unpushed)
+    }
+
+    /// Whether a commit has links to other repositories that differ from those where it left `target`.
+    pub async fn has_new_links(&self, target: &str, commit: &str) -> Result<bool, GitError> {
+        let base = self.merge_base(target, commit).await?;
+        let base = base.as_deref().unwrap_or(target);
+        let changed = self.read().args(["diff-tree", "-r", "-z", "--raw", "--no-renames", base, commit]).ok();
+        // `:<mode> <mode> <oid> <oid> <status>`, then the path.
+        Ok(bytes::records(&changed.await?).any(|record| {
+            record.first() == Some(&b':')
+                && record.split(|byte| *byte == b' ').nth(1) == Some(LINK.as_bytes())
+        }))
     }
 
     /// Whether a branch of a remote, as the repository in a folder knows it, holds a commit.

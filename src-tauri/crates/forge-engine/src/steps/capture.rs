@@ -13,12 +13,14 @@ use std::{
 use forge_git::{GitError, Repo, Uncommitted};
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
+use forge_model::offer::Verb;
 use forge_model::review::{Review, ReviewStatus, Verdict};
 use forge_model::task::{AnnotationType, WaitReason};
 use forge_model::workflow::{Action, State, StateKind};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{reviews, tasks, workspaces};
+use forge_store::table::{reviews, tasks, transitions, workspaces};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::{End, Stepping, dispatch::corrupt_step, half_done::Settled};
 use crate::{
@@ -71,7 +73,7 @@ enum Captured {
 
 impl Engine {
     /// Commits the work and begins the review of that commit.
-    pub(super) async fn capture(&self, s: &Stepping) -> Result<End> {
+    pub(super) async fn capture(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         let Some(state) = s.context.workflow.state(&s.task.status) else {
             return Ok(End::skipped("no such state"));
         };
@@ -84,6 +86,13 @@ impl Engine {
             Captured::Nothing => (None, None, None),
             Captured::Ended(end) => return Ok(*end),
         };
+        // Checks ask for it themselves, and tell the agent.
+        let is_asked = state.plans() || state.has_action(Action::RunCiSteps);
+        if let Some(commit) = commit.as_ref().filter(|_| !is_asked)
+            && let Some(end) = self.refuse_dangling(s, commit, seen.as_ref(), cancel).await?
+        {
+            return Ok(end);
+        }
         // The review of a plan began with the move: it judges a text.
         let is_empty_merge = merges && commit.is_none();
         if !state.plans() && !is_empty_merge {
@@ -104,16 +113,21 @@ impl Engine {
     /// Whether a task came to the merge without a review that passed: by a person's move, or along a workflow that has
     /// no review.
     async fn is_sent_by_hand(&self, s: &Stepping) -> Result<bool> {
-        let known = {
-            let mut conn = self.store().read().await?;
-            reviews::of_transition(&mut conn, &s.task.id, s.transition.seq).await?
-        };
-        if known.is_some() {
+        let mut conn = self.store().read().await?;
+        // A retry repeats the move that was held up.
+        let all = transitions::list(&mut conn, &s.task.id).await?;
+        let came = all
+            .iter()
+            .rev()
+            .filter(|it| it.seq <= s.transition.seq && it.to == s.transition.to)
+            .find(|it| it.trigger != Verb::Retry.as_str())
+            .unwrap_or(&s.transition);
+        if reviews::of_transition(&mut conn, &s.task.id, came.seq).await?.is_some() {
             return Ok(false);
         }
-        let from = s.context.workflow.state(&s.transition.from).map(|state| state.kind);
+        let from = s.context.workflow.state(&came.from).map(|state| state.kind);
         let decided = matches!(from, Some(StateKind::Gate | StateKind::Blocked));
-        Ok(matches!(s.transition.trigger.as_str(), "move" | "override") || !decided)
+        Ok(matches!(came.trigger.as_str(), "move" | "override") || !decided)
     }
 
     /// Brings the worktree to a commit on the task's branch. What a planner finds is committed, too, since it discards

@@ -10,9 +10,10 @@ use forge_model::prompt::Correction;
 use forge_model::review::Review;
 use forge_model::task::AnnotationType;
 use forge_model::workflow::OnFailure;
-use forge_model::workspace::Workspace;
-use forge_store::table::{executions, tasks, tasks::TaskRow};
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::table::{executions, tasks, tasks::TaskRow, workspaces};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::{End, Stepping, decide::Rejection};
 use crate::{
@@ -84,15 +85,8 @@ impl Engine {
         Ok(Some(End::Block(trouble)))
     }
 
-    /// What follows from commits of submodules that no remote has: the review fails once with a word to the agent, then
-    /// a person is asked. Nothing when all are pushed.
-    pub(super) async fn refuse_unpushed(
-        &self,
-        s: &Stepping,
-        review: &mut Review,
-        repo: &Repo,
-        workspace: &Workspace,
-    ) -> Result<Option<End>> {
+    /// Commits of submodules that no remote has, as what holds the task up; nothing when all are pushed.
+    async fn unpushed(&self, s: &Stepping, repo: &Repo, workspace: &Workspace) -> Result<Option<Trouble>> {
         let worktree = Path::new(&workspace.path);
         let head = repo.head(worktree).await?;
         let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
@@ -106,6 +100,57 @@ impl Engine {
             "no branch of its remote holds the commit of the submodule {which}: push the submodule's commit, or \
              go back to one that is pushed"
         );
+        let mut trouble = Trouble::new(AnnotationType::SubmoduleNotPushed, reason);
+        let facts = |it: &NestedRepository| json!({ "path": it.path, "commit": it.commit });
+        trouble.details = json!({ "submodules": unpushed.iter().map(facts).collect::<Vec<_>>() });
+        Ok(Some(trouble))
+    }
+
+    /// Holds up work with links that lead nowhere, where no check asks for them: at the merge, and at gates that run no
+    /// checks. A worktree that is gone is made again when the commit has links that its target lacks.
+    pub(super) async fn refuse_dangling(
+        &self,
+        s: &Stepping,
+        commit: &str,
+        seen: Option<&Uncommitted>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<End>> {
+        let repo = self.repo(&s.context).await?;
+        let last = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
+        let is_there = last.is_some_and(|workspace| {
+            workspace.status == WorkspaceStatus::Active && Path::new(&workspace.path).is_dir()
+        });
+        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+        if !is_there && !repo.has_new_links(&target, commit).await? {
+            return Ok(None);
+        }
+        let (workspace, _lock) = match self.workspace_to_judge(s, &repo, cancel).await? {
+            Ok(found) => found,
+            Err(end) => return Ok(Some(end)),
+        };
+        let looked = match seen {
+            Some(_) => None,
+            None => Some(repo.uncommitted(Path::new(&workspace.path)).await?),
+        };
+        if let Some(seen) = seen.or(looked.as_ref())
+            && let Some(end) = self.refuse_embedded(s, &repo, &workspace, seen, None).await?
+        {
+            return Ok(Some(end));
+        }
+        Ok(self.unpushed(s, &repo, &workspace).await?.map(End::Block))
+    }
+
+    /// What follows from commits of submodules that no remote has: the review fails once with a word to the agent, then
+    /// a person is asked. Nothing when all are pushed.
+    pub(super) async fn refuse_unpushed(
+        &self,
+        s: &Stepping,
+        review: &mut Review,
+        repo: &Repo,
+        workspace: &Workspace,
+    ) -> Result<Option<End>> {
+        let Some(trouble) = self.unpushed(s, repo, workspace).await? else { return Ok(None) };
+        let reason = trouble.message.clone();
         let told = {
             let mut conn = self.store().read().await?;
             let last = executions::last_of(&mut conn, &s.task.id, ExecutionRole::Coder).await?;
@@ -125,14 +170,13 @@ impl Engine {
             OnFailure::Cascade(to) if !told => {
                 let correction = Correction::GuardRefused { reason: reason.clone() };
                 let rejection = Rejection { to, actor, reason, correction, evidence: None };
-                self.reject(&mut tx, &s.context, &mut task, &s.transition, rejection).await?
+                match self.reject(&mut tx, &s.context, &mut task, &s.transition, rejection).await? {
+                    // No retry is left: nobody may approve a link that leads nowhere, so that is what is told.
+                    End::Block(_) => End::Block(trouble),
+                    end => end,
+                }
             }
-            _ => {
-                let mut trouble = Trouble::new(AnnotationType::SubmoduleNotPushed, reason);
-                let facts = |it: &NestedRepository| json!({ "path": it.path, "commit": it.commit });
-                trouble.details = json!({ "submodules": unpushed.iter().map(facts).collect::<Vec<_>>() });
-                End::Block(trouble)
-            }
+            _ => End::Block(trouble),
         };
         tx.commit().await?;
         Ok(Some(end))

@@ -1,0 +1,154 @@
+//! Links to other repositories: a commit that its remote does not have, or a repository that nobody lists, does not land,
+//! whichever way a task takes to the merge.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use forge_testkit::Repository;
+use serde_json::{Value, json};
+
+use crate::{
+    board::{Board, is, with},
+    forge::{script, text},
+};
+
+/// A commit in the submodule that nobody pushed.
+const UNPUSHED: &str = "run cd lib && echo two > lib.txt && git -c user.name=a -c user.email=a@b commit -qam two";
+
+/// A board whose repository has the submodule `lib`.
+struct Linked {
+    board: Board,
+    pinned: String,
+}
+
+impl Linked {
+    async fn new(settings: Value) -> Result<Self> {
+        let setup =
+            json!({ "setup": ["git -c protocol.file.allow=always submodule update --init --quiet"] });
+        let board = Board::new(with(setup, &settings)).await?;
+        let repo = &board.sandbox.repo;
+        let library = Repository::create(&board.sandbox.dir.path().join("library"), &[("lib.txt", "one\n")])?;
+        let from = library.path().display().to_string();
+        repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "lib"])?;
+        repo.commit("a library")?;
+        let pinned = repo.git(&["rev-parse", "main:lib"])?;
+        Ok(Self { board, pinned })
+    }
+
+    /// A task that a person works on, and its worktree.
+    async fn by_hand(&self) -> Result<(Value, PathBuf)> {
+        let board = &self.board;
+        let task = board.server.task(&board.project, json!({})).await?;
+        board.act(&task, "claim", json!({ "agent_id": "user" })).await?;
+        let ready = |task: &Value| task["workspace"]["status"] == "active" && task["entry_barrier"].is_null();
+        let ready = board.server.until(&task, ready).await?;
+        Ok((task, PathBuf::from(text(&ready["workspace"], "path"))))
+    }
+
+    fn landed(&self) -> Result<String> {
+        self.board.sandbox.repo.git(&["rev-parse", "main:lib"])
+    }
+}
+
+fn git(folder: &Path, args: &[&str]) -> Result<String> {
+    let mut git = std::process::Command::new("git");
+    let output = git.args(args).current_dir(folder).envs(forge_testkit::HERMETIC_GIT).output()?;
+    ensure!(output.status.success(), "git {args:?}: {output:?}");
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+fn ended(task: &Value) -> bool {
+    is("done")(task) || is("blocked")(task)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unpushed_submodule_moved_to_the_merge_by_hand_blocks_until_it_is_pushed() -> Result<()> {
+    let linked = Linked::new(json!({})).await?;
+    let board = &linked.board;
+    let (task, tree) = linked.by_hand().await?;
+    std::fs::write(tree.join("lib/lib.txt"), "two\n")?;
+    git(&tree.join("lib"), &["commit", "-qam", "two"])?;
+    let own = git(&tree.join("lib"), &["rev-parse", "HEAD"])?;
+    board.move_to(&task, "merging").await?;
+    for _ in 0..2 {
+        let blocked = board.server.until(&task, ended).await?;
+        assert_eq!(blocked["error_annotation"]["type"], "submodule_not_pushed", "{blocked:#}");
+        assert_eq!(linked.landed()?, linked.pinned);
+        board.act(&task, "actions/retry", json!({})).await?;
+    }
+    board.server.until(&task, ended).await?;
+    git(&tree.join("lib"), &["push", "-q", "origin", "HEAD:refs/heads/next"])?;
+    board.act(&task, "actions/retry?wait=none", json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    assert_eq!(linked.landed()?, own);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unpushed_submodule_is_told_to_the_agent_once_and_never_offers_an_approval() -> Result<()> {
+    for (retries, runs) in [(2, 2), (0, 1)] {
+        let linked = Linked::new(json!({})).await?;
+        let board = &linked.board;
+        let description = format!(
+            "{}\n{}",
+            script(&[UNPUSHED]),
+            script(&["say I leave it"]).replace("forge-script", "forge-script attempt=2")
+        );
+        let budget = json!({ "task_state_config": { "retry_budgets": { "review": retries } } });
+        let task = board.task(&[], with(json!({ "description": description }), &budget)).await?;
+        board.claim(&task).await?;
+        let blocked = board.server.until(&task, ended).await?;
+        let trouble = &blocked["error_annotation"];
+        assert_eq!(trouble["type"], "submodule_not_pushed", "{retries}: {blocked:#}");
+        assert_eq!(trouble["details"]["submodules"][0]["path"], "lib", "{trouble:#}");
+        let offers: Vec<String> =
+            blocked["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect();
+        assert!(!offers.contains(&"approve".to_owned()), "{offers:?}");
+        assert_eq!(board.runs(&task).await?.len(), runs, "{retries}");
+        assert_eq!(linked.landed()?, linked.pinned);
+        let reviews = board.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
+        let first = reviews.first().context("no review")?;
+        assert!(text(first, "reason").contains("push the submodule's commit"), "{first:#}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn embedded_repository_committed_by_hand_does_not_land_as_a_link() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let task = board.server.task(&board.project, json!({})).await?;
+    board.act(&task, "claim", json!({ "agent_id": "user" })).await?;
+    let ready = |task: &Value| task["workspace"]["status"] == "active" && task["entry_barrier"].is_null();
+    let tree = PathBuf::from(text(&board.server.until(&task, ready).await?["workspace"], "path"));
+    git(&tree, &["init", "-q", "inner"])?;
+    std::fs::write(tree.join("inner/file"), "inner\n")?;
+    git(&tree.join("inner"), &["add", "file"])?;
+    git(&tree.join("inner"), &["commit", "-qm", "inner"])?;
+    git(&tree, &["add", "inner"])?;
+    git(&tree, &["commit", "-qm", "a link"])?;
+    board.move_to(&task, "merging").await?;
+    let blocked = board.server.until(&task, ended).await?;
+    assert_eq!(blocked["error_annotation"]["type"], "embedded_repository", "{blocked:#}");
+    assert_eq!(board.sandbox.repo.git(&["ls-tree", "main", "inner"])?, "");
+    board.act(&task, "actions/add_embedded?wait=none", json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    assert_eq!(board.sandbox.repo.show("main", "inner/file").as_deref(), Some("inner"));
+    Ok(())
+}
+
+/// The folder is gone, the branch is there: the links of its commit are asked for all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn unpushed_submodule_whose_worktree_was_deleted_does_not_land() -> Result<()> {
+    let linked = Linked::new(json!({})).await?;
+    let board = &linked.board;
+    let (task, tree) = linked.by_hand().await?;
+    std::fs::write(tree.join("lib/lib.txt"), "two\n")?;
+    git(&tree.join("lib"), &["commit", "-qam", "two"])?;
+    git(&tree, &["commit", "-qam", "a link"])?;
+    std::fs::remove_dir_all(&tree)?;
+    board.move_to(&task, "merging").await?;
+    let blocked = board.server.until(&task, ended).await?;
+    assert_ne!(blocked["status"], "done", "{blocked:#}");
+    assert_eq!(linked.landed()?, linked.pinned);
+    Ok(())
+}
