@@ -247,6 +247,43 @@ async fn what_others_put_in_place_of_the_reviewed_work_is_not_done() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn pull_request_merged_into_another_branch_is_done_once_its_target_has_the_work() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let task = given.awaiting().await?;
+    given.host.retarget(1, "release")?;
+    let merged = given.host.merge(1)?;
+    given.refresh(&task).await?;
+    let blocked = given.board.server.until(&task, over).await?;
+    let message = text(&blocked["error_annotation"], "message");
+    ensure!(message.contains("pull request 1 was merged into release"), "{blocked:#}");
+    given.board.sandbox.repo.git(&["fetch", "--quiet", "origin"])?;
+    given.board.sandbox.repo.git(&["push", "--quiet", "origin", &format!("{merged}:refs/heads/main")])?;
+    given.board.act(&task, "actions/retry?wait=none", json!({})).await?;
+    given.board.server.until(&task, is("done")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_a_colleague_edited_before_it_was_squashed_is_done() -> Result<()> {
+    let given = Given::new(HostKind::Github, CALM).await?;
+    let task = given.awaiting().await?;
+    let elsewhere = tempfile::tempdir()?;
+    let theirs = Repository::create(&elsewhere.path().join("theirs"), &[("README.md", "# Theirs\n")])?;
+    let bare = given.board.sandbox.repo.git(&["remote", "get-url", "origin"])?;
+    let branch = format!("forge/{}", text(&task, "id"));
+    theirs.git(&["fetch", "-q", &bare, &branch])?;
+    theirs.git(&["reset", "-q", "--hard", "FETCH_HEAD"])?;
+    theirs.write("work.txt", "done, and better\n")?;
+    theirs.commit("theirs")?;
+    theirs.git(&["push", "-q", &bare, &format!("HEAD:refs/heads/{branch}")])?;
+    given.host.squash(1)?;
+    given.refresh(&task).await?;
+    let end = given.board.server.until(&task, over).await?;
+    ensure!(end["status"] == "done", "{end:#}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_comment_on_a_line_is_kept_once_however_often_the_host_is_asked() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.awaiting().await?;

@@ -89,7 +89,7 @@ pub use nested::{NestedKind, NestedRepository};
 pub use object::CommitInfo;
 pub use pool::Keep;
 pub use program::{Git, MINIMUM_VERSION};
-pub use push::{Push, PushError};
+pub use push::{Push, PushError, RemoteWork};
 pub use repo::{Operation, Repo};
 pub use spread::spread;
 pub use startup::{StartupFile, changed_lines};

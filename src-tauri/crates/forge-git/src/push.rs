@@ -22,6 +22,19 @@ pub struct Push<'a> {
     pub left_at: &'a [String],
 }
 
+/// Where work of ours may have been merged at a remote.
+#[derive(Debug, Clone, Copy)]
+pub struct RemoteWork<'a> {
+    /// The remote's name.
+    pub remote: &'a str,
+    /// The branch there, without `refs/heads/`.
+    pub branch: &'a str,
+    /// The commit that brought it to the branch, where that is known (hex).
+    pub merged: Option<&'a str>,
+    /// The last commit of what was merged, where others may have added to it (hex).
+    pub head: Option<&'a str>,
+}
+
 /// Why a branch was not pushed. Messages complete the phrase "failed to ...".
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
@@ -132,23 +145,25 @@ impl Repo {
         Ok(self.resolve(other).await?.is_some() && self.is_ancestor(other, commit).await?)
     }
 
-    /// Whether a branch at a remote has the work of `source`, by the commit `merged` that brought it there as far as that is
-    /// known, else by where the branch is now; as [`Repo::is_contained`] says it of a branch here. What that needs is
-    /// fetched, and no ref names it.
-    pub async fn is_contained_at(
-        &self,
-        remote: &str,
-        branch: &str,
-        merged: Option<&str>,
-        source: &str,
-    ) -> Result<bool, PushError> {
-        if let Some(merged) = merged
-            && self.fetch(remote, merged).await?
-        {
-            return Ok(self.is_contained(source, merged).await?);
+    /// Whether a branch at a remote has the work of `source`, as [`Repo::is_contained`] says it of a branch here: by the
+    /// commit that brought it there, as far as the branch has that commit, else by where the branch is now. Work that
+    /// others built on is there when all that it became is. What that needs is fetched, and no ref names it.
+    pub async fn is_contained_at(&self, at: &RemoteWork<'_>, source: &str) -> Result<bool, PushError> {
+        let Some(tip) = self.branch_at(at.remote, at.branch).await? else { return Ok(false) };
+        if !self.fetch(at.remote, &tip).await? {
+            return Ok(false);
         }
-        match self.branch_at(remote, branch).await? {
-            Some(tip) if self.fetch(remote, &tip).await? => Ok(self.is_contained(source, &tip).await?),
+        let landed = match at.merged {
+            Some(merged) if self.holds(merged, &tip).await? => merged,
+            Some(_) | None => &tip,
+        };
+        if self.is_contained(source, landed).await? {
+            return Ok(true);
+        }
+        match at.head {
+            Some(head) if head != source && self.fetch(at.remote, head).await? => {
+                Ok(self.is_ancestor(source, head).await? && self.is_contained(head, landed).await?)
+            }
             Some(_) | None => Ok(false),
         }
     }
@@ -321,8 +336,9 @@ mod tests {
             sandbox.git_at(&theirs, &["push", "-q", "origin", "main"]);
             sandbox.git_at(&theirs, &["rev-parse", "HEAD"])
         };
+        let work = RemoteWork { remote: "origin", branch: "main", merged: None, head: None };
         let holds = async |merged: Option<&str>| {
-            repo.is_contained_at("origin", "main", merged, &source).await.unwrap()
+            repo.is_contained_at(&RemoteWork { merged, ..work }, &source).await.unwrap()
         };
         let other = make("other");
         assert!(!holds(None).await && !holds(Some(&other)).await);
@@ -335,10 +351,34 @@ mod tests {
         }
         assert!(!holds(Some(&other)).await, "that commit did not bring it");
         assert_eq!(sandbox.git_out(&["for-each-ref"]), refs);
-        assert!(!repo.is_contained_at("origin", "gone", None, &source).await.unwrap());
+        assert!(!repo.is_contained_at(&RemoteWork { branch: "gone", ..work }, &source).await.unwrap());
         std::fs::remove_dir_all(&bare).unwrap();
-        let gone = repo.is_contained_at("origin", "main", None, &source).await;
+        let gone = repo.is_contained_at(&work, &source).await;
         assert!(matches!(gone, Err(PushError::Refused { .. })), "{gone:?}");
+    }
+
+    #[tokio::test]
+    async fn work_merged_into_another_branch_is_not_in_this_one_and_work_built_on_is() {
+        let given = Given::new().await;
+        let (sandbox, repo) = (&given.sandbox, &given.repo);
+        let base = sandbox.head();
+        let source = sandbox.commit("work", &[("work", "one\n")]);
+        sandbox.git(&["push", "-q", "origin", &format!("{base}:refs/heads/main")]);
+        sandbox.git(&["push", "-q", "origin", "HEAD:refs/heads/release"]);
+        let work = RemoteWork { remote: "origin", branch: "main", merged: Some(&source), head: None };
+        assert!(!repo.is_contained_at(&work, &source).await.unwrap(), "it is in `release` alone");
+        // Somebody edits the same line, then it is squashed.
+        let head = sandbox.commit("theirs", &[("work", "two\n")]);
+        sandbox.git(&["push", "-q", "origin", "HEAD:refs/heads/forge/one"]);
+        let tree = sandbox.git_out(&["rev-parse", "HEAD^{tree}"]);
+        let squashed = sandbox.git_out(&["commit-tree", "-p", &base, "-m", "squashed", &tree]);
+        sandbox.git(&["push", "-q", "origin", &format!("{squashed}:refs/heads/main")]);
+        let work = RemoteWork { merged: Some(&squashed), ..work };
+        assert!(!repo.is_contained_at(&work, &source).await.unwrap(), "the line is another one");
+        let work = RemoteWork { head: Some(&head), ..work };
+        assert!(repo.is_contained_at(&work, &source).await.unwrap(), "all that it became is there");
+        let replaced = RemoteWork { head: Some(&base), ..work };
+        assert!(!repo.is_contained_at(&replaced, &source).await.unwrap(), "that head is not built on it");
     }
 
     #[tokio::test]

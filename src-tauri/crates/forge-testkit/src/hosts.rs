@@ -196,6 +196,21 @@ impl FakeHost {
         Ok(merged)
     }
 
+    /// Somebody has it merge into another branch, which is made when there is none of that name.
+    ///
+    /// # Errors
+    /// When there is none of that number, or git refuses.
+    pub fn retarget(&self, number: u32, base: &str) -> Result<()> {
+        let mut state = self.state();
+        let old = state.pull(number)?.base.clone();
+        if bare::commit(&self.bare, base)?.is_none() {
+            let commit = bare::commit(&self.bare, &old)?.with_context(|| format!("no branch {old}"))?;
+            bare::set_branch(&self.bare, base, &commit)?;
+        }
+        base.clone_into(&mut state.changed(number)?.base);
+        Ok(())
+    }
+
     /// Somebody closes it without merging.
     ///
     /// # Errors

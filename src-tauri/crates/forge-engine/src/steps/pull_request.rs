@@ -5,7 +5,7 @@
 //! it after; a pull request that was made but not recorded is found at the host. So the step may be run again
 //! after any kill, and running it again is also how it looks whether something happened.
 
-use forge_git::{GitError, Push, PushError, Repo};
+use forge_git::{GitError, Push, PushError, RemoteWork, Repo};
 use forge_hosts::{Fetched, Host, HostError, NewPullRequest, pull_request_body, pull_request_title};
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
@@ -98,14 +98,19 @@ impl Engine {
         let done = async {
             self.bring(s, &repo, &mut row, &source).await?;
             let seen = self.look_at_host(s, &mut row).await?;
-            let by = seen.merge_commit.as_deref();
+            let work = RemoteWork {
+                remote: &row.host.remote,
+                branch: &row.base,
+                // Somebody may have merged it into another branch.
+                merged: seen.merge_commit.as_deref().filter(|_| seen.base == row.base),
+                head: Some(&seen.head_commit),
+            };
             let has_landed = seen.state == PullRequestState::Merged;
-            let lacks_work =
-                has_landed && !repo.is_contained_at(&row.host.remote, &row.base, by, &source).await?;
+            let lacks_work = has_landed && !repo.is_contained_at(&work, &source).await?;
             Ok((seen, lacks_work))
         };
         match done.await {
-            Ok((seen, true)) => Ok(End::Block(without_work(&seen, &source))),
+            Ok((seen, true)) => Ok(End::Block(without_work(&seen, &row.base, &source))),
             Ok((seen, false)) => self.decide_by_host(s, &repo, row, merge, seen, &source).await,
             Err(failed) => self.failed_at_host(s, row, failed).await,
         }
@@ -427,13 +432,19 @@ impl Engine {
     }
 }
 
-fn without_work(seen: &PullRequest, source: &str) -> Trouble {
-    let message = format!(
-        "Could not finish: pull request {} was merged without the reviewed commit {}.\nReview what was merged, then try \
-         again or send the task back.",
-        seen.number,
-        short(source),
-    );
+fn without_work(seen: &PullRequest, base: &str, source: &str) -> Trouble {
+    let (number, merged, source) = (seen.number, &seen.base, short(source));
+    let message = if merged == base {
+        format!(
+            "Could not finish: pull request {number} was merged without the reviewed commit {source}.\nReview what was \
+             merged, then try again or send the task back."
+        )
+    } else {
+        format!(
+            "Could not finish: pull request {number} was merged into {merged}, and {base} does not have the reviewed \
+             commit {source}.\nMerge {merged} into {base} at the host, then try again."
+        )
+    };
     let details = json!({ "number": seen.number, "url": seen.url });
     Trouble { details, ..Trouble::new(AnnotationType::MergeError, message) }
 }
