@@ -355,14 +355,12 @@ async fn commits_after_the_review_are_told() -> Result<()> {
         let (status, refusal) = board.refused(&stale.task, "review/approve", json!({})).await?;
         assert_eq!((status, text(&refusal, "code").as_str()), (409, "work_changed_since_review"));
         board.act(&stale.task, "actions/merge_reviewed?wait=none", json!({})).await?;
-        board.server.until(&stale.task, is("done")).await?;
+        let done = board.server.until(&stale.task, is("done")).await?;
+        assert_eq!(done["unmerged_commits"], 1, "{strategy}: {done:#}");
         let repo = &board.sandbox.repo;
         assert_eq!(repo.show("trunk", "after"), None, "{strategy}: nobody looked at it");
         assert_eq!(repo.show("trunk", "work").as_deref(), Some("work"), "{strategy}");
-        let kept = match strategy {
-            "rebase" => format!("refs/forge/backup/{}/1", text(&stale.task, "id")),
-            _ => stale.branch(),
-        };
+        let kept = stale.branch();
         assert_eq!(stale.tip(&kept)?, after, "{strategy}: it is where it is said to be");
         let history = board.history(&stale.task).await?;
         let merging = history.iter().find(|row| row["to"] == "merging").context("no merging")?;

@@ -12,6 +12,7 @@ use std::path::Path;
 use forge_git::{Backup, Repo};
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
+use forge_model::merge::{Merge, MergeStatus};
 use forge_model::review::{Review, ReviewStatus, WorkChanged};
 use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
@@ -294,24 +295,26 @@ impl Engine {
         if is_ordered(task) || is_entry(task) {
             return Ok(0);
         }
-        let merged = merges::list(&mut *self.store().read().await?, &task.id).await?;
+        let (merged, reviewed) = {
+            let mut conn = self.store().read().await?;
+            (merges::list(&mut conn, &task.id).await?, reviews::list(&mut conn, &task.id).await?)
+        };
         let Some(repo) = self.present_repo(context).await? else { return Ok(task.unmerged_commits) };
         let Some(tip) = repo.resolve(&format!("refs/heads/{}", task_branch(task))).await? else {
             return Ok(0);
         };
         let mut others = vec![format!("refs/heads/{}", context.target_branch(task))];
-        let is_over = |status| {
-            matches!(
-                status,
-                forge_model::merge::MergeStatus::Landed | forge_model::merge::MergeStatus::Nothing
-            )
+        let is_over = |merge: &&Merge| matches!(merge.status, MergeStatus::Landed | MergeStatus::Nothing);
+        let over: Vec<&Merge> = merged.iter().filter(is_over).collect();
+        // What passed before a merge is what it merged, also when that was rebased.
+        let last = over.iter().map(|merge| merge.created_at).max();
+        let landed = |review: &Review| {
+            let passed = review.finished_at.filter(|_| review.status == ReviewStatus::Passed);
+            passed.zip(last).is_some_and(|(passed, last)| passed <= last)
         };
-        others.extend(
-            merged
-                .into_iter()
-                .filter(|merge| is_over(merge.status) && !merge.source_commit.is_empty())
-                .map(|merge| merge.source_commit),
-        );
+        let sources = over.iter().map(|merge| merge.source_commit.clone()).filter(|it| !it.is_empty());
+        others.extend(sources);
+        others.extend(reviewed.into_iter().filter(landed).filter_map(|review| review.reviewed_commit));
         Ok(repo.commits_outside(&tip, &others).await?)
     }
 

@@ -1,7 +1,7 @@
 //! Commits that came after what was judged: they are not merged, and whoever made them is told where they are.
 
 use forge_git::Repo;
-use forge_model::review::ReviewStatus;
+use forge_model::review::{Review, ReviewStatus};
 use forge_store::table::reviews;
 
 use super::Stepping;
@@ -15,6 +15,13 @@ use crate::{
 const SHORT: usize = 10;
 
 impl Engine {
+    /// The commit of a task's latest review that passed, without what Forge's own rebase made of it.
+    pub(super) async fn judged_commit(&self, s: &Stepping) -> Result<Option<String>> {
+        let all = reviews::list(&mut *self.store().read().await?, &s.task.id).await?;
+        let judged = |review: &Review| review.status == ReviewStatus::Passed && review.state != s.task.status;
+        Ok(all.into_iter().rev().find(judged).and_then(|review| review.reviewed_commit))
+    }
+
     /// Where commits are that were made on the task's branch after its work was judged, and how they come back;
     /// none when `merged` has all of them. Read from git alone, so that a kill forgets nothing.
     pub(super) async fn left_behind(
@@ -23,13 +30,7 @@ impl Engine {
         repo: &Repo,
         merged: &str,
     ) -> Result<Option<String>> {
-        let all = reviews::list(&mut *self.store().read().await?, &s.task.id).await?;
-        let judged = all
-            .into_iter()
-            .rev()
-            .find(|review| review.status == ReviewStatus::Passed && review.state != s.task.status)
-            .and_then(|review| review.reviewed_commit);
-        let Some(judged) = judged else { return Ok(None) };
+        let Some(judged) = self.judged_commit(s).await? else { return Ok(None) };
         if repo.resolve(&judged).await?.is_none() {
             return Ok(None);
         }

@@ -90,7 +90,7 @@ impl Engine {
     ) -> Result<End> {
         let mut merge = self.intent(s, target, &source).await?;
         if self.already_landed(repo, &merge).await? {
-            return self.landed(s, repo, merge).await;
+            return self.landed(s, repo, merge, cancel).await;
         }
         let (mut moved, mut rebased) = (0, 0);
         while moved < ATTEMPTS && rebased <= ATTEMPTS {
@@ -112,7 +112,7 @@ impl Engine {
                 if rebased > ATTEMPTS {
                     break;
                 }
-                match self.check_rebased(s, repo, &commit, cancel).await? {
+                match self.check_rebased(s, repo, (&source, &commit), cancel).await? {
                     Rebased::Passed(checked) => source = checked,
                     Rebased::Moved => moved += 1,
                     Rebased::Ended(end) => return Ok(*end),
@@ -129,7 +129,7 @@ impl Engine {
             {
                 Landing::Landed => {
                     self.point("merge.landed");
-                    return self.landed(s, repo, merge).await;
+                    return self.landed(s, repo, merge, cancel).await;
                 }
                 Landing::Moved { .. } => moved += 1,
                 Landing::CheckoutInTheWay { worktree, files } => {
@@ -256,7 +256,13 @@ impl Engine {
         }
     }
 
-    async fn landed(&self, s: &Stepping, repo: &Repo, mut merge: Merge) -> Result<End> {
+    async fn landed(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        mut merge: Merge,
+        cancel: &CancellationToken,
+    ) -> Result<End> {
         if !self.holds_change(repo, &merge).await? {
             let message = format!(
                 "Could not finish: {} does not hold the reviewed commit {}.\nLook at what moved it, then try again.",
@@ -264,6 +270,9 @@ impl Engine {
                 short(&merge.source_commit),
             );
             return Ok(End::Block(Trouble::new(AnnotationType::MergeError, message)));
+        }
+        if !self.put_tip_back(s, repo, &merge.source_commit, cancel).await? {
+            return Ok(End::Interrupted);
         }
         merge.status = MergeStatus::Landed;
         let mut remark = format!("on {}", merge.target);

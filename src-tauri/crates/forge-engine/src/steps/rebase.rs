@@ -1,6 +1,7 @@
 //! The rebase that Forge makes itself: the target moved since the review, so what would land is not what was
 //! checked. The task's branch and worktree go to the rebased commit, the checks run there, and exactly what
-//! passed lands. It costs no budget.
+//! passed lands. It costs no budget. Commits that came to the branch after the review are kept at a ref meanwhile; the
+//! branch has them again once the rest landed.
 
 use std::path::Path;
 
@@ -8,6 +9,7 @@ use forge_git::{GitError, Repo};
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionRole;
+use forge_model::ids::TaskId;
 use forge_model::review::{Review, ReviewStatus, Verdict};
 use forge_model::settings::MergeStrategy;
 use forge_model::task::AnnotationType;
@@ -24,8 +26,14 @@ use crate::{
     Engine,
     context::{backup_prefix, task_branch},
     error::Result,
+    reviewed::reviewed_prefix,
     transition::Trouble,
 };
+
+/// Where the commits of a task are that its branch has again after a rebase of Forge's landed.
+fn tip_ref(task: &TaskId) -> String {
+    format!("{}/tip", reviewed_prefix(task))
+}
 
 /// What became of a self-made rebase.
 pub(super) enum Rebased {
@@ -70,12 +78,13 @@ impl Engine {
         Ok(true)
     }
 
-    /// Puts the branch and its worktree on the rebased commit and runs the checks there, as a review of its own.
+    /// Puts the branch and its worktree on the commit that `source` was rebased to and runs the checks there, as a review
+    /// of its own.
     pub(super) async fn check_rebased(
         &self,
         s: &Stepping,
         repo: &Repo,
-        commit: &str,
+        (source, commit): (&str, &str),
         cancel: &CancellationToken,
     ) -> Result<Rebased> {
         s.context.require_checks(&s.task)?;
@@ -102,6 +111,7 @@ impl Engine {
         let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? else {
             return Ok(Rebased::Moved);
         };
+        self.remember_tip(s, repo, source, &tip).await?;
         let worktree = workspace.as_ref().map(|workspace| Path::new(&workspace.path));
         match repo.move_branch(worktree, &branch, &tip, commit, &backup_prefix(&s.task)).await {
             Err(GitError::RefMoved { .. }) => return Ok(Rebased::Moved),
@@ -115,6 +125,66 @@ impl Engine {
         drop(lock);
         self.point("rebase.checked");
         self.close_recheck(s, review, workspace.as_ref(), checked).await
+    }
+
+    /// Remembers where a branch stands before it is rebased, when commits there came after the work that is merged.
+    async fn remember_tip(&self, s: &Stepping, repo: &Repo, source: &str, tip: &str) -> Result<()> {
+        let name = tip_ref(&s.task.id);
+        let old = repo.resolve(&name).await?;
+        if tip == source {
+            // It is what was reviewed, so what an earlier merge remembered is none of its commits.
+            let is_reviewed = self.judged_commit(s).await?.as_deref() == Some(tip);
+            if let Some(old) = old.filter(|_| is_reviewed) {
+                repo.delete_ref(&name, &old).await?;
+            }
+            return Ok(());
+        }
+        // What is not built on it is a rebase that was cut short.
+        if old.as_deref() == Some(tip) || !repo.is_ancestor(source, tip).await? {
+            return Ok(());
+        }
+        let reason = "forge: before its branch is rebased";
+        Ok(repo.update_ref(&name, tip, old.as_deref().unwrap_or_default(), reason).await?)
+    }
+
+    /// Gives a branch the commits again that came to it after the work that has landed. False when cancelled first.
+    pub(super) async fn put_tip_back(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        landed: &str,
+        cancel: &CancellationToken,
+    ) -> Result<bool> {
+        let name = tip_ref(&s.task.id);
+        let Some(tip) = repo.resolve(&name).await? else { return Ok(true) };
+        let branch = task_branch(&s.task);
+        let now = repo.resolve(&format!("refs/heads/{branch}")).await?;
+        let judged = self.judged_commit(s).await?;
+        let was_rebased = judged.as_deref().is_some_and(|judged| judged != landed);
+        if was_rebased && now.as_deref() == Some(landed) {
+            let workspace = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
+            let workspace =
+                workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
+            let _lock = match &workspace {
+                Some(workspace) => {
+                    let holder = format!("tip-{}", s.step.id);
+                    match self.lock_workspace(&s.task.id, workspace, &holder, cancel).await? {
+                        Some(lock) => Some(lock),
+                        None => return Ok(false),
+                    }
+                }
+                None => None,
+            };
+            let worktree = workspace.as_ref().map(|workspace| Path::new(&workspace.path));
+            match repo.move_branch(worktree, &branch, landed, &tip, &backup_prefix(&s.task)).await {
+                // Somebody works on it already; the commits are kept as a backup.
+                Err(GitError::RefMoved { .. }) => {}
+                moved => moved?,
+            }
+            self.point("rebase.put_back");
+        }
+        repo.delete_ref(&name, &tip).await?;
+        Ok(true)
     }
 
     /// The row of this rebase: the one that a kill left, or a new one.
