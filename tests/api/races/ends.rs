@@ -287,3 +287,20 @@ async fn a_crown_is_given_only_when_the_race_waits_for_one() -> Result<()> {
     );
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn raced_work_without_a_winner_is_never_told_as_nothing_to_merge() -> Result<()> {
+    let board = raced(&["a", "b"], json!({})).await?;
+    let checks = json!({ "review_config": { "ci_steps": [PASSES] } });
+    for to in ["review", "merging"] {
+        let blocks = [block("a", &["edit a <<< \"a\\n\""]), block("b", &["edit b <<< \"b\\n\""])];
+        let task = task(&board, &blocks, checks.clone()).await?;
+        board.claim(&task).await?;
+        board.server.until(&task, |task| task["error_annotation"]["type"] == "race_no_winner").await?;
+        board.move_to(&task, to).await?;
+        let missing = |task: &Value| is("done")(task) || task["error_annotation"]["type"] == "work_missing";
+        let end = board.server.until(&task, missing).await?;
+        ensure!(end["error_annotation"]["details"]["missing"] == "winner", "{to}: {end:#}");
+    }
+    Ok(())
+}

@@ -13,6 +13,7 @@ use forge_git::{Backup, Repo};
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::merge::{Merge, MergeStatus};
+use forge_model::race::RaceStatus;
 use forge_model::review::{Review, ReviewStatus, WorkChanged};
 use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
@@ -20,7 +21,7 @@ use forge_model::transition::{StepKind, StepOutcome};
 use forge_model::workflow::Action;
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
-use forge_store::table::{executions, merges, reviews, steps, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::{executions, merges, races, reviews, steps, tasks, tasks::TaskRow, workspaces};
 use serde_json::json;
 
 use crate::{
@@ -196,10 +197,10 @@ impl Engine {
 
     /// What is merged for a task: the commit of its latest review that passed.
     pub(crate) async fn approved_work(&self, context: &ProjectContext, task: &TaskRow) -> Result<Approved> {
-        let (all, started) = {
+        let (all, started, unchosen) = {
             let mut conn = self.store().read().await?;
             let all = reviews::list(&mut conn, &task.id).await?;
-            (all, was_started(&mut conn, task).await?)
+            (all, was_started(&mut conn, task).await?, lacks_winner(&mut conn, task).await?)
         };
         // What a rebase of Forge's own came to, other than a pass, is no judgement of the work.
         let merges = |state: &str| {
@@ -234,7 +235,10 @@ impl Engine {
         }
         if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
             if !started && reviewed.is_none() {
-                return Ok(Approved::NeverStarted);
+                return Ok(match unchosen {
+                    true => Approved::Missing(Box::new(no_winner("merge"))),
+                    false => Approved::NeverStarted,
+                });
             }
             let known = match &reviewed {
                 Some(commit) => repo.resolve(commit).await?,
@@ -412,6 +416,31 @@ async fn was_started(conn: &mut sqlx::SqliteConnection, task: &TaskRow) -> Resul
     };
     Ok(steps::list(conn, &task.id).await?.iter().any(prepared)
         || !executions::list(conn, &task.id).await?.is_empty())
+}
+
+/// Whether entries of a task's race worked and none of them became the task's work.
+pub(crate) async fn lacks_winner(conn: &mut sqlx::SqliteConnection, task: &TaskRow) -> Result<bool> {
+    let last = races::last(conn, &task.id).await?;
+    if last.is_none_or(|race| race.status == RaceStatus::Promoted) {
+        return Ok(false);
+    }
+    for entry in tasks::race_entries(conn, &task.id).await? {
+        if !executions::list(conn, &entry.id).await?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Why a task whose race has no winner cannot go on.
+pub(crate) fn no_winner(what: &str) -> Trouble {
+    let message = format!(
+        "Could not {what}: entries of the task's race worked on it, and none is the winner.\nMove the task back to \
+         work to race again or to choose a winner."
+    );
+    let mut trouble = Trouble::new(AnnotationType::WorkMissing, message);
+    trouble.details = json!({ "missing": "winner" });
+    trouble
 }
 
 /// Whether a commit is the one that somebody names, in full or by its beginning.

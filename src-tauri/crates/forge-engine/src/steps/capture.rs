@@ -27,7 +27,7 @@ use crate::{
     Engine,
     context::{backup_prefix, task_branch},
     error::{Result, whole},
-    reviewed::{RESTORABLE, short},
+    reviewed::{RESTORABLE, lacks_winner, no_winner, short},
     transition::{Carry, Trouble, is_reviewed},
 };
 
@@ -149,7 +149,13 @@ impl Engine {
         let Some(workspace) = present else {
             return Ok(match tip {
                 Some(tip) => Captured::Commit(tip, None, None),
-                None if workspace.is_none() || plans => Captured::Nothing,
+                None if plans => Captured::Nothing,
+                None if workspace.is_none() => {
+                    match lacks_winner(&mut *self.store().read().await?, &s.task).await? {
+                        true => Captured::blocked(no_winner("begin the review")),
+                        false => Captured::Nothing,
+                    }
+                }
                 None => self.no_branch(s, &repo, &branch).await?,
             });
         };
