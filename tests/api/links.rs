@@ -13,7 +13,8 @@ use crate::{
 };
 
 /// A commit in the submodule that nobody pushed.
-const UNPUSHED: &str = "run cd lib && echo two > lib.txt && git -c user.name=a -c user.email=a@b commit -qam two";
+const UNPUSHED: &str =
+    "run cd lib && echo two > lib.txt && git -c user.name=a -c user.email=a@b commit -qam two";
 
 /// A board whose repository has the submodule `lib`.
 struct Linked {
@@ -23,8 +24,7 @@ struct Linked {
 
 impl Linked {
     async fn new(settings: Value) -> Result<Self> {
-        let setup =
-            json!({ "setup": ["git -c protocol.file.allow=always submodule update --init --quiet"] });
+        let setup = json!({ "setup": ["git -c protocol.file.allow=always submodule update --init --quiet"] });
         let board = Board::new(with(setup, &settings)).await?;
         let repo = &board.sandbox.repo;
         let library = Repository::create(&board.sandbox.dir.path().join("library"), &[("lib.txt", "one\n")])?;
@@ -150,5 +150,32 @@ async fn unpushed_submodule_whose_worktree_was_deleted_does_not_land() -> Result
     let blocked = board.server.until(&task, ended).await?;
     assert_ne!(blocked["status"], "done", "{blocked:#}");
     assert_eq!(linked.landed()?, linked.pinned);
+    Ok(())
+}
+
+/// The agent leaves a file in the submodule that it does not commit there.
+#[tokio::test(flavor = "multi_thread")]
+async fn uncommitted_file_in_a_submodule_is_told_with_a_remedy() -> Result<()> {
+    for checks in [json!([]), json!(["true"])] {
+        let linked = Linked::new(json!({ "review_config": { "ci_steps": checks } })).await?;
+        let board = &linked.board;
+        let description = format!(
+            "{}\n{}",
+            script(&["run echo x > lib/loose && echo own > own"]),
+            script(&["say I leave it"]).replace("forge-script", "forge-script attempt=2")
+        );
+        let task = board.task(&[], json!({ "description": description })).await?;
+        board.claim(&task).await?;
+        let blocked = board.server.until(&task, ended).await?;
+        let trouble = &blocked["error_annotation"];
+        assert_eq!(trouble["type"], "submodule_not_pushed", "{blocked:#}");
+        assert!(text(trouble, "message").contains("are not committed there"), "{trouble:#}");
+        assert_eq!(board.runs(&task).await?.len(), 2, "the agent was told once");
+        let tree = PathBuf::from(text(&blocked["workspace"], "path"));
+        std::fs::remove_file(tree.join("lib/loose"))?;
+        board.act(&task, "actions/retry?wait=none", json!({})).await?;
+        board.server.until(&task, is("done")).await?;
+        assert_eq!(board.sandbox.repo.show("main", "own").as_deref(), Some("own"));
+    }
     Ok(())
 }

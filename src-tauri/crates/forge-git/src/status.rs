@@ -22,6 +22,8 @@ pub struct StatusEntry {
     pub unmerged: bool,
     /// It is a submodule.
     pub submodule: bool,
+    /// It is a submodule on its commit, with files that are not committed there.
+    pub dirty_inside: bool,
 }
 
 impl StatusEntry {
@@ -58,6 +60,11 @@ impl Uncommitted {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
+    }
+
+    /// The submodules on their commits that held files which are not committed there.
+    pub fn dirty_submodules(&self) -> impl Iterator<Item = &str> {
+        self.changes.iter().filter(|raw| raw.entry.dirty_inside).map(|raw| raw.entry.path.as_str())
     }
 }
 
@@ -121,6 +128,7 @@ impl Repo {
                     untracked: false,
                     unmerged: false,
                     submodule: true,
+                    dirty_inside: true,
                 };
                 let at = entries.iter().position(|raw| raw.entry.untracked || raw.path > *path);
                 entries.insert(at.unwrap_or(entries.len()), RawEntry { path: path.clone(), entry });
@@ -159,6 +167,7 @@ fn parse(record: &[u8]) -> Result<Option<RawEntry>, String> {
         untracked,
         unmerged: kind == Some(b"u"),
         submodule: sub.is_some_and(|sub| sub.starts_with(b"S")),
+        dirty_inside: false,
     };
     Ok(Some(RawEntry { path: bytes::path(path).to_owned(), entry }))
 }

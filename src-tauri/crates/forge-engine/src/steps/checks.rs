@@ -62,7 +62,7 @@ impl Engine {
         if let Some(end) = self.refuse_embedded(s, &repo, &workspace, &seen, None).await? {
             return Ok(end);
         }
-        if let Some(end) = self.refuse_unpushed(s, &mut review, &repo, &workspace).await? {
+        if let Some(end) = self.refuse_unpushed(s, &mut review, (&repo, &workspace), &seen).await? {
             return Ok(end);
         }
         self.open_review(s, &mut review, &repo, &workspace).await?;
@@ -152,8 +152,16 @@ impl Engine {
         let config = s.context.review_config(&s.task);
         let commands = config.ci_steps.clone().unwrap_or_default();
         let worktree = Path::new(&workspace.path);
+        let looked;
+        let seen = match seen {
+            Some(seen) => seen,
+            None => {
+                looked = repo.uncommitted(worktree).await?;
+                &looked
+            }
+        };
         let mut known = match from {
-            0 => self.earlier_passes(s, review, repo, worktree, seen, &config).await?,
+            0 => self.earlier_passes(s, review, repo, seen, &config).await?,
             _ => Vec::new(),
         };
         for index in from..config.check_count() {
@@ -175,7 +183,9 @@ impl Engine {
             let (made, changed): (Vec<_>, Vec<_>) =
                 repo.status(worktree).await?.into_iter().partition(|entry| entry.untracked);
             let mut made: Vec<String> = made.into_iter().map(|entry| entry.path).collect();
-            check.changed_files = changed.into_iter().map(|entry| entry.path).collect();
+            // What was uncommitted in a submodule before is no change by the check.
+            let is_new = |path: &String| !seen.dirty_submodules().any(|dirty| dirty == path);
+            check.changed_files = changed.into_iter().map(|entry| entry.path).filter(is_new).collect();
             if !check.changed_files.is_empty() && config.allow_changes == Some(true) {
                 self.commit_changes(review, repo, worktree, &mut check).await?;
                 // What passed on the files as they were says nothing about these.
@@ -198,17 +208,12 @@ impl Engine {
         s: &Stepping,
         review: &Review,
         repo: &Repo,
-        worktree: &Path,
-        seen: Option<&Uncommitted>,
+        seen: &Uncommitted,
         config: &ReviewConfig,
     ) -> Result<Vec<ReviewStep>> {
         // Checks see the whole worktree: only one that holds nothing but its commit is told by it.
-        let holds_nothing_else = match seen {
-            Some(seen) => seen.is_empty(),
-            None => repo.status(worktree).await?.is_empty(),
-        };
         let tree = match &review.reviewed_commit {
-            Some(commit) if holds_nothing_else => Some(repo.tree_of(commit).await?),
+            Some(commit) if seen.is_empty() => Some(repo.tree_of(commit).await?),
             Some(_) | None => None,
         };
         let verified = match &tree {

@@ -85,8 +85,27 @@ impl Engine {
         Ok(Some(End::Block(trouble)))
     }
 
-    /// Commits of submodules that no remote has, as what holds the task up; nothing when all are pushed.
-    async fn unpushed(&self, s: &Stepping, repo: &Repo, workspace: &Workspace) -> Result<Option<Trouble>> {
+    /// Files of submodules that are not committed there, and commits that no remote has, as what holds the task up; nothing
+    /// when all is pushed.
+    async fn unpushed(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        workspace: &Workspace,
+        seen: &Uncommitted,
+    ) -> Result<Option<Trouble>> {
+        let dirty: Vec<&str> = seen.dirty_submodules().collect();
+        if !dirty.is_empty() {
+            let reason = format!(
+                "files of the submodule {} are not committed there: commit and push them, have the submodule ignore \
+                 them, or remove them",
+                named(&dirty)
+            );
+            let mut trouble = Trouble::new(AnnotationType::SubmoduleNotPushed, reason);
+            let facts = |path: &&str| json!({ "path": path, "commit": null });
+            trouble.details = json!({ "submodules": dirty.iter().map(facts).collect::<Vec<_>>() });
+            return Ok(Some(trouble));
+        }
         let worktree = Path::new(&workspace.path);
         let head = repo.head(worktree).await?;
         let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
@@ -128,28 +147,30 @@ impl Engine {
             Ok(found) => found,
             Err(end) => return Ok(Some(end)),
         };
-        let looked = match seen {
-            Some(_) => None,
-            None => Some(repo.uncommitted(Path::new(&workspace.path)).await?),
+        let looked;
+        let seen = match seen {
+            Some(seen) => seen,
+            None => {
+                looked = repo.uncommitted(Path::new(&workspace.path)).await?;
+                &looked
+            }
         };
-        if let Some(seen) = seen.or(looked.as_ref())
-            && let Some(end) = self.refuse_embedded(s, &repo, &workspace, seen, None).await?
-        {
+        if let Some(end) = self.refuse_embedded(s, &repo, &workspace, seen, None).await? {
             return Ok(Some(end));
         }
-        Ok(self.unpushed(s, &repo, &workspace).await?.map(End::Block))
+        Ok(self.unpushed(s, &repo, &workspace, seen).await?.map(End::Block))
     }
 
-    /// What follows from commits of submodules that no remote has: the review fails once with a word to the agent, then
+    /// What follows from work in submodules that no remote has: the review fails once with a word to the agent, then
     /// a person is asked. Nothing when all are pushed.
     pub(super) async fn refuse_unpushed(
         &self,
         s: &Stepping,
         review: &mut Review,
-        repo: &Repo,
-        workspace: &Workspace,
+        (repo, workspace): (&Repo, &Workspace),
+        seen: &Uncommitted,
     ) -> Result<Option<End>> {
-        let Some(trouble) = self.unpushed(s, repo, workspace).await? else { return Ok(None) };
+        let Some(trouble) = self.unpushed(s, repo, workspace, seen).await? else { return Ok(None) };
         let reason = trouble.message.clone();
         let told = {
             let mut conn = self.store().read().await?;
