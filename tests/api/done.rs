@@ -403,7 +403,8 @@ async fn later_work_is_merged_after_a_person_merged_what_waited() -> Result<()> 
     repo.write("work", "in the way\n")?;
     let go = board.sandbox.dir.path().join("go");
     let waits = format!("wait-for {}", go.display());
-    let again = script(&[&waits, "edit more <<< \"more\n\""]).replace("forge-script", "forge-script attempt=2");
+    let again =
+        script(&[&waits, "edit more <<< \"more\n\""]).replace("forge-script", "forge-script attempt=2");
     let description = format!("{}\n{again}", script(&["edit work <<< \"work\n\""]));
     let task = board.task(&[], json!({ "description": description })).await?;
     board.claim(&task).await?;
@@ -444,5 +445,27 @@ async fn work_without_its_worktree_is_checked_before_it_is_merged() -> Result<()
         }
         assert_eq!(board.sandbox.repo.show("main", file).is_some(), merged);
     }
+    Ok(())
+}
+
+/// Nobody asks for the leftover to be merged, so what the user's hook says of it holds up nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn leftover_that_a_hook_refuses_is_kept_as_a_backup_and_the_reviewed_commit_is_merged() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    board.forbid_to_commit("forbidden")?;
+    let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, awaits).await?;
+    std::fs::write(tree(&board, &task).await?.join("forbidden"), "x\n")?;
+    let path = format!("/tasks/{}/review/approve", text(&task, "id"));
+    board.refuse(&path, json!({})).await?;
+    board.act(&task, "actions/merge_reviewed?wait=none", json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    let repo = &board.sandbox.repo;
+    assert_eq!((repo.show("main", "work").as_deref(), repo.show("main", "forbidden")), (Some("work"), None));
+    let merges = board.items(&format!("/tasks/{}/merges", text(&task, "id"))).await?;
+    let kept = format!("refs/forge/backup/{}/1", text(&task, "id"));
+    assert!(text(&merges[0], "reason").contains(&kept), "{merges:#?}");
+    assert_eq!(repo.show(&kept, "forbidden").as_deref(), Some("x"));
     Ok(())
 }

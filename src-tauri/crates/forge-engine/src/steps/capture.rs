@@ -326,7 +326,8 @@ impl Engine {
     }
 
     /// Commits what a worktree holds besides the reviewed commit, so that it stays on the task's branch when only the
-    /// reviewed commit is merged.
+    /// reviewed commit is merged. What a hook or a signing program refuses becomes a backup, which the merge names: nobody
+    /// asks for it to be merged.
     pub(crate) async fn keep_the_rest(
         &self,
         context: &crate::context::ProjectContext,
@@ -348,6 +349,19 @@ impl Engine {
         };
         match commit.await {
             Ok(_) => Ok(()),
+            Err(
+                error @ (GitError::CommitRefused { .. }
+                | GitError::HooksTimedOut { .. }
+                | GitError::SigningFailed { .. }
+                | GitError::SigningTimedOut { .. }),
+            ) => {
+                let message = format!("{}: left out of the review, not committed", task.title);
+                let kept =
+                    repo.backup_worktree(Path::new(&workspace.path), &backup_prefix(task), &message).await?;
+                let at = kept.map(|kept| kept.ref_name);
+                tracing::warn!(task = %task.id, %error, ?at, "kept what the review left out as a backup");
+                Ok(())
+            }
             Err(error) => {
                 let trouble = not_committed(&error);
                 Err(crate::EngineError::Conflict {
