@@ -469,3 +469,32 @@ async fn leftover_that_a_hook_refuses_is_kept_as_a_backup_and_the_reviewed_commi
     assert_eq!(repo.show(&kept, "forbidden").as_deref(), Some("x"));
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_content_of_the_reviewed_commit_is_told_as_missing_work() -> Result<()> {
+    let (board, task) = awaiting(json!({})).await?;
+    let repo = &board.sandbox.repo;
+    // The target moved, so that the merge reads the content.
+    repo.write("README.md", "# Moved\n")?;
+    repo.commit("moved")?;
+    let tree = repo.git(&["rev-parse", &format!("{}^{{tree}}", branch(&task))])?;
+    let object = repo.path().join(".git/objects").join(&tree[..2]).join(&tree[2..]);
+    let away = repo.path().with_file_name("away");
+    repo.write("work", "in the way\n")?;
+    approve(&board, &task).await?;
+    board.server.until(&task, |task| task["waiting"]["reason"] == "target_checkout_dirty").await?;
+    std::fs::rename(&object, &away)?;
+    std::fs::remove_file(repo.path().join("work"))?;
+    let blocked = board.server.until(&task, |task| is("blocked")(task) || is("done")(task)).await?;
+    let trouble = &blocked["error_annotation"];
+    assert_eq!(trouble["type"], "work_missing", "{blocked:#}");
+    assert_eq!(
+        (&trouble["details"]["missing"], &trouble["details"]["name"]),
+        (&json!("object"), &json!(tree))
+    );
+    std::fs::rename(&away, &object)?;
+    board.act(&task, "actions/retry?wait=none", json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    assert_eq!(repo.show("main", "work").as_deref(), Some("work"));
+    Ok(())
+}

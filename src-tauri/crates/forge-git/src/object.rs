@@ -121,6 +121,17 @@ pub struct CommitInfo {
 }
 
 impl Repo {
+    /// The first object that `commit` needs, beyond what `base` has, and that the repository lacks.
+    pub async fn missing_object(&self, base: &str, commit: &str) -> Result<Option<String>, GitError> {
+        let listed = self
+            .read()
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .args(["rev-list", "--objects", "--missing=print", commit, &format!("^{base}"), "--"])
+            .run()
+            .await?;
+        Ok(bytes::text(&listed.stdout).lines().find_map(|line| line.strip_prefix('?').map(str::to_owned)))
+    }
+
     /// Content of an object, at most `cap` bytes ([`GitError::TooLarge`] beyond).
     pub async fn blob(&self, oid: &str, cap: u64) -> Result<Vec<u8>, GitError> {
         let (repo, name) = (self.clone(), oid.to_owned());

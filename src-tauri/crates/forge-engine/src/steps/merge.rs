@@ -9,10 +9,9 @@ use std::{
     sync::{Arc, LazyLock, Mutex},
 };
 
-use forge_git::{LandedChange, Landing, MergeComputation, MergeRequest, Repo, lines_in};
+use forge_git::{GitError, LandedChange, Landing, MergeComputation, MergeRequest, Repo, lines_in};
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionRole;
-use forge_model::ids::TaskId;
 use forge_model::merge::{
     Conflict, ConflictPath, ConflictPlace, ConflictSide, Merge, MergeStatus, conflict_hunks, conflict_sides,
 };
@@ -25,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{End, Stepping, rebase::Rebased};
 use crate::{
-    Engine,
+    Engine, EngineError,
     context::task_branch,
     engine::locked,
     error::Result,
@@ -76,7 +75,34 @@ impl Engine {
             Ok(turn) => turn,
             Err(end) => return Ok(end),
         };
-        self.merge_in_turn(s, &repo, &target, source, cancel).await
+        match self.merge_in_turn(s, &repo, &target, source.clone(), cancel).await {
+            Err(EngineError::Git(error)) => self.incomplete(s, &repo, (&target, &source), error).await,
+            end => end,
+        }
+    }
+
+    /// What became of a merge that git could not make: work of which something is missing is told as such.
+    async fn incomplete(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        (target, source): (&str, &str),
+        error: GitError,
+    ) -> Result<End> {
+        if matches!(error, GitError::RepositoryChanged { .. }) {
+            return Err(error.into());
+        }
+        let target = format!("refs/heads/{target}");
+        let Ok(Some(missing)) = repo.missing_object(&target, source).await else { return Err(error.into()) };
+        let place = &s.context.project.repo_path;
+        let message = format!(
+            "Could not merge: the object {missing} of the reviewed commit {} is missing in {place}.\nRestore it from a \
+             copy of the repository, then try again.",
+            short(source)
+        );
+        let mut trouble = Trouble::new(AnnotationType::WorkMissing, message);
+        trouble.details = json!({ "missing": "object", "name": missing, "repository": place });
+        Ok(End::Block(trouble))
     }
 
     /// Computes, checks where that is needed, and lands; again when the target moved meanwhile.
@@ -283,36 +309,6 @@ impl Engine {
         self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
         self.count_unmerged(&s.task.id).await;
         Ok(End::Ok(Some(remark)))
-    }
-
-    /// Whether the reviewed change of a task that the engine finished is in its target, as git tells it. True for a task
-    /// that no work was started for; false for one that was never merged.
-    ///
-    /// # Errors
-    /// `NotFound`, git's errors.
-    pub async fn holds_reviewed_change(&self, id: &TaskId) -> Result<bool> {
-        let (context, merge) = {
-            let mut conn = self.store().read().await?;
-            let (_, context) = self.load_own(&mut conn, id, None).await?;
-            (context, merges::last(&mut conn, id).await?)
-        };
-        let Some(merge) = merge else { return Ok(false) };
-        if merge.status == MergeStatus::Nothing && merge.source_commit.is_empty() {
-            return Ok(true);
-        }
-        let repo = self.repo(&context).await?;
-        let target = format!("refs/heads/{}", merge.target);
-        if repo.is_ancestor(&merge.source_commit, &target).await? {
-            return Ok(true);
-        }
-        match merge.status {
-            MergeStatus::Landed => self.holds_change(&repo, &merge).await,
-            MergeStatus::Nothing => match repo.merge_base(&target, &merge.source_commit).await? {
-                Some(base) => Ok(repo.tree_of(&base).await? == repo.tree_of(&merge.source_commit).await?),
-                None => Ok(false),
-            },
-            MergeStatus::Intended | MergeStatus::Conflict | MergeStatus::Failed => Ok(false),
-        }
     }
 
     /// Whether the target holds what was merged: git is asked, not the record.
