@@ -498,3 +498,15 @@ async fn missing_content_of_the_reviewed_commit_is_told_as_missing_work() -> Res
     assert_eq!(repo.show("main", "work").as_deref(), Some("work"));
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn moving_changed_work_from_its_review_to_the_merge_is_refused_as_its_approval_is() -> Result<()> {
+    let (board, task) = awaiting(json!({})).await?;
+    let (reviewed, tip) = changed_after_review(&board, &task).await?;
+    let (status, refusal) = board.refused(&task, "transition", json!({ "to": "merging" })).await?;
+    assert_eq!((status, text(&refusal, "code").as_str()), (409, "work_changed_since_review"));
+    let details = &refusal["details"];
+    assert_eq!((&details["reviewed_commit"], &details["tip_commit"]), (&json!(reviewed), &json!(tip)));
+    assert_eq!(verbs(&board.get(&task).await?)[..2], ["review_again", "merge_reviewed"]);
+    Ok(())
+}

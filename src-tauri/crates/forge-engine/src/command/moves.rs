@@ -3,11 +3,12 @@
 use forge_model::actor::{Actor, Via};
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
+use forge_model::review::{Review, ReviewStatus};
 use forge_model::task::{AnnotationType, HolderKind, RoleHolder, Task, WaitReason};
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Action, State, StateKind};
 use forge_store::Tx;
-use forge_store::table::{agents, limits, roles, slots, steps, tasks, tasks::TaskRow, transitions};
+use forge_store::table::{agents, limits, reviews, roles, slots, steps, tasks, tasks::TaskRow, transitions};
 use serde_json::{Value, json};
 
 use crate::{
@@ -81,7 +82,8 @@ impl Engine {
     /// Moves a task to another state, or to another place in its column.
     ///
     /// # Errors
-    /// `NotFound`, `VersionConflict`, `IllegalTransition`, `GuardRejected`.
+    /// `NotFound`, `VersionConflict`, `IllegalTransition`, `GuardRejected`, `WorkChangedSinceReview` for a move that
+    /// approves.
     pub async fn move_task(&self, actor: Actor, id: &TaskId, request: MoveRequest) -> Result<()> {
         let (task, context) = {
             let mut conn = self.store().read().await?;
@@ -92,6 +94,7 @@ impl Engine {
         }
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
         self.refuse_locked(id, request.if_locked).await?;
+        self.refuse_unreviewed(&context, &task, &request.to).await?;
         let aside = self.ask_guards(&context, &task, actor.audience()).await?;
         let _hold = self.hold(id).await;
         let turn = self.stop_turn_of(&task).await?;
@@ -141,6 +144,21 @@ impl Engine {
         self.point("move.committed");
         self.wake_waiting();
         Ok(())
+    }
+
+    /// A move from a gate to where an approval leads is one: it is refused when other work lies there than was reviewed.
+    async fn refuse_unreviewed(&self, context: &ProjectContext, task: &TaskRow, to: &str) -> Result<()> {
+        let accept = context.workflow.state(&task.status).and_then(|state| state.triggers.get("accept"));
+        if accept.is_none_or(|accept| accept.to != to) {
+            return Ok(());
+        }
+        let last = reviews::last(&mut *self.store().read().await?, &task.id).await?;
+        let awaits =
+            |review: &Review| review.status == ReviewStatus::AwaitingHuman && review.state == task.status;
+        match last.filter(awaits) {
+            Some(review) => self.require_reviewed_work(context, task, &review, None).await,
+            None => Ok(()),
+        }
     }
 
     async fn has_agent(&self, tx: &mut Tx, role: Option<&str>, task: &TaskRow) -> Result<bool> {
