@@ -510,3 +510,33 @@ async fn moving_changed_work_from_its_review_to_the_merge_is_refused_as_its_appr
     assert_eq!(verbs(&board.get(&task).await?)[..2], ["review_again", "merge_reviewed"]);
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn squash_merged_task_moved_to_its_review_at_once_starts_from_the_target() -> Result<()> {
+    for in_place in [false, true] {
+        let board = Board::new(json!({ "merge_config": { "strategy": "squash" } })).await?;
+        if in_place {
+            change_workflow(&board, |states| {
+                crate::board::state(states, "done")["cleanup"] = json!("keep");
+            })
+            .await?;
+        }
+        let task = board.task(&["edit c <<< \"one\\n\""], json!({})).await?;
+        board.claim(&task).await?;
+        board.server.until(&task, is("done")).await?;
+        let repo = &board.sandbox.repo;
+        let old = repo.git(&["rev-parse", &branch(&task)])?;
+        // On its old branch it would conflict with what became of its work.
+        repo.write("c", "three\n")?;
+        repo.commit("changed since")?;
+        let main = repo.git(&["rev-parse", "main"])?;
+        board.move_to(&task, "todo").await?;
+        board.move_to(&task, "review").await?;
+        let end = board.server.until(&task, |task| is("done")(task) || is("merge_failed")(task)).await?;
+        assert_eq!(end["status"], "done", "in place: {in_place}: {end:#}");
+        assert_eq!(last_review(&board, &task).await?["reviewed_commit"], json!(main));
+        let kept = format!("refs/forge/backup/{}", text(&task, "id"));
+        assert!(repo.git(&["for-each-ref", "--format=%(objectname)", &kept])?.contains(&old));
+    }
+    Ok(())
+}

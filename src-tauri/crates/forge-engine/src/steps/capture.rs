@@ -81,7 +81,7 @@ impl Engine {
         if merges && !self.is_sent_by_hand(s).await? {
             return Ok(End::skipped("the work was reviewed"));
         }
-        let (commit, remark, seen) = match self.capture_work(s, state.plans()).await? {
+        let (commit, remark, seen) = match self.capture_work(s, state.plans(), cancel).await? {
             Captured::Commit(commit, remark, seen) => (Some(commit), remark, seen),
             Captured::Nothing => (None, None, None),
             Captured::Ended(end) => return Ok(*end),
@@ -132,7 +132,7 @@ impl Engine {
 
     /// Brings the worktree to a commit on the task's branch. What a planner finds is committed, too, since it discards
     /// what it leaves behind.
-    async fn capture_work(&self, s: &Stepping, plans: bool) -> Result<Captured> {
+    async fn capture_work(&self, s: &Stepping, plans: bool, cancel: &CancellationToken) -> Result<Captured> {
         let Some(repo) = self.present_repo(&s.context).await? else {
             let place = &s.context.project.repo_path;
             let message = format!(
@@ -145,10 +145,13 @@ impl Engine {
             workspace.status != WorkspaceStatus::Cleaned && Path::new(&workspace.path).join(".git").exists()
         });
         let branch = task_branch(&s.task);
+        let Some(restarted) = self.review_from_target(s, &repo, present, cancel).await? else {
+            return Ok(Captured::Ended(Box::new(End::Interrupted)));
+        };
         let tip = repo.resolve(&format!("refs/heads/{branch}")).await?;
         let Some(workspace) = present else {
             return Ok(match tip {
-                Some(tip) => Captured::Commit(tip, None, None),
+                Some(tip) => Captured::Commit(tip, restarted, None),
                 None if plans => Captured::Nothing,
                 None if workspace.is_none() => {
                     match lacks_winner(&mut *self.store().read().await?, &s.task).await? {

@@ -137,27 +137,8 @@ impl Engine {
         repo: &Repo,
         cancel: &CancellationToken,
     ) -> Result<Option<Option<String>>> {
-        let (merged, workspace) = {
-            let mut conn = self.store().read().await?;
-            (merges::last(&mut conn, &s.task.id).await?, workspaces::last(&mut conn, &s.task.id).await?)
-        };
-        let Some(merged) = merged.filter(|merged| merged.status == MergeStatus::Landed) else {
-            return Ok(Some(None));
-        };
-        let branch = task_branch(&s.task);
-        let target = s.context.target_branch(&s.task);
-        let tip = repo.resolve(&format!("refs/heads/{branch}")).await?;
-        let onto = repo.resolve(&format!("refs/heads/{target}")).await?;
-        let (Some(tip), Some(onto), Some(commit)) = (tip, onto, merged.merge_commit) else {
-            return Ok(Some(None));
-        };
-        let holds_old = repo.resolve(&merged.source_commit).await?.is_some()
-            && repo.is_ancestor(&merged.source_commit, &tip).await?
-            && !repo.is_ancestor(&merged.source_commit, &onto).await?;
-        let is_merged = repo.resolve(&commit).await?.is_some() && repo.is_ancestor(&commit, &onto).await?;
-        if !holds_old || !is_merged {
-            return Ok(Some(None));
-        }
+        let Some(start) = self.later_start(s, repo).await? else { return Ok(Some(None)) };
+        let workspace = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
         let present = workspace.filter(|workspace| {
             workspace.status != WorkspaceStatus::Cleaned && Path::new(&workspace.path).join(".git").exists()
         });
@@ -173,8 +154,68 @@ impl Engine {
             }
             None => None,
         };
+        self.start_later(s, repo, present, start).await.map(|done| Some(Some(done)))
+    }
+
+    /// The same for a task that goes to a gate at once: work that was merged as other commits is none of the work that is
+    /// reviewed now. Whatever came to it since stays. The step has the lock of a worktree that is active.
+    pub(super) async fn review_from_target(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        present: Option<&Workspace>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Option<String>>> {
+        let start = self.later_start(s, repo).await?.filter(|start| start.merged == start.tip);
+        let Some(start) = start else { return Ok(Some(None)) };
+        let _lock = match present.filter(|workspace| workspace.status != WorkspaceStatus::Active) {
+            Some(workspace) => {
+                let holder = format!("reopen-{}", s.step.id);
+                match self.lock_workspace(&s.task.id, workspace, &holder, cancel).await? {
+                    Some(lock) => Some(lock),
+                    None => return Ok(None),
+                }
+            }
+            None => None,
+        };
+        if let Some(workspace) = present {
+            let worktree = Path::new(&workspace.path);
+            if repo.head(worktree).await? != start.tip || !repo.uncommitted(worktree).await?.is_empty() {
+                return Ok(Some(None));
+            }
+        }
+        self.start_later(s, repo, present.cloned(), start).await.map(|done| Some(Some(done)))
+    }
+
+    /// Where a task begins whose branch has commits that its target has as other ones; none when it goes on where it is.
+    async fn later_start(&self, s: &Stepping, repo: &Repo) -> Result<Option<LaterStart>> {
+        let last = merges::last(&mut *self.store().read().await?, &s.task.id).await?;
+        let Some(merged) = last.filter(|merged| merged.status == MergeStatus::Landed) else {
+            return Ok(None);
+        };
+        let tip = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await?;
+        let onto = repo.resolve(&format!("refs/heads/{}", s.context.target_branch(&s.task))).await?;
+        let (Some(tip), Some(onto), Some(commit)) = (tip, onto, merged.merge_commit) else {
+            return Ok(None);
+        };
+        let holds_old = repo.resolve(&merged.source_commit).await?.is_some()
+            && repo.is_ancestor(&merged.source_commit, &tip).await?
+            && !repo.is_ancestor(&merged.source_commit, &onto).await?;
+        let is_merged = repo.resolve(&commit).await?.is_some() && repo.is_ancestor(&commit, &onto).await?;
+        Ok((holds_old && is_merged).then_some(LaterStart { tip, onto, merged: merged.source_commit }))
+    }
+
+    /// Moves a task's branch to its target; says so.
+    async fn start_later(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        present: Option<Workspace>,
+        start: LaterStart,
+    ) -> Result<String> {
+        let LaterStart { tip, onto, .. } = start;
         let worktree = present.as_ref().map(|workspace| Path::new(&workspace.path));
-        repo.move_branch(worktree, &branch, &tip, &onto, &backup_prefix(&s.task)).await?;
+        repo.move_branch(worktree, &task_branch(&s.task), &tip, &onto, &backup_prefix(&s.task)).await?;
         self.point("workspace.restarted");
         if let Some(workspace) = present {
             let moved = Workspace { base_commit: onto, ..workspace };
@@ -183,7 +224,8 @@ impl Engine {
             tx.commit().await?;
         }
         self.count_unmerged(&s.task.id).await;
-        Ok(Some(Some(format!("starts from {target}; the earlier commits are kept as a backup"))))
+        let target = s.context.target_branch(&s.task);
+        Ok(format!("starts from {target}; the earlier commits are kept as a backup"))
     }
 
     async fn somebody_works(&self, s: &Stepping) -> Result<bool> {
@@ -394,6 +436,16 @@ impl Engine {
         let evidence = p.evidence(Some(script.to_owned()), exit_code, text);
         self.unusable(p, message, Some(evidence)).await.map(Some)
     }
+}
+
+/// Where a task that is opened again begins.
+struct LaterStart {
+    /// Where its branch is.
+    tip: String,
+    /// Where its target is.
+    onto: String,
+    /// What of the branch was merged.
+    merged: String,
 }
 
 /// One try at making a worktree ready.
