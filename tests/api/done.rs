@@ -540,3 +540,35 @@ async fn squash_merged_task_moved_to_its_review_at_once_starts_from_the_target()
     }
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failing_signer_is_told_as_such_with_its_remedy() -> Result<()> {
+    for by_person in [false, true] {
+        let board = Board::new(json!({})).await?;
+        let repo = &board.sandbox.repo;
+        let signer = board.sandbox.dir.path().join("signer");
+        std::fs::write(&signer, "#!/bin/sh\necho 'no secret key' >&2\nexit 2\n")?;
+        std::fs::set_permissions(&signer, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+        for (name, value) in [("gpg.program", &*signer.to_string_lossy()), ("commit.gpgSign", "true")] {
+            repo.git(&["config", name, value])?;
+        }
+        let task = if by_person {
+            let task = by_hand(&board).await?;
+            std::fs::write(tree(&board, &task).await?.join("work"), "work\n")?;
+            board.move_to(&task, "review").await?;
+            task
+        } else {
+            let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;
+            board.claim(&task).await?;
+            task
+        };
+        let blocked = board.server.until(&task, is("blocked")).await?;
+        let trouble = &blocked["error_annotation"];
+        assert_eq!(trouble["type"], "environment_not_ready", "{by_person}: {trouble:#}");
+        let message = text(trouble, "message");
+        for told in ["no secret key", "Check `user.signingKey`"] {
+            assert!(message.contains(told), "{by_person}: {message}");
+        }
+    }
+    Ok(())
+}

@@ -123,3 +123,50 @@ async fn a_reset_counts_retries_from_zero() -> Result<()> {
 fn verbs(task: &Value) -> Vec<String> {
     task["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect()
 }
+
+/// Whatever becomes of a worktree's own `.git`, no task is left without a way out.
+#[tokio::test(flavor = "multi_thread")]
+async fn task_whose_worktree_lost_its_git_file_is_retried_reset_removed_and_deleted() -> Result<()> {
+    for way in ["retry", "reset", "remove", "delete"] {
+        let bench = Bench::new(json!({})).await?;
+        let lines = "```forge-script\nedit a <<< \"a\"\nrun rm .git\nfail 3\n```\n\
+                     ```forge-script attempt=4\nedit b <<< \"b\"\n```";
+        let new = json!({ "title": "Lost", "description": lines, "roles": { "coder": bench.agent } });
+        let task = bench.server.task(&bench.project, new).await?;
+        bench.claim(&task).await?;
+        let blocked = bench.state(&task, "blocked").await?;
+        let folder = tree(&blocked);
+        if folder.join(".git").exists() {
+            std::fs::remove_file(folder.join(".git"))?;
+        }
+        match way {
+            "retry" => {
+                bench.act(&task, "retry", json!({})).await?;
+                bench.server.until(&task, |task| task["review"]["status"].is_string()).await?;
+                let branch = format!("forge/{}", text(&task, "id"));
+                assert_eq!(bench.sandbox.repo.show(&branch, "b").as_deref(), Some("b"));
+            }
+            "reset" => {
+                bench.post(&task, "/workspace/reset", json!({})).await?;
+                assert!(folder.join(".git").exists() && !folder.join("a").exists());
+            }
+            "remove" => {
+                bench.post(&task, "/workspace/remove", json!({})).await?;
+                assert!(!folder.exists());
+            }
+            _ => {
+                let path = format!("/tasks/{}", text(&task, "id"));
+                bench.server.request(reqwest::Method::DELETE, &path).send().await?.error_for_status()?;
+                assert!(!folder.exists());
+            }
+        }
+        if way != "retry" && way != "delete" {
+            let kept = bench.backups(&task).await?;
+            let has_a = |backup: &Value| {
+                bench.sandbox.repo.show(&text(backup, "commit"), "a").as_deref() == Some("a")
+            };
+            assert!(kept.iter().any(has_a), "{way}: {kept:#?}");
+        }
+    }
+    Ok(())
+}

@@ -112,3 +112,23 @@ fn from_row(row: AcceptedFile) -> FingerprintFile {
     let AcceptedFile { path, executable, sha256, content } = row;
     FingerprintFile { path, executable, sha256, content }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signing_that_fails_or_waits_and_hooks_that_wait_each_have_their_kind_and_remedy() {
+        let after = std::time::Duration::from_secs(60);
+        let cases = [
+            (GitError::SigningFailed { output: "no key".into() }, "environment_not_ready", "signing program"),
+            (GitError::SigningTimedOut { after }, "environment_not_ready", "Unlock the signing key"),
+            (GitError::HooksTimedOut { after }, "commit_refused", "Run the hooks"),
+        ];
+        for (error, kind, remedy) in cases {
+            let trouble = trouble_of(&EngineError::Git(error), AnnotationType::RecoveryRequired);
+            assert_eq!(trouble.kind.as_str(), kind);
+            assert!(trouble.message.contains(remedy), "{}", trouble.message);
+        }
+    }
+}

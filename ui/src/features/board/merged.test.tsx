@@ -3,13 +3,14 @@ import { render, screen } from "@testing-library/react";
 import { expect, it } from "vitest";
 import type { Task } from "#ui/api/generated.ts";
 import { createQueryClient } from "#ui/api/operations.tsx";
+import { statesOf } from "#ui/app/useStates.ts";
 import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import { createFakePlatform } from "#ui/platform/fake.ts";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
 import { sampleTask, sampleWorkflowView } from "#ui/test/sample.ts";
 import { CardFace } from "./Card.tsx";
 
-const done = sampleWorkflowView.workflow.states.find((state) => state.name === "done");
+const done = statesOf(sampleWorkflowView).get("done");
 
 function showDone(change: Partial<Task>) {
   render(

@@ -24,7 +24,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{End, Stepping, dispatch::corrupt_step, half_done::Settled};
 use crate::{
-    Engine,
+    Engine, EngineError,
+    accepted::trouble_of,
     context::{backup_prefix, task_branch},
     error::{Result, whole},
     reviewed::{RESTORABLE, lacks_winner, no_winner, short},
@@ -227,7 +228,7 @@ impl Engine {
                 let wait = End::wait(WaitReason::GitLocked, format!("Could not commit the work: {message}"));
                 return Ok(Captured::Ended(Box::new(wait)));
             }
-            Err(error) => return Ok(Captured::blocked(not_committed(&error))),
+            Err(error) => return Ok(Captured::blocked(not_committed(error))),
         };
         self.point("work.captured");
         let commit = repo.head(worktree).await?;
@@ -366,8 +367,8 @@ impl Engine {
                 Ok(())
             }
             Err(error) => {
-                let trouble = not_committed(&error);
-                Err(crate::EngineError::Conflict {
+                let trouble = not_committed(error);
+                Err(EngineError::Conflict {
                     code: crate::ConflictCode::CommitRefused,
                     message: trouble.message,
                     details: trouble.details,
@@ -389,15 +390,19 @@ fn missing(what: &str, name: &str, restorable: Option<&str>, message: String) ->
     trouble
 }
 
-/// Why a commit failed, in git's own words.
-fn not_committed(error: &GitError) -> Trouble {
+/// Why a commit failed, in git's own words, with what to do about it.
+fn not_committed(error: GitError) -> Trouble {
     let (reason, output, remedy) = match error {
         GitError::CommitRefused { output } => (
             "the repository's hooks refused the commit".to_owned(),
-            output.clone(),
+            output,
             "Change what the hook names, then try again.",
         ),
-        other => (whole(other), whole(other), "Do what git says, then try again."),
+        // A signing program, a hook that never ends and a changed repository are told apart.
+        told if told.remedy().is_some() => {
+            return trouble_of(&EngineError::Git(told), AnnotationType::CommitRefused);
+        }
+        other => (whole(&other), whole(&other), "Do what git says, then try again."),
     };
     let mut trouble = Trouble::new(
         AnnotationType::CommitRefused,

@@ -435,7 +435,7 @@ async fn places_of(repo: &Repo, text: &str, sides: [&str; 2], count: usize) -> R
     for (view, oid) in conflict_sides(text).into_iter().zip(sides) {
         let whole = match repo.blob(oid, MAX_MARKED_BYTES).await {
             Ok(content) => String::from_utf8(content).ok(),
-            Err(forge_git::GitError::TooLarge { .. }) => None,
+            Err(GitError::TooLarge { .. }) => None,
             Err(error) => return Err(error.into()),
         };
         let Some(whole) = whole else { return Ok(Vec::new()) };
@@ -449,7 +449,7 @@ async fn places_of(repo: &Repo, text: &str, sides: [&str; 2], count: usize) -> R
 async fn marked_text(repo: &Repo, tree: &str, path: &str) -> Result<Option<String>> {
     match repo.file_at(tree, path, MAX_MARKED_BYTES).await {
         Ok(content) => Ok(content.and_then(|content| String::from_utf8(content).ok())),
-        Err(forge_git::GitError::TooLarge { .. }) => Ok(None),
+        Err(GitError::TooLarge { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
