@@ -572,3 +572,18 @@ async fn failing_signer_is_told_as_such_with_its_remedy() -> Result<()> {
     }
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_in_a_worktree_that_lost_its_git_file_is_merged_whole() -> Result<()> {
+    for to in ["review", "merging"] {
+        let board = Board::new(json!({})).await?;
+        let task = by_hand(&board).await?;
+        let tree = tree(&board, &task).await?;
+        std::fs::write(tree.join("mine"), "mine\n")?;
+        std::fs::remove_file(tree.join(".git"))?;
+        board.move_to(&task, to).await?;
+        board.server.until(&task, is("done")).await?;
+        assert_eq!(board.sandbox.repo.show("main", "mine").as_deref(), Some("mine"), "{to}");
+    }
+    Ok(())
+}

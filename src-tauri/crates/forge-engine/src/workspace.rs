@@ -183,7 +183,7 @@ impl Engine {
 }
 
 /// Whether a folder is there and not empty.
-fn holds_something(folder: &Path) -> bool {
+pub(crate) fn holds_something(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 

@@ -30,6 +30,7 @@ use crate::{
     error::{Result, whole},
     reviewed::{RESTORABLE, lacks_winner, no_winner, short},
     transition::{Carry, Trouble, is_reviewed},
+    workspace::holds_something,
 };
 
 /// The remark on a review that a person's move to the merge stands for.
@@ -142,8 +143,9 @@ impl Engine {
             return Ok(Captured::blocked(missing("repository", place, None, message)));
         };
         let workspace = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
+        // One without its `.git` gets that again before it is committed.
         let present = workspace.as_ref().filter(|workspace| {
-            workspace.status != WorkspaceStatus::Cleaned && Path::new(&workspace.path).join(".git").exists()
+            workspace.status != WorkspaceStatus::Cleaned && holds_something(Path::new(&workspace.path))
         });
         let branch = task_branch(&s.task);
         let Some(restarted) = self.review_from_target(s, &repo, present, cancel).await? else {

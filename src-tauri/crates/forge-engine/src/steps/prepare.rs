@@ -180,6 +180,9 @@ impl Engine {
         };
         if let Some(workspace) = present {
             let worktree = Path::new(&workspace.path);
+            if !worktree.join(".git").exists() {
+                return Ok(Some(None));
+            }
             if repo.head(worktree).await? != start.tip || !repo.uncommitted(worktree).await?.is_empty() {
                 return Ok(Some(None));
             }
