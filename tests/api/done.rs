@@ -404,8 +404,8 @@ async fn later_work_is_merged_after_a_person_merged_what_waited() -> Result<()> 
     let go = board.sandbox.dir.path().join("go");
     let waits = format!("wait-for {}", go.display());
     let again =
-        script(&[&waits, "edit more <<< \"more\n\""]).replace("forge-script", "forge-script attempt=2");
-    let description = format!("{}\n{again}", script(&["edit work <<< \"work\n\""]));
+        script(&[&waits, "edit more <<< \"more\\n\""]).replace("forge-script", "forge-script attempt=2");
+    let description = format!("{}\n{again}", script(&["edit work <<< \"work\\n\""]));
     let task = board.task(&[], json!({ "description": description })).await?;
     board.claim(&task).await?;
     board.server.until(&task, |task| task["waiting"]["reason"] == "target_checkout_dirty").await?;
@@ -472,30 +472,36 @@ async fn leftover_that_a_hook_refuses_is_kept_as_a_backup_and_the_reviewed_commi
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_content_of_the_reviewed_commit_is_told_as_missing_work() -> Result<()> {
-    let (board, task) = awaiting(json!({})).await?;
+    let board = Board::new(json!({ "auto_approve": false })).await?;
     let repo = &board.sandbox.repo;
-    // The target moved, so that the merge reads the content.
-    repo.write("README.md", "# Moved\n")?;
+    let lines = |first: &str| format!("{first}\n{}", "between\n".repeat(20));
+    repo.write("long", &lines("one"))?;
+    repo.commit("a long file")?;
+    let task = board.task(&["append long <<< \"work\\n\""], json!({})).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, awaits).await?;
+    // Both sides changed the file, so that the merge reads the content.
+    repo.write("long", &lines("another"))?;
     repo.commit("moved")?;
-    let tree = repo.git(&["rev-parse", &format!("{}^{{tree}}", branch(&task))])?;
-    let object = repo.path().join(".git/objects").join(&tree[..2]).join(&tree[2..]);
+    let content = repo.git(&["rev-parse", &format!("{}:long", branch(&task))])?;
+    let object = repo.path().join(".git/objects").join(&content[..2]).join(&content[2..]);
     let away = repo.path().with_file_name("away");
-    repo.write("work", "in the way\n")?;
+    repo.write("long", "in the way\n")?;
     approve(&board, &task).await?;
     board.server.until(&task, |task| task["waiting"]["reason"] == "target_checkout_dirty").await?;
     std::fs::rename(&object, &away)?;
-    std::fs::remove_file(repo.path().join("work"))?;
+    repo.git(&["checkout", "-q", "long"])?;
     let blocked = board.server.until(&task, |task| is("blocked")(task) || is("done")(task)).await?;
     let trouble = &blocked["error_annotation"];
     assert_eq!(trouble["type"], "work_missing", "{blocked:#}");
     assert_eq!(
         (&trouble["details"]["missing"], &trouble["details"]["name"]),
-        (&json!("object"), &json!(tree))
+        (&json!("object"), &json!(content))
     );
     std::fs::rename(&away, &object)?;
     board.act(&task, "actions/retry?wait=none", json!({})).await?;
     board.server.until(&task, is("done")).await?;
-    assert_eq!(repo.show("main", "work").as_deref(), Some("work"));
+    assert_eq!(repo.show("main", "long"), Some(format!("{}work", lines("another"))));
     Ok(())
 }
 

@@ -128,39 +128,42 @@ fn verbs(task: &Value) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn task_whose_worktree_lost_its_git_file_is_retried_reset_removed_and_deleted() -> Result<()> {
     for way in ["retry", "reset", "remove", "delete"] {
-        let bench = Bench::new(json!({})).await?;
-        let lines = "```forge-script\nedit a <<< \"a\"\nrun rm .git\nfail 3\n```\n\
+        // A worktree is reset where it cannot be made ready.
+        let setup = if way == "reset" { vec!["exit 1"] } else { Vec::new() };
+        let bench = Bench::new(json!({ "setup": setup })).await?;
+        let lines = "```forge-script\nedit a <<< \"a\"\nfail 3\n```\n\
                      ```forge-script attempt=4\nedit b <<< \"b\"\n```";
         let new = json!({ "title": "Lost", "description": lines, "roles": { "coder": bench.agent } });
         let task = bench.server.task(&bench.project, new).await?;
         bench.claim(&task).await?;
-        let blocked = bench.state(&task, "blocked").await?;
-        let folder = tree(&blocked);
-        if folder.join(".git").exists() {
-            std::fs::remove_file(folder.join(".git"))?;
-        }
+        let folder = tree(&bench.state(&task, "blocked").await?);
+        std::fs::write(folder.join("a"), "a")?;
+        std::fs::remove_file(folder.join(".git"))?;
         match way {
             "retry" => {
                 bench.act(&task, "retry", json!({})).await?;
                 bench.server.until(&task, |task| task["review"]["status"].is_string()).await?;
                 let branch = format!("forge/{}", text(&task, "id"));
-                assert_eq!(bench.sandbox.repo.show(&branch, "b").as_deref(), Some("b"));
+                let made = |name: &str| bench.sandbox.repo.show(&branch, name);
+                assert_eq!((made("a").as_deref(), made("b").as_deref()), (Some("a"), Some("b")));
             }
             "reset" => {
                 bench.post(&task, "/workspace/reset", json!({})).await?;
                 assert!(folder.join(".git").exists() && !folder.join("a").exists());
             }
             "remove" => {
+                bench.act(&task, "cancel", json!({})).await?;
                 bench.post(&task, "/workspace/remove", json!({})).await?;
                 assert!(!folder.exists());
             }
             _ => {
+                bench.act(&task, "cancel", json!({})).await?;
                 let path = format!("/tasks/{}", text(&task, "id"));
                 bench.server.request(reqwest::Method::DELETE, &path).send().await?.error_for_status()?;
-                assert!(!folder.exists());
+                assert!(bench.get(&task).await.is_err(), "it is gone");
             }
         }
-        if way != "retry" && way != "delete" {
+        if matches!(way, "reset" | "remove") {
             let kept = bench.backups(&task).await?;
             let has_a = |backup: &Value| {
                 bench.sandbox.repo.show(&text(backup, "commit"), "a").as_deref() == Some("a")

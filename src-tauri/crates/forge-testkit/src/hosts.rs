@@ -188,11 +188,12 @@ impl FakeHost {
         let tree = bare::merged_tree(&self.bare, &base_commit, &head_commit)?
             .with_context(|| format!("{number} has conflicts"))?;
         let message = format!("{} (#{number})", state.pull(number)?.title);
-        let merged = bare::commit_tree(&self.bare, &tree, &parents(head_commit, base_commit), &message)?;
+        let merged =
+            bare::commit_tree(&self.bare, &tree, &parents(head_commit.clone(), base_commit), &message)?;
         bare::set_branch(&self.bare, &base, &merged)?;
         let pull = state.changed(number)?;
         pull.state = PullRequestState::Merged;
-        pull.merge_commit = Some(merged.clone());
+        (pull.head_commit, pull.merge_commit) = (head_commit, Some(merged.clone()));
         Ok(merged)
     }
 
