@@ -22,6 +22,7 @@ use crate::bytes;
 use crate::error::GitError;
 use crate::repo::Repo;
 use crate::stamp::{Moment, Print, Stamps};
+use crate::config_file::parse;
 
 /// The private ignore list.
 const EXCLUDE: &str = "info/exclude";
@@ -499,98 +500,6 @@ fn expanded(value: &str, beside: &Path, home: Option<&Path>) -> Option<PathBuf> 
         None if value.starts_with(['~', '%']) || value.is_empty() => None,
         None => Some(beside.join(value)),
     }
-}
-
-/// The settings in a file, in its order; sections and names in lower case. `None` for what git would refuse.
-fn parse(content: &[u8]) -> Option<Vec<(String, String)>> {
-    let text = std::str::from_utf8(content).ok()?.replace("\r\n", "\n");
-    let mut chars = text.trim_start_matches('\u{feff}').chars().peekable();
-    let (mut section, mut said) = (String::new(), Vec::new());
-    while let Some(c) = chars.next() {
-        match c {
-            c if c.is_whitespace() => {}
-            '#' | ';' => while chars.next_if(|c| *c != '\n').is_some() {},
-            '[' => {
-                section.clear();
-                loop {
-                    match chars.next()? {
-                        ']' => break,
-                        '"' => loop {
-                            match chars.next()? {
-                                '"' => break,
-                                '\\' => section.push(chars.next()?),
-                                '\n' => return None,
-                                other => section.push(other),
-                            }
-                        },
-                        c if c.is_whitespace() && c != '\n' => section.push('.'),
-                        c if c.is_alphanumeric() || matches!(c, '-' | '.') => {
-                            section.push(c.to_ascii_lowercase());
-                        }
-                        _ => return None,
-                    }
-                }
-            }
-            c if c.is_ascii_alphabetic() => {
-                let mut name = String::from(c.to_ascii_lowercase());
-                while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '-') {
-                    name.push(c.to_ascii_lowercase());
-                }
-                while chars.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
-                let value = match chars.peek() {
-                    Some('=') => {
-                        chars.next();
-                        parse_value(&mut chars)?
-                    }
-                    // A name without a value means yes.
-                    None | Some('\n' | '#' | ';') => "true".to_owned(),
-                    Some(_) => return None,
-                };
-                said.push((format!("{section}.{name}"), value));
-            }
-            _ => return None,
-        }
-    }
-    Some(said)
-}
-
-fn parse_value(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> {
-    let (mut value, mut kept, mut quoted) = (String::new(), 0, false);
-    loop {
-        match chars.next() {
-            None | Some('\n') => break,
-            Some('#' | ';') if !quoted => {
-                while chars.next_if(|c| *c != '\n').is_some() {}
-                break;
-            }
-            Some('"') => {
-                quoted = !quoted;
-                kept = value.len();
-            }
-            Some('\\') => {
-                match chars.next()? {
-                    '\n' => {}
-                    'n' => value.push('\n'),
-                    't' => value.push('\t'),
-                    'b' => value.push('\u{8}'),
-                    c @ ('\\' | '"') => value.push(c),
-                    _ => return None,
-                }
-                kept = value.len();
-            }
-            Some(c) if c.is_whitespace() && !quoted => {
-                if !value.is_empty() {
-                    value.push(c);
-                }
-            }
-            Some(c) => {
-                value.push(c);
-                kept = value.len();
-            }
-        }
-    }
-    value.truncate(kept);
-    (!quoted).then_some(value)
 }
 
 fn diff(before: &[String], after: &[String]) -> String {

@@ -24,6 +24,7 @@ mod bytes;
 mod checkout;
 mod command;
 mod commit;
+mod config_file;
 mod copy;
 mod diff;
 mod discard;

@@ -3,24 +3,6 @@
 use super::*;
 use crate::testing::Sandbox;
 
-fn settings(text: &str) -> Option<Vec<String>> {
-    Some(parse(text.as_bytes())?.into_iter().map(|(key, value)| format!("{key}={value}")).collect())
-}
-
-#[test]
-fn settings_are_read_as_git_reads_them() {
-    let text = "# x\n[core]\n\tBare = false ; why\n[Filter \"A b\"] clean = \"a # b\" c \\\n  d\n\tset\n[old.Sub]\nx=1\n";
-    let read = settings(text).unwrap();
-    assert_eq!(
-        read,
-        ["core.bare=false", "filter.A b.clean=a # b c   d", "filter.A b.set=true", "old.sub.x=1"]
-    );
-    assert_eq!(settings("[a \"q\\\"\\\\\"]\nv = \\\"x\\\"\n").unwrap(), ["a.q\"\\.v=\"x\""]);
-    for broken in ["[core\n", "[core]\nx = \"a\n", "[core]\nx y\n", "[core]\nx = \\q\n", "= 1"] {
-        assert_eq!(settings(broken), None, "{broken:?}");
-    }
-}
-
 async fn accepted() -> (Sandbox, Repo) {
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
