@@ -1,8 +1,8 @@
 //! What was left half-done in a worktree: a rebase, cherry-pick or revert that stands still, a merge with
 //! conflicts, a `HEAD` that is not on the worktree's branch.
 //!
-//! What needs no decision is brought to its end, as `--continue` does. Where one is needed nothing moves, and
-//! whoever works there is told. Invariants: no file and no commit is lost; a commit that is on no branch of the
+//! What needs no decision is brought to its end, as `--continue` does. Where one is needed, and where continuing
+//! would run programs, nothing moves, and whoever works there is told. Invariants: no file and no commit is lost; a commit that is on no branch of the
 //! worktree is kept under a ref; the branch moves by compare and swap, only forward. Repeating it is safe.
 
 use std::path::Path;
@@ -12,6 +12,7 @@ use crate::command::Kind;
 use crate::error::GitError;
 use crate::guard::{Entry, Root};
 use crate::repo::{Operation, Repo};
+use crate::sequencer;
 
 /// How often an operation is continued: as often as it stops on purpose.
 const MOST_STOPS: u32 = 1000;
@@ -43,11 +44,18 @@ pub struct HalfDone {
     pub kept: Option<String>,
     /// What git says to it.
     pub said: String,
+    /// Why Forge does not continue it, in words: that would run programs.
+    pub refused: Option<String>,
 }
 
 enum Continued {
     Done,
-    Stuck { files: Vec<String>, said: String },
+    /// Nothing was started.
+    Refused(String),
+    Stuck {
+        files: Vec<String>,
+        said: String,
+    },
 }
 
 impl Repo {
@@ -77,6 +85,16 @@ impl Repo {
                 Continued::Done => finished = Some(operation),
                 Continued::Stuck { files, said } => {
                     return self.left_open(worktree, branch, ref_prefix, Some(operation), files, &said).await;
+                }
+                Continued::Refused(why) => {
+                    let left =
+                        self.left_open(worktree, branch, ref_prefix, Some(operation), Vec::new(), "").await?;
+                    return Ok(match left {
+                        Standing::Open(half_done) => {
+                            Standing::Open(HalfDone { refused: Some(why), ..half_done })
+                        }
+                        ready @ Standing::Ready { .. } => ready,
+                    });
                 }
             },
         }
@@ -153,7 +171,7 @@ impl Repo {
             None => false,
         };
         let kept = if held { None } else { Some(self.keep(&head, ref_prefix).await?) };
-        Ok(Standing::Open(HalfDone { operation, files, kept, said: said.to_owned() }))
+        Ok(Standing::Open(HalfDone { operation, files, kept, said: said.to_owned(), refused: None }))
     }
 
     async fn go_on(
@@ -176,6 +194,9 @@ impl Repo {
             let files = self.undecided(worktree).await?;
             if !files.is_empty() {
                 return Ok(Continued::Stuck { files, said });
+            }
+            if let Some(why) = self.foreign_work(worktree, git_dir).await? {
+                return Ok(Continued::Refused(why));
             }
             let checked_out = self.checked_out_links(worktree).await?;
             let changes = self.status_beside(worktree, true, &checked_out).await?;
@@ -200,6 +221,13 @@ impl Repo {
             }
         }
         Ok(Continued::Stuck { files: Vec::new(), said })
+    }
+
+    /// What continuing would run besides git, in words.
+    async fn foreign_work(&self, worktree: &Path, git_dir: &Path) -> Result<Option<String>, GitError> {
+        let key = self.settings(worktree).await?.get("user.signingkey").unwrap_or_default().to_owned();
+        let git_dir = git_dir.to_owned();
+        tokio::task::spawn_blocking(move || sequencer::foreign_in(&git_dir, &key)).await?
     }
 
     /// Files in conflict that nobody resolved: those with markers, and those where a side has to be chosen. One

@@ -56,6 +56,7 @@ mod refs;
 mod repo;
 mod restore;
 mod settings;
+mod sequencer;
 mod settle;
 mod signing;
 mod spread;

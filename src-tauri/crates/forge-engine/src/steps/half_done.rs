@@ -86,6 +86,9 @@ fn told(half_done: &HalfDone, branch: &str) -> String {
     if let Some(kept) = &half_done.kept {
         text.push_str(&format!(". What it is on is kept at {kept}"));
     }
+    if let Some(why) = &half_done.refused {
+        text.push_str(&format!(". Forge does not finish it: {why}"));
+    }
     if !half_done.said.is_empty() && half_done.files.is_empty() {
         text.push_str(&format!(". git says: {}", half_done.said));
     }

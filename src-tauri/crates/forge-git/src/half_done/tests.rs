@@ -219,3 +219,37 @@ async fn no_merge_is_begun_over_changes() {
     assert!(!given.repo.begin_merge(&given.tree, "main", None).await.unwrap());
     assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), "not committed\n");
 }
+
+#[tokio::test]
+async fn rebase_that_would_run_programs_is_told_and_not_continued() {
+    for planted in ["a line of the list", "the strategy", "a rebase with --exec", "a rebase by patches"] {
+        let given = Given::new().await;
+        let marker = given.sandbox.dir().join("ran");
+        let exec = format!("touch {}", marker.display());
+        let admin = given.repo.git_dir(&given.tree).await.unwrap();
+        let begin: &[&str] = match planted {
+            "a rebase with --exec" => &["rebase", "-q", "-x", &exec, "main"],
+            "a rebase by patches" => &["rebase", "-q", "--apply", "main"],
+            _ => &["rebase", "-q", "main"],
+        };
+        assert!(!given.git(begin), "it conflicts");
+        let state = admin.join("rebase-merge");
+        match planted {
+            "a line of the list" => {
+                std::fs::write(state.join("git-rebase-todo"), format!("exec {exec}\n")).unwrap();
+            }
+            "the strategy" => std::fs::write(state.join("strategy"), "evil\n").unwrap(),
+            "a rebase by patches" => {
+                std::fs::write(admin.join("rebase-apply/gpg_sign_opt"), format!("--exec={exec}")).unwrap();
+            }
+            _ => {}
+        }
+        given.write("a", "both\n");
+        let half_done = open(given.settle().await);
+        assert_eq!(half_done.operation, Some(Operation::Rebase), "{planted}");
+        assert!(half_done.refused.is_some(), "{planted}: {half_done:?}");
+        assert!(!marker.exists(), "{planted}");
+        assert!(given.git(&["rebase", "--abort"]), "{planted}");
+        given.assert_settled(Standing::Ready { finished: None, taken: false }, None, false).await;
+    }
+}
