@@ -131,6 +131,31 @@ async fn project_may_let_programs_inherit_everything_or_little() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test]
+async fn hook_of_git_sees_what_the_project_passes_and_no_variable_of_forge() -> Result<()> {
+    for (pass, token) in [(json!([]), None), (json!(["CANARY_TOKEN"]), Some("canary-1"))] {
+        let own = json!({ "auto_approve": true, "environment": { "pass": pass } });
+        let mut sandbox = Sandbox::with_config(own, |config| {
+            let mut user = user_variables();
+            user.insert("FORGE_EXECUTION_ID".into(), "of another run".into());
+            config.environment = Arc::new(user);
+        })
+        .await?;
+        let told = sandbox.dir.path().join("hook.env");
+        let hook = sandbox.repo.path().join(".git/hooks/pre-commit");
+        std::fs::write(&hook, format!("#!/bin/sh\nenv > '{}'\n", told.display()))?;
+        std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+        run(&mut sandbox, json!({ "command": "echo work > work.txt" })).await?;
+        let text = std::fs::read_to_string(&told).context("the hook did not run")?;
+        let given: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.split_once('=')).collect();
+        assert_eq!((given.get("PLAIN"), given.get("CANARY_TOKEN")), (Some(&"plain"), token.as_ref()));
+        for name in ["DB_PASSWORD", "ANTHROPIC_API_KEY", "FORGE_EXECUTION_ID"] {
+            assert_eq!(given.get(name), None, "{name}");
+        }
+    }
+    Ok(())
+}
+
 /// A home whose profile counts how often it runs.
 fn home(sandbox: &Path, rest: &str) -> Result<std::path::PathBuf> {
     let home = sandbox.join("home");

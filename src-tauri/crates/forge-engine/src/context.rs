@@ -189,13 +189,14 @@ impl Engine {
         if is_entry(task) { context.for_entries() } else { Ok(context) }
     }
 
-    /// The project's repository.
+    /// The project's repository, in which git gets what the project's environment policy passes.
     pub(crate) async fn repo(&self, context: &ProjectContext) -> Result<Repo> {
         let path = PathBuf::from(&context.project.repo_path);
+        let policy = &context.settings.environment;
         if let Some(repo) = self.repos().get(&path) {
-            return Ok(repo.clone());
+            return Ok(repo.passing(policy));
         }
-        let repo = Repo::open(self.git(), &path).await?;
+        let repo = Repo::open(&self.git().passing(policy), &path).await?;
         self.recall_accepted(&context.project.repo_path, &repo).await?;
         self.repos().insert(path, repo.clone());
         Ok(repo)

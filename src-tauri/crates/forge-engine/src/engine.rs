@@ -138,7 +138,8 @@ impl Engine {
         let instance = Instance::take(&config.data_dir)?;
         private_data::tighten(&config.data_dir);
         private_data::make(&config.workspace_root).map_err(io(&config.workspace_root))?;
-        let mut git = Git::discover(config.git.clone()).await?;
+        let mut git =
+            Git::discover(config.git.clone()).await?.with_variables(Arc::clone(&config.environment));
         for (name, value) in &config.git_env {
             git = git.with_env(name, value);
         }

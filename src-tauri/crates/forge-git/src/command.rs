@@ -1,8 +1,9 @@
 //! The one place where git is started.
 //!
 //! Every command has its own process group, a time limit, a limit on what it may print, no standard input
-//! unless bytes are given, and an environment without whatever would lead it to another repository. It runs in
-//! a session of its own without a terminal, so nothing it starts can ask anybody a question: what would ask fails.
+//! unless bytes are given, and an environment without secrets and without whatever would lead it to another
+//! repository. It runs in a session of its own without a terminal, so nothing it starts can ask anybody a question: what
+//! would ask fails.
 //! A command on a worktree is told its git directory and its common directory by [`GitCommand::placed`]; git
 //! discovers neither, so a `.git` that somebody put there counts for nothing.
 //! When the caller loses interest (drops the future) the whole group is asked to end, so that git can
@@ -145,6 +146,8 @@ pub(crate) struct GitCommand {
     guard: Option<Arc<Guard>>,
     /// Nothing that signs may ask on a screen.
     blind: bool,
+    /// It talks to a remote.
+    remote: bool,
 }
 
 impl GitCommand {
@@ -165,6 +168,7 @@ impl GitCommand {
             refused: None,
             guard: None,
             blind: false,
+            remote: false,
         }
     }
 
@@ -193,6 +197,12 @@ impl GitCommand {
     /// Hides terminals and displays from what it starts.
     pub(crate) fn blind(mut self, blind: bool) -> Self {
         self.blind = blind;
+        self
+    }
+
+    /// Starts it from the user's whole environment: it talks to a remote, and helpers for credentials need their keys.
+    pub(crate) fn to_remote(mut self) -> Self {
+        self.remote = true;
         self
     }
 
@@ -332,6 +342,7 @@ impl GitCommand {
             command.arg("-c").arg(setting);
         }
         command.args(&self.global).args(&self.args).current_dir(&self.dir);
+        command.env_clear().envs(self.git.variables(self.remote));
         for variable in REPOSITORY_VARIABLES {
             command.env_remove(variable);
         }
@@ -599,10 +610,12 @@ mod tests {
     #[tokio::test]
     async fn inherited_repository_variables_do_not_arrive() {
         let sandbox = Sandbox::new().await;
-        let command = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::Read).build();
+        let leading = REPOSITORY_VARIABLES.map(|name| (name.into(), "elsewhere".into()));
+        let git = sandbox.git.clone().with_variables(Arc::new(leading.into()));
+        let command = GitCommand::new(&git, sandbox.dir(), Kind::Read).build();
         let set: Vec<_> = command.as_std().get_envs().collect();
         for variable in REPOSITORY_VARIABLES {
-            assert!(set.contains(&(OsStr::new(variable), None)), "{variable}");
+            assert!(!set.iter().any(|(name, _)| *name == variable), "{variable}");
         }
         assert!(set.contains(&(OsStr::new("LC_ALL"), Some(OsStr::new("C")))));
         assert!(set.contains(&(OsStr::new("GIT_OPTIONAL_LOCKS"), Some(OsStr::new("0")))));

@@ -442,6 +442,33 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn hook_sees_no_secret_and_no_variable_of_forge() {
+        let sandbox = Sandbox::new().await;
+        let told = sandbox.dir().join("told");
+        sandbox.hook("pre-commit", &format!("env > {}", told.display()));
+        let mut user: std::collections::BTreeMap<_, _> = std::env::vars_os().collect();
+        for name in ["NPM_TOKEN", "FORGE_SECRET_OF_ITS_OWN", "FORGE_EXECUTION_ID", "PLAIN"] {
+            user.insert(name.into(), "canary".into());
+        }
+        let git = sandbox.git.clone().with_variables(std::sync::Arc::new(user));
+        let repo = Repo::open(&git, &sandbox.path("")).await.unwrap();
+        let names = async |repo: &Repo, content: &str| {
+            sandbox.write("a", content);
+            repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+            let told = std::fs::read_to_string(&told).unwrap();
+            let canaries = told.lines().filter_map(|line| line.strip_suffix("=canary"));
+            let mut names: Vec<_> = canaries.map(str::to_owned).collect();
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(names(&repo, "1").await, ["PLAIN"]);
+        let pass = vec!["NPM_TOKEN".to_owned()];
+        let passing =
+            repo.passing(&forge_model::environment::EnvironmentSettings { pass, ..Default::default() });
+        assert_eq!(names(&passing, "2").await, ["NPM_TOKEN", "PLAIN"]);
+    }
+
+    #[tokio::test]
     async fn a_missing_identity_is_filled_in_and_a_partial_one_kept() {
         let sandbox = Sandbox::anonymous().await;
         let repo = sandbox.repo().await;

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use forge_model::environment::EnvironmentSettings;
+
 use crate::accepted::Guard;
 use crate::bytes;
 use crate::command::{GitCommand, Kind};
@@ -18,11 +20,11 @@ use crate::startup::StartupMemory;
 #[derive(Debug, Clone)]
 pub struct Repo {
     pub(crate) inner: Arc<Inner>,
+    git: Git,
 }
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    git: Git,
     root: PathBuf,
     common_dir: PathBuf,
     /// Without files of its own.
@@ -79,7 +81,6 @@ impl Repo {
         let root = main_work_tree(git, path, &common_dir, own).await?;
         let objects = Objects::new(common_dir.join("objects"));
         let inner = Inner {
-            git: git.clone(),
             bare: is_bare(&root, &common_dir),
             hooks: hooks_elsewhere(hooks, path, &root, &common_dir),
             guard: Mutex::default(),
@@ -91,7 +92,7 @@ impl Repo {
             startup_files: Mutex::default(),
             settings: SettingsMemory::default(),
         };
-        let repo = Repo { inner: Arc::new(inner) };
+        let repo = Repo { inner: Arc::new(inner), git: git.clone() };
         if repo.resolve("HEAD").await?.is_none() {
             let any = repo.read().args(["for-each-ref", "--count=1", "refs/heads"]).text().await?;
             if any.is_empty() {
@@ -113,7 +114,13 @@ impl Repo {
 
     /// The git program in use.
     pub fn git(&self) -> &Git {
-        &self.inner.git
+        &self.git
+    }
+
+    /// The same repository, in which git gets what these settings pass of the user's environment.
+    #[must_use]
+    pub fn passing(&self, settings: &EnvironmentSettings) -> Repo {
+        Repo { inner: Arc::clone(&self.inner), git: self.git.passing(settings) }
     }
 
     /// The branch work starts from and goes back to: the local branch of `origin/HEAD`, else
