@@ -71,8 +71,8 @@ pub const REPOSITORY_VARIABLES: [&str; 21] = [
 const REFUSING_HELPER: &str = "false";
 
 /// Keeps git and whatever it starts from asking anybody: nobody sits at a terminal, and a question would hang
-/// until the time limit.
-const SILENCE: [(&str, &str); 9] = [
+/// until the time limit. And has it say what libgit2 says.
+const SILENCE: [(&str, &str); 10] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     // Empty, so that `core.askPass` is not used either.
     ("GIT_ASKPASS", ""),
@@ -83,6 +83,8 @@ const SILENCE: [(&str, &str); 9] = [
     ("GIT_SEQUENCE_EDITOR", ":"),
     ("GIT_MERGE_AUTOEDIT", "no"),
     ("GIT_PAGER", "cat"),
+    // Whoever can write refs could have other objects shown than those that are merged; libgit2 knows no replacements.
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
 ];
 
 /// Variables that name a terminal or a display on which a passphrase could be asked for.

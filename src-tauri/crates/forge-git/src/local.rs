@@ -2,7 +2,7 @@
 //!
 //! Every answer here is the one git would give; where that is not certain there is none, and git is asked.
 //! Not certain are: other stores of refs than files, names that need git's rules for revisions, symbolic refs,
-//! histories that are cut or replaced, objects libgit2 cannot read, walks that get long, and merges that have
+//! histories that are cut or grafted, objects libgit2 cannot read, walks that get long, and merges that have
 //! more than one base.
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -229,9 +229,7 @@ impl Local<'_> {
     /// `None` when parents or trees may be other ones than the commits say.
     fn history_is_plain(self) -> Option<()> {
         let absent = |name: &str| !self.common_dir.join(name).exists();
-        let plain = ["shallow", "info/grafts", "refs/replace", "reftable"].into_iter().all(absent)
-            && !self.packed_refs()?.contains(" refs/replace/");
-        plain.then_some(())
+        ["shallow", "info/grafts", "reftable"].into_iter().all(absent).then_some(())
     }
 }
 

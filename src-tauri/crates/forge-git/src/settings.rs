@@ -132,9 +132,7 @@ impl Repo {
         files.extend(["HEAD", "config.worktree"].map(|name| git_dir.join(name)));
         files.push(self.common_dir().join("config"));
         state.extend(["index", "info/sparse-checkout"].map(|name| git_dir.join(name)));
-        // Replaced objects, and a history that is cut, change what commits hold.
-        let shared =
-            ["info/exclude", "info/attributes", "refs/replace", "packed-refs", "reftable/tables.list"];
+        let shared = ["info/exclude", "info/attributes", "packed-refs", "reftable/tables.list"];
         state.extend(shared.iter().map(|name| self.common_dir().join(name)));
         let dot_git = worktree.join(".git");
         // Of the repository's own folder the files in it are told above.

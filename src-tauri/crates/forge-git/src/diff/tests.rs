@@ -5,6 +5,7 @@ use forge_model::comment::DiffSide;
 use forge_model::diff::{DiffLineKind, DiffSummary, FileChangeKind};
 
 use super::*;
+use crate::command::Kind;
 use crate::testing::Sandbox;
 
 fn uncommitted(repo: &Repo) -> DiffScope {
@@ -461,4 +462,23 @@ async fn a_side_is_read_anew_as_it_lies_there() {
     assert_eq!(side(&repo, &scope, "x.pic", DiffSide::New).await, content(b"two"));
     sandbox.remove("x.pic");
     assert_eq!(side(&repo, &scope, "x.pic", DiffSide::New).await, FileSide::Absent);
+}
+
+#[tokio::test]
+async fn replaced_object_is_neither_shown_nor_checked_out() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let base = sandbox.head();
+    let tip = sandbox.commit("real", &[("a", "real\n")]);
+    let other = sandbox.commit("other", &[("a", "a\n")]);
+    sandbox.git(&["reset", "-q", "--hard", &tip]);
+    let blob = |commit: &str| sandbox.git_out(&["rev-parse", &format!("{commit}:a")]);
+    sandbox.git(&["replace", &blob(&tip), &blob(&other)]);
+    let scope = DiffScope::Commits { base, head: tip.clone() };
+    let shown = repo.diff_files(&scope).await.unwrap();
+    assert_eq!(shown.files.len(), 1, "{shown:?}");
+    assert_eq!(repo.read().args(["cat-file", "-p", &format!("{tip}:a")]).text().await.unwrap(), "real");
+    sandbox.write("a", "mine\n");
+    repo.at(repo.root(), Kind::User).args(["checkout", "-q", "--", "a"]).ok().await.unwrap();
+    assert_eq!(sandbox.read("a"), "real\n");
 }
