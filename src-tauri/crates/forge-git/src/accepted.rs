@@ -3,10 +3,12 @@
 //! Agents work in worktrees that share these files with every other worktree and with the user's own checkout: a
 //! filter, a hook or a helper that one of them writes there would be run by Forge's git. So a [`Fingerprint`] of
 //! them is taken before the first run of an agent, and once it is accepted no git command is started while they say
-//! anything else ([`GitError::RepositoryChanged`]). What counts is what the files mean: comments, branches' upstreams
-//! and hooks that git does not run are no change.
+//! anything else ([`GitError::RepositoryChanged`]). What counts is what the files mean: comments in a configuration and
+//! branches' upstreams are no change, and hooks that the user's own branch has are none.
 //!
-//! Looking costs a few `stat` calls per command: the files are read again only when one of them was touched.
+//! Looking costs a few `stat` calls before and after each command: the files are read again only when one of them was
+//! touched. A look and git's own reading are two moments. What somebody writes between them, git reads: the second look
+//! finds it and refuses the command's result, but a program that it named has run by then.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,15 +16,18 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use git2::{DiffOptions, Patch};
 use sha2::{Digest as _, Sha256};
 
 use crate::bytes;
+use crate::config_file::parse;
 use crate::error::GitError;
 use crate::repo::Repo;
 use crate::stamp::{Moment, Print, Stamps};
-use crate::config_file::parse;
+
+mod hooks;
 
 /// The private ignore list.
 const EXCLUDE: &str = "info/exclude";
@@ -36,6 +41,9 @@ const CONTENT_CAP: usize = 1 << 20;
 const SHOWN_CAP: usize = 16 << 10;
 /// Files that include each other beyond this are not followed, as git does not.
 const INCLUDE_DEPTH: usize = 10;
+/// How often hooks in the user's checkout are looked at again before they count as changed, and how long apart.
+const CHECKOUT_LOOKS: u32 = 5;
+const CHECKOUT_LOOKS_EVERY: Duration = Duration::from_millis(60);
 /// Settings of a branch that start nothing: `git push --set-upstream` and editors write them.
 const BRANCH_SETTINGS: [&str; 6] =
     ["remote", "merge", "pushremote", "description", "vscode-merge-base", "gh-merge-base"];
@@ -100,6 +108,8 @@ struct Place {
     common_dir: PathBuf,
     root: PathBuf,
     home: Option<PathBuf>,
+    /// Where hooks are by settings outside of the repository, as they were when it was opened.
+    hooks: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -173,17 +183,28 @@ impl Guard {
     }
 
     fn look(&self) -> Result<(), GitError> {
-        let begun = Moment::now();
-        let (now, paths) = self.place.take()?;
-        let accepted = Arc::clone(&self.locked().accepted);
-        let files = accepted.changes(&now);
-        if !files.is_empty() {
-            let change = RepositoryChange { digest: now.digest(), files };
-            return Err(GitError::RepositoryChanged {
-                path: self.place.root.clone(),
-                change: Box::new(change),
-            });
-        }
+        let mut looks = 0;
+        let (begun, paths) = loop {
+            let begun = Moment::now();
+            let (now, mut paths) = self.place.take()?;
+            let accepted = Arc::clone(&self.locked().accepted);
+            let (files, by_head) = self.place.uncommitted(accepted.changes(&now), &now)?;
+            if files.is_empty() {
+                if by_head {
+                    paths.extend(self.place.head_paths());
+                }
+                break (begun, paths);
+            }
+            looks += 1;
+            // A checkout that is under way writes files before it moves `HEAD`.
+            let passes = files.iter().all(|file| self.place.in_checkout(&file.path).is_some());
+            if !passes || looks > CHECKOUT_LOOKS {
+                let change = RepositoryChange { digest: now.digest(), files };
+                let path = self.place.root.clone();
+                return Err(GitError::RepositoryChanged { path, change: Box::new(change) });
+            }
+            std::thread::sleep(CHECKOUT_LOOKS_EVERY);
+        };
         // What changed a moment ago may change again without looking younger: then the next command reads again.
         let print = stamp(&paths, Some(begun));
         self.locked().known = print.map(|print| (Arc::new(paths), print));
@@ -222,10 +243,10 @@ impl Place {
         self.hooks(&mut taken, "hooks", &self.common_dir.join("hooks"))?;
         let last =
             |name: &str| settings.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value);
+        // A relative one leads into the user's own checkout, see `Repo::with_hooks`.
         let elsewhere =
             last("core.hookspath").and_then(|path| expanded(path, &self.root, self.home.as_deref()));
-        // Hooks that the repository itself holds are those of the user's own checkout, see `Repo::hooks_dir`.
-        if let Some(folder) = elsewhere.filter(|folder| !folder.starts_with(&self.root)) {
+        if let Some(folder) = self.hooks_folder(elsewhere) {
             self.hooks(&mut taken, &folder.to_string_lossy(), &folder)?;
         }
         if last("extensions.worktreeconfig").is_some_and(|value| is_true(value)) {
@@ -274,22 +295,6 @@ impl Place {
         Ok(())
     }
 
-    fn hooks(&self, taken: &mut Taken, name: &str, folder: &Path) -> Result<(), GitError> {
-        taken.paths.push(folder.to_owned());
-        let entries = match fs::read_dir(folder) {
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
-            other => other.map_err(GitError::io("list", folder))?,
-        };
-        for entry in entries {
-            let entry = entry.map_err(GitError::io("list", folder))?;
-            let hook = entry.file_name().to_string_lossy().into_owned();
-            if !hook.ends_with(".sample") {
-                taken.file(format!("{name}/{hook}"), &entry.path())?;
-            }
-        }
-        Ok(())
-    }
-
     /// Settings that a linked worktree has for itself.
     fn worktree_settings(&self, taken: &mut Taken) -> Result<(), GitError> {
         let folder = self.common_dir.join("worktrees");
@@ -333,7 +338,7 @@ impl Taken {
         self.paths.push(path.to_owned());
         let read = fs::metadata(path).map(|found| (found.is_file(), found.permissions().mode()));
         let (is_file, mode) = match read {
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
+            Err(e) if is_missing(&e) => return Ok(()),
             other => other.map_err(GitError::io("look at", path))?,
         };
         // A pipe would be waited for; git runs and reads none of these kinds in the place of a file of settings.
@@ -347,7 +352,7 @@ impl Taken {
                 return Ok(());
             }
         }
-        let sha256 = hex(&Sha256::digest(&content));
+        let sha256 = hex_of(&content);
         let content = (content.len() <= CONTENT_CAP).then_some(content);
         let file = FingerprintFile { path: name.clone(), executable: mode & 0o111 != 0, sha256, content };
         self.files.insert(name, file);
@@ -389,7 +394,7 @@ impl Repo {
         };
         tokio::task::spawn_blocking(move || {
             let (now, _) = place.take()?;
-            for change in accepted.changes(&now) {
+            for change in place.uncommitted(accepted.changes(&now), &now)?.0 {
                 put_back(&place, &accepted, &change.path, &aside)?;
             }
             Ok(())
@@ -411,6 +416,7 @@ impl Repo {
             common_dir: self.common_dir().to_owned(),
             root: self.root().to_owned(),
             home: self.git().env_var("HOME").map(PathBuf::from),
+            hooks: self.hooks_set_outside().map(Path::to_owned),
         }
     }
 }
@@ -426,7 +432,8 @@ fn put_back(place: &Place, accepted: &Fingerprint, name: &str, aside: &Path) -> 
         fs::create_dir_all(folder).map_err(GitError::io("create", folder))?;
         fs::copy(&path, &kept).map_err(GitError::io("keep", &path))?;
     }
-    let Some(file) = accepted.get(name) else {
+    let committed = place.committed_hook(name)?;
+    let Some(file) = committed.as_ref().or_else(|| accepted.get(name)) else {
         return fs::remove_file(&path).map_err(GitError::io("remove", &path));
     };
     let Some(content) = &file.content else {
@@ -441,9 +448,7 @@ fn put_back(place: &Place, accepted: &Fingerprint, name: &str, aside: &Path) -> 
     fs::create_dir_all(folder).map_err(GitError::io("create", folder))?;
     let fresh = folder.join(format!(".forge-{}", uuid::Uuid::new_v4().simple()));
     fs::write(&fresh, content).map_err(GitError::io("write", &fresh))?;
-    let mode = if file.executable { 0o755 } else { 0o644 };
-    fs::set_permissions(&fresh, fs::Permissions::from_mode(mode))
-        .map_err(GitError::io("set permissions of", &fresh))?;
+    fs::set_permissions(&fresh, hooks::mode_of(file)).map_err(GitError::io("set permissions of", &fresh))?;
     fs::rename(&fresh, &path).map_err(GitError::io("replace", &path))
 }
 
@@ -469,9 +474,8 @@ fn meaning(file: &FingerprintFile) -> Vec<String> {
     if file.path == "commondir" {
         return raw();
     }
-    let in_hooks = file.path.starts_with("hooks/");
     let is_settings = file.path == "config" || file.path.ends_with("config.worktree");
-    if !in_hooks && (is_settings || !file.executable) {
+    if is_settings {
         return match parse(content) {
             Some(said) => {
                 said.into_iter().filter(counts).map(|(key, value)| format!("{key}={value}")).collect()
@@ -479,7 +483,9 @@ fn meaning(file: &FingerprintFile) -> Vec<String> {
             None => raw(),
         };
     }
-    if file.executable { raw() } else { Vec::new() }
+    // Hooks, what they may read, and what settings include.
+    let executable = file.executable.then(|| "(executable)".to_owned());
+    executable.into_iter().chain(raw()).collect()
 }
 
 /// Whether a setting can make a difference to what git does for Forge.
@@ -521,6 +527,15 @@ fn diff(before: &[String], after: &[String]) -> String {
         shown.push('\n');
     }
     shown
+}
+
+/// The hash of a content, in hex.
+fn hex_of(content: &[u8]) -> String {
+    hex(&Sha256::digest(content))
+}
+
+fn is_missing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 fn hex(hash: &[u8]) -> String {

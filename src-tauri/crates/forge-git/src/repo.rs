@@ -31,6 +31,8 @@ pub(crate) struct Inner {
     bare: bool,
     /// Where the user's hooks are, when not in the common directory.
     hooks: Option<PathBuf>,
+    /// Whether settings outside of the repository say so.
+    hooks_set_outside: bool,
     guard: Mutex<Option<Arc<Guard>>>,
     /// When a commit was last signed.
     signed: Mutex<Option<Instant>>,
@@ -80,9 +82,12 @@ impl Repo {
         let common_dir = common.canonicalize().map_err(GitError::io("find the git directory", common))?;
         let root = main_work_tree(git, path, &common_dir, own).await?;
         let objects = Objects::new(common_dir.join("objects"));
+        let hooks = hooks_elsewhere(hooks, path, &root, &common_dir);
+        let hooks_set_outside = hooks.is_some() && !sets_hooks_itself(git, path).await?;
         let inner = Inner {
             bare: is_bare(&root, &common_dir),
-            hooks: hooks_elsewhere(hooks, path, &root, &common_dir),
+            hooks,
+            hooks_set_outside,
             guard: Mutex::default(),
             signed: Mutex::default(),
             root,
@@ -327,7 +332,7 @@ impl Repo {
     /// Hooks lie where the user's own checkout has them. A relative `core.hooksPath` would lead into the worktree at
     /// hand, where whoever works there writes them.
     fn with_hooks(&self, command: GitCommand) -> GitCommand {
-        match &self.inner.hooks {
+        match self.hooks_elsewhere() {
             Some(hooks) => {
                 let mut setting = std::ffi::OsString::from("core.hooksPath=");
                 setting.push(hooks);
@@ -335,6 +340,16 @@ impl Repo {
             }
             None => command,
         }
+    }
+
+    /// Where the user's hooks are, when not in the common directory.
+    pub(crate) fn hooks_elsewhere(&self) -> Option<&Path> {
+        self.inner.hooks.as_deref()
+    }
+
+    /// The same when it is not for the repository's own settings to say.
+    pub(crate) fn hooks_set_outside(&self) -> Option<&Path> {
+        self.hooks_elsewhere().filter(|_| self.inner.hooks_set_outside)
     }
 
     pub(crate) fn last_signed(&self) -> MutexGuard<'_, Option<Instant>> {
@@ -367,6 +382,13 @@ fn hooks_elsewhere(hooks: &Path, asked: &Path, root: &Path, common_dir: &Path) -
     let tops = top.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
     let inside = tops.and_then(|top| hooks.strip_prefix(top).ok());
     Some(inside.map_or_else(|| hooks.to_owned(), |inside| root.join(inside)))
+}
+
+/// Whether the repository's own settings say where its hooks are.
+async fn sets_hooks_itself(git: &Git, path: &Path) -> Result<bool, GitError> {
+    let asked = GitCommand::new(git, path, Kind::Read);
+    let output = asked.args(["config", "--show-scope", "--get", "core.hooksPath"]).run().await?;
+    Ok([&b"local"[..], b"worktree"].iter().any(|scope| output.stdout.starts_with(scope)))
 }
 
 /// What the worktree with this git directory is in the middle of.

@@ -67,7 +67,6 @@ async fn what_starts_nothing_is_no_change() {
     sandbox.git(&["config", "branch.main.merge", "refs/heads/main"]);
     let config = fs::read_to_string(sandbox.path(".git/config")).unwrap();
     sandbox.write(".git/config", format!("# a remark\n{config}"));
-    sandbox.write(".git/hooks/pre-commit", "not to be run");
     sandbox.hook("pre-push.sample", "x");
     sandbox.write(".git/info/attributes", "# nothing\n");
     assert_eq!(changed(&repo).await, Vec::<String>::new());
@@ -119,4 +118,77 @@ async fn a_repository_that_was_moved_away_is_missing_and_not_changed() {
     assert!(!repo.root().exists());
     fs::rename(at, repo.root()).unwrap();
     assert_eq!(changed(&repo).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn every_file_of_a_folder_of_hooks_counts_executable_or_not_at_any_depth() {
+    for path in ["hooks/lib.sh", "hooks/pre-commit.d/10-test", "hooks/deep/down/x"] {
+        let (sandbox, repo) = accepted().await;
+        sandbox.write(&format!(".git/{path}"), "evil\n");
+        assert_eq!(changed(&repo).await, [path]);
+        repo.accept(repo.fingerprint().await.unwrap());
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(repo.common_dir().join(path), mode).unwrap();
+        assert_eq!(changed(&repo).await, [path], "it can be executed now");
+    }
+}
+
+#[tokio::test]
+async fn hooks_path_below_the_checkout_counts_but_for_what_head_has() {
+    for folder in [".husky", ".git/hooks2"] {
+        let sandbox = Sandbox::new().await;
+        sandbox.git(&["config", "core.hooksPath", folder]);
+        sandbox.script(&format!("repo/{folder}/pre-commit"), "exit 0");
+        if folder == ".husky" {
+            sandbox.git(&["add", "-A"]);
+            sandbox.git(&["commit", "-q", "--no-verify", "-m", "hooks"]);
+        }
+        let repo = sandbox.repo().await;
+        repo.accept(repo.fingerprint().await.unwrap());
+        assert_eq!(changed(&repo).await, Vec::<String>::new(), "{folder}");
+        let hook = sandbox.path(&format!("{folder}/pre-commit"));
+        sandbox.script(&format!("repo/{folder}/pre-commit"), "exit 1");
+        sandbox.write(&format!("{folder}/lib/more.sh"), "evil\n");
+        let paths =
+            [hook.to_str().unwrap().to_owned(), format!("{}/lib/more.sh", hook.parent().unwrap().display())];
+        let mut found = changed(&repo).await;
+        found.sort_unstable_by_key(String::len);
+        assert_eq!(found, paths, "{folder}");
+        let stopped = repo.status(repo.root()).await;
+        assert!(matches!(&stopped, Err(GitError::RepositoryChanged { .. })), "{folder}: {stopped:?}");
+        if folder == ".husky" {
+            sandbox.git(&["add", "-A"]);
+            sandbox.git(&["commit", "-q", "--no-verify", "-m", "other hooks"]);
+            assert_eq!(changed(&repo).await, Vec::<String>::new(), "the user's own branch has them");
+            sandbox.script(&format!("repo/{folder}/pre-commit"), "exit 2");
+        }
+        repo.undo_changes(&sandbox.dir().join("aside")).await.unwrap();
+        let left = fs::read_to_string(&hook).unwrap();
+        let expected = if folder == ".husky" { "exit 1" } else { "exit 0" };
+        assert_eq!(left, format!("#!/bin/sh\n{expected}\n"), "{folder}");
+        assert_eq!(changed(&repo).await, Vec::<String>::new(), "{folder}");
+    }
+}
+
+#[tokio::test]
+async fn hooks_beside_huskys_own_folder_count() {
+    let sandbox = Sandbox::new().await;
+    sandbox.git(&["config", "core.hooksPath", ".husky/_"]);
+    sandbox.script("repo/.husky/_/pre-commit", ". \"$(dirname \"$0\")/h\"");
+    let repo = sandbox.repo().await;
+    repo.accept(repo.fingerprint().await.unwrap());
+    sandbox.write(".husky/pre-commit", "npm test\n");
+    assert_eq!(changed(&repo).await, [sandbox.path(".husky/pre-commit").to_str().unwrap()]);
+}
+
+#[tokio::test]
+async fn configuration_that_changes_while_a_command_runs_takes_its_result() {
+    let (sandbox, repo) = accepted().await;
+    let config = sandbox.path(".git/config");
+    // As an agent at work elsewhere, which hits the moment between the look and git's own.
+    let writes = format!("!printf '[alias]\\n\\tx = y\\n' >> {}", config.display());
+    let command =
+        repo.at(repo.root(), crate::command::Kind::Read).config(format!("alias.meanwhile={writes}"));
+    let ended = command.arg("meanwhile").run().await;
+    assert!(matches!(&ended, Err(GitError::RepositoryChanged { .. })), "{ended:?}");
 }
