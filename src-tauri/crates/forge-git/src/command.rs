@@ -144,7 +144,7 @@ pub(crate) struct GitCommand {
     turns: Vec<Turn>,
     /// Why it must not be started.
     refused: Option<GitError>,
-    /// Looks before the start whether the repository still is as it was accepted.
+    /// Looks before the start and after the end whether the repository still is as it was accepted.
     guard: Option<Arc<Guard>>,
     /// Nothing that signs may ask on a screen.
     blind: bool,
@@ -278,8 +278,9 @@ impl GitCommand {
         if let Some(error) = self.refused.take() {
             return Err(error);
         }
-        if let Some(guard) = self.guard.take() {
-            guard.check().await?;
+        let guard = self.guard.take();
+        if let Some(guard) = &guard {
+            Arc::clone(guard).check().await?;
         }
         let args = self.shown();
         tracing::trace!(%args, dir = %self.dir.display(), "git");
@@ -289,6 +290,10 @@ impl GitCommand {
         let finished =
             tokio::time::timeout(self.timeout, drive(&mut child, input, self.cap, &mut stdout, &mut stderr))
                 .await;
+        if let (Some(guard), Ok(Ok(Driven::Done(_)))) = (guard, &finished) {
+            // What it read may be another configuration than the one that was looked at: then it says nothing.
+            guard.check().await?;
+        }
         match finished {
             Ok(Ok(Driven::Done(exit))) => Ok(Output { exit, stdout, stderr, dir: self.dir }),
             Ok(Ok(Driven::TooMuch)) => {
