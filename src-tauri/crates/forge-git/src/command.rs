@@ -27,6 +27,7 @@ use crate::bytes;
 use crate::error::GitError;
 use crate::lock::{self, Turn};
 use crate::program::Git;
+use crate::repo::Repo;
 
 /// Time for an ordinary command.
 const ORDINARY: Duration = Duration::from_secs(120);
@@ -150,6 +151,8 @@ pub(crate) struct GitCommand {
     blind: bool,
     /// It talks to a remote.
     remote: bool,
+    /// Where the programs of relative settings are to be found.
+    programs: Option<(Repo, PathBuf)>,
 }
 
 impl GitCommand {
@@ -171,6 +174,7 @@ impl GitCommand {
             guard: None,
             blind: false,
             remote: false,
+            programs: None,
         }
     }
 
@@ -205,6 +209,18 @@ impl GitCommand {
     /// Starts it from the user's whole environment: it talks to a remote, and helpers for credentials need their keys.
     pub(crate) fn to_remote(mut self) -> Self {
         self.remote = true;
+        self
+    }
+
+    /// Has the programs that settings name by relative paths be those of the user's own checkout.
+    pub(crate) fn with_programs_of(mut self, repo: &Repo, worktree: &Path) -> Self {
+        self.programs = Some((repo.clone(), worktree.to_owned()));
+        self
+    }
+
+    /// For a command that starts no program.
+    pub(crate) fn without_programs(mut self) -> Self {
+        self.programs = None;
         self
     }
 
@@ -281,6 +297,10 @@ impl GitCommand {
         let guard = self.guard.take();
         if let Some(guard) = &guard {
             Arc::clone(guard).check().await?;
+        }
+        if let Some((repo, worktree)) = self.programs.take() {
+            // Boxed, since finding them may run git, too.
+            self.config.extend(Box::pin(repo.program_settings(&worktree)).await?);
         }
         let args = self.shown();
         tracing::trace!(%args, dir = %self.dir.display(), "git");

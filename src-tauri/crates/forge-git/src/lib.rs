@@ -8,8 +8,9 @@
 //! depends on changed (`diff/watch`).
 //!
 //! A worktree's git directory comes from the repository's record, never from the worktree (`repo`, `dot_git`); no
-//! program runs that the repository did not name when a person accepted it (`accepted`), and none that a repository
-//! inside a worktree names (`nested`).
+//! program runs that the repository did not name when a person accepted it (`accepted`), none that lies in a worktree
+//! because a setting's path is relative (`relative`), none that the state of a half-done operation names (`sequencer`),
+//! and none that a repository inside a worktree names (`nested`).
 //!
 //! Invariants: no command forces, stashes or resets a checkout that is not Forge's own; refs move by compare
 //! and swap; every answer of git is read from its machine formats (`-z`), never from its messages.
@@ -53,10 +54,11 @@ mod program;
 mod push;
 mod rebase;
 mod refs;
+mod relative;
 mod repo;
 mod restore;
-mod settings;
 mod sequencer;
+mod settings;
 mod settle;
 mod signing;
 mod spread;

@@ -306,6 +306,7 @@ impl Repo {
     /// A command in the git directory that all worktrees share: no work tree in reach.
     pub(crate) fn bare(&self, kind: Kind) -> GitCommand {
         let command = GitCommand::new(self.git(), self.common_dir(), kind);
+        let command = command.with_programs_of(self, self.root());
         self.with_hooks(command.env("GIT_DIR", self.common_dir())).guarded(self.guard())
     }
 
@@ -319,7 +320,8 @@ impl Repo {
 
     /// A command in a worktree of this repository. One that is not registered here is refused.
     pub(crate) fn at(&self, worktree: &Path, kind: Kind) -> GitCommand {
-        let command = self.with_hooks(GitCommand::new(self.git(), worktree, kind)).guarded(self.guard());
+        let command = GitCommand::new(self.git(), worktree, kind).with_programs_of(self, worktree);
+        let command = self.with_hooks(command).guarded(self.guard());
         match self.recorded_git_dir(worktree) {
             Some(git_dir) if self.inner.bare && git_dir == self.common_dir() => {
                 command.placed(&git_dir, self.common_dir(), None)

@@ -18,6 +18,9 @@ const KNOWN: usize = 32;
 /// Where installations of git keep what holds for everybody.
 const SYSTEM: [&str; 3] = ["/etc", "/usr/local/etc", "/opt/homebrew/etc"];
 
+/// How the names of settings begin that include others under a condition.
+const CONDITIONS: &str = "includeif.";
+
 /// What git is set to.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -40,6 +43,17 @@ impl Settings {
     /// What a setting says, its name in lower case but for the middle part.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.values.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Every name with its value, in the order in which git reads them.
+    pub(crate) fn values(&self) -> &[(String, String)] {
+        &self.values
+    }
+
+    /// Whether another worktree of the repository may be set to something else.
+    pub(crate) fn differ_by_worktree(&self) -> bool {
+        self.is_on("extensions.worktreeconfig")
+            || self.values.iter().any(|(name, _)| name.starts_with(CONDITIONS))
     }
 
     /// Whether a setting is on.
@@ -78,9 +92,22 @@ impl Repo {
         if let Some(known) = known {
             return Ok(known);
         }
+        self.read_settings_of(worktree).await
+    }
+
+    /// The same for whoever is about to start git: what is remembered is looked up without waiting for a thread.
+    pub(crate) async fn settings_at_once(&self, worktree: &Path) -> Result<Arc<Settings>, GitError> {
+        match self.inner.settings.recall(worktree) {
+            Some(known) => Ok(known),
+            None => self.read_settings_of(worktree).await,
+        }
+    }
+
+    async fn read_settings_of(&self, worktree: &Path) -> Result<Arc<Settings>, GitError> {
         let begun = Moment::now();
-        let listed =
-            self.at(worktree, Kind::Read).args(["config", "--list", "-z", "--show-origin"]).ok().await?;
+        // It starts no program, so none has to be known yet.
+        let list = self.at(worktree, Kind::Read).without_programs();
+        let listed = list.args(["config", "--list", "-z", "--show-origin"]).ok().await?;
         let git_dir = self.git_dir(worktree).await?;
         let (repo, worktree) = (self.clone(), worktree.to_owned());
         let read = tokio::task::spawn_blocking(move || {
@@ -104,7 +131,7 @@ impl Repo {
             let (name, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
             let origin = origin.strip_prefix(b"file:").map(|path| worktree.join(bytes::path(path)));
             let is_include =
-                name == "include.path" || name.starts_with("includeif.") && name.ends_with(".path");
+                name == "include.path" || name.starts_with(CONDITIONS) && name.ends_with(".path");
             if is_include || matches!(name, "core.excludesfile" | "core.attributesfile") {
                 let beside =
                     if is_include { origin.as_deref().and_then(Path::parent) } else { Some(worktree) };
@@ -127,9 +154,11 @@ impl Repo {
 
     /// Adds the files that count when they are there.
     fn add_standing(&self, settings: &mut Settings, worktree: &Path, git_dir: &Path, home: Option<&Path>) {
+        let conditional = settings.values.iter().any(|(name, _)| name.starts_with(CONDITIONS));
         let (files, state) = (&mut settings.files, &mut settings.state);
+        files.push(git_dir.join("config.worktree"));
         // Which branch is checked out may decide about what is included.
-        files.extend(["HEAD", "config.worktree"].map(|name| git_dir.join(name)));
+        if conditional { &mut *files } else { &mut *state }.push(git_dir.join("HEAD"));
         files.push(self.common_dir().join("config"));
         state.extend(["index", "info/sparse-checkout"].map(|name| git_dir.join(name)));
         let shared = ["info/exclude", "info/attributes", "packed-refs", "reftable/tables.list"];
