@@ -24,6 +24,9 @@ use crate::status::{RawEntry, Uncommitted, parse_all};
 pub(crate) const KEPT: &str = ".forge/kept";
 /// The mode of a link to a commit of another repository.
 const LINK: &str = "160000";
+/// The protocols that git may use there: none, whatever a configuration allows. An older git fetches what is missing
+/// although it was told not to, and has the remote's `uploadpack` run for that.
+const NO_PROTOCOL: &str = "";
 /// Repositories in each other beyond this are not looked into.
 const DEPTH: usize = 16;
 
@@ -275,7 +278,7 @@ impl Repo {
             .placed(&scratch.path, &scratch.path, Some(folder))
             .env("GIT_OBJECT_DIRECTORY", shared_dir(&git_dir).join("objects"))
             .env("GIT_INDEX_FILE", git_dir.join("index"))
-            .config("protocol.allow=never")
+            .env("GIT_ALLOW_PROTOCOL", NO_PROTOCOL)
             .args(["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty"])
             .arg("--untracked-files=all")
             .run()
@@ -294,8 +297,8 @@ impl Repo {
             .env("GIT_DIR", git_dir)
             .env("GIT_WORK_TREE", folder)
             .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_ALLOW_PROTOCOL", NO_PROTOCOL)
             .config("core.hooksPath=/dev/null")
-            .config("protocol.allow=never")
     }
 
     /// What of the repositories inside a worktree has to go into a backup: all of embedded ones with their history, of

@@ -201,3 +201,35 @@ async fn backup_has_what_only_a_submodule_holds() {
     let heads = sandbox.git_out(&["bundle", "list-heads", ".forge/kept/lib.bundle"]);
     assert!(heads.contains(&commit), "{heads}");
 }
+
+#[tokio::test]
+async fn repository_inside_a_worktree_reaches_no_remote_whatever_its_settings_allow() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let folder = sandbox.path("inner");
+    fs::create_dir(&folder).unwrap();
+    sandbox.git_at(&folder, &["init", "-q"]);
+    let ran = sandbox.dir().join("ran");
+    let evil = sandbox.script("evil", &format!("echo ran >> {}", ran.display()));
+    for (name, value) in [
+        ("protocol.allow", "always"),
+        ("protocol.file.allow", "always"),
+        ("protocol.ext.allow", "always"),
+        ("remote.origin.url", sandbox.dir().to_str().unwrap()),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.uploadpack", &evil),
+        ("remote.other.url", &format!("ext::{evil}")),
+    ] {
+        sandbox.git_at(&folder, &["config", name, value]);
+    }
+    let git_dir = git_dir_of(&folder).unwrap();
+    for remote in ["origin", "other"] {
+        let reached = repo.inside(&folder, &git_dir).args(["ls-remote", remote]).run().await.unwrap();
+        assert_ne!(reached.exit, Some(0), "{remote}");
+    }
+    // What an older git would fetch although it was told not to.
+    let missing = "0123456789012345678901234567890123456789";
+    let asked = repo.inside(&folder, &git_dir).env("GIT_NO_LAZY_FETCH", "0");
+    asked.args(["cat-file", "-e", missing]).run().await.unwrap();
+    assert!(!ran.exists());
+}
