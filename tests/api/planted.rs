@@ -35,6 +35,15 @@ const CONFIGURATION: &str = r#"
 	helper = !EVIL
 [gpg]
 	program = EVIL
+[remote "evil"]
+	url = .
+	promisor = true
+	uploadpack = EVIL
+	receivepack = EVIL
+[protocol "file"]
+	allow = always
+[extensions]
+	worktreeConfig = true
 [alias]
 	status = !EVIL
 	add = !EVIL
@@ -69,7 +78,8 @@ impl Planted {
              for hook in {HOOKS}; do cp '{evil}' \"$1/hooks/$hook\"; cp '{evil}' '{folder}'/$hook; done\n\
              echo '* filter=evil diff=evil merge=evil' > \"$1/info/attributes\"\n\
              echo '{folder}' > \"$1/objects/info/alternates\"\n\
-             cat '{folder}/configuration' >> \"$1/config\"\n",
+             cat '{folder}/configuration' >> \"$1/config\"\n\
+             cat '{folder}/configuration' >> \"$1/config.worktree\"\n",
             evil = evil.display(),
             folder = folder.display(),
         );
@@ -165,4 +175,103 @@ async fn repository_in_place_of_the_worktrees_own_is_not_believed() -> Result<()
     planted.assert_nothing_ran();
     assert_eq!(planted.main("work").as_deref(), Some("work"));
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rebase_that_would_run_a_program_is_sent_back_and_not_continued() -> Result<()> {
+    let planted = Planted::new().await?;
+    let ran = planted.folder.join("ran");
+    let todo = format!(
+        "printf 'exec touch {}\\n' > \"$(git rev-parse --git-path rebase-merge/git-rebase-todo)\"",
+        ran.display()
+    );
+    let lines = [
+        "edit work <<< \"work\\n\"",
+        "run git checkout -q -b side HEAD && echo side > both && git add both && git commit -qm side",
+        "run git checkout -q - && echo own > both && git add both && git commit -qm own",
+        "run git rebase -q side || true",
+        "run echo resolved > both && git add both",
+        &format!("run {todo}"),
+    ];
+    let task = planted.begun(&lines).await?;
+    let stopped = |task: &Value| is("blocked")(task) || task["review"]["status"] == "awaiting_human";
+    let now = planted.board.server.until(&task, stopped).await?;
+    assert_eq!(now["status"], "blocked", "{now:#}");
+    assert!(now.to_string().contains("its to-do list holds `exec touch"), "{now:#}");
+    planted.assert_nothing_ran();
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn adding_a_repository_with_planted_programs_runs_none() -> Result<()> {
+    let planted = Planted::new().await?;
+    let other = planted.folder.join("other");
+    let plant = format!(
+        "set -e; git init -q '{0}'; cd '{0}'; echo x > file.evil; git add -A; \
+         git -c user.name=A -c user.email=a@b commit -qm first; sh '{1}' .git",
+        other.display(),
+        planted.folder.join("plant.sh").display(),
+    );
+    let made =
+        std::process::Command::new("sh").args(["-c", &plant]).envs(forge_testkit::HERMETIC_GIT).status()?;
+    assert!(made.success());
+    let new = json!({ "name": "Other", "repo_path": other });
+    let project = text(&planted.board.server.post("/projects", new).await?, "id");
+    planted.board.server.get(&format!("/projects/{project}")).await?;
+    planted.board.server.get(&format!("/projects/{project}/trust")).await?;
+    planted.board.server.get(&format!("/projects/{project}/repository")).await?;
+    planted.assert_nothing_ran();
+    Ok(())
+}
+
+impl Planted {
+    /// A task that waits because its agent changed the configuration in a way that does no harm.
+    async fn waiting(&self) -> Result<Value> {
+        let lines = ["edit work <<< \"work\\n\"", "run git config alias.shown '!true'"];
+        let task = self.begun(&lines).await?;
+        let now = self.board.server.until(&task, is("blocked")).await?;
+        assert_eq!(now["error_annotation"]["type"], "repository_changed", "{now:#}");
+        Ok(task)
+    }
+
+    async fn assert_accepted(&self, task: &Value) -> Result<()> {
+        let reviewed = |task: &Value| task["review"]["status"] == "awaiting_human";
+        self.board.server.until(task, reviewed).await?;
+        assert!(holds(&self.git_dir().join("config"), "shown")?);
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_configuration_is_accepted_over_http_as_it_was_shown() -> Result<()> {
+    let planted = Planted::new().await?;
+    let task = planted.waiting().await?;
+    let path = format!("/projects/{}/repository", planted.board.project);
+    let shown = planted.board.server.get(&path).await?["difference"].clone();
+    assert!(
+        shown["files"][0]["diff"].as_str().is_some_and(|diff| diff.contains("+alias.shown=!true")),
+        "{shown:#}"
+    );
+    let accept = format!("{path}/accept");
+    let (status, refusal) = planted.board.refuse(&accept, json!({ "digest": "another" })).await?;
+    assert_eq!((status, &refusal["code"]), (409, &json!("repository_changed")));
+    planted.board.server.post(&accept, json!({ "digest": shown["digest"] })).await?;
+    planted.assert_accepted(&task).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_configuration_is_accepted_on_the_command_line_as_it_was_shown() -> Result<()> {
+    let planted = Planted::new().await?;
+    let task = planted.waiting().await?;
+    let sandbox = &planted.board.sandbox;
+    let project = planted.board.project.as_str();
+    let shown = sandbox.run(&["project", "repository", project])?;
+    assert!(shown.stdout.contains("+alias.shown=!true"), "{shown:?}");
+    let path = format!("/projects/{project}/repository");
+    let digest = text(&planted.board.server.get(&path).await?["difference"], "digest");
+    let refused = sandbox.run(&["project", "repository", project, "--accept", "another"])?;
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    let accepted = sandbox.run(&["project", "repository", project, "--accept", &digest])?;
+    assert_eq!(accepted.code, Some(0), "{accepted:?}");
+    planted.assert_accepted(&task).await
 }

@@ -8,6 +8,7 @@ use crate::diff::{DiffPage, DiffScope};
 use crate::error::GitError;
 use crate::half_done::Standing;
 use crate::merge::{MergeRequest, MergeStrategy};
+use crate::push::{Push, PushError};
 use crate::repo::Repo;
 use crate::testing::{Sandbox, pool_away, program_at, remove_away};
 use crate::worktree::NewWorktree;
@@ -18,6 +19,8 @@ struct Given {
     repo: Repo,
     tree: PathBuf,
     base: String,
+    /// Whether git was left half-done in the worktree.
+    half_done: bool,
 }
 
 /// Settings that have git run a program, with `EVIL` in its place.
@@ -43,6 +46,12 @@ const SETTINGS: &[(&str, &str)] = &[
     ("alias.add", "!EVIL"),
     ("alias.commit", "!EVIL"),
     ("uploadpack.packObjectsHook", "EVIL"),
+    ("remote.evil.url", "."),
+    ("remote.evil.promisor", "true"),
+    ("remote.evil.uploadpack", "EVIL"),
+    ("remote.evil.receivepack", "EVIL"),
+    ("protocol.file.allow", "always"),
+    ("extensions.worktreeConfig", "true"),
 ];
 const HOOKS: &[&str] = &[
     "pre-commit",
@@ -62,6 +71,9 @@ const HOOKS: &[&str] = &[
 impl Given {
     async fn new() -> Self {
         let sandbox = Sandbox::new().await;
+        let bare = sandbox.dir().join("bare.git");
+        sandbox.git_at(sandbox.dir(), &["init", "-q", "--bare", bare.to_str().unwrap()]);
+        sandbox.git(&["remote", "add", "origin", bare.to_str().unwrap()]);
         let base = sandbox
             .commit("base", &[("b", "b\n"), (".gitattributes", "*.evil filter=evil diff=evil merge=evil\n")]);
         let repo = sandbox.repo().await;
@@ -69,7 +81,7 @@ impl Given {
         let spec = NewWorktree { path: tree.clone(), branch: "work".into(), base: "main".into() };
         repo.create_worktree(&spec).await.unwrap();
         repo.accept(repo.fingerprint().await.unwrap());
-        Self { sandbox, repo, tree, base }
+        Self { sandbox, repo, tree, base, half_done: false }
     }
 
     fn marker(&self) -> PathBuf {
@@ -97,6 +109,8 @@ impl Given {
                 &["--git-dir", git_dir_text, "config", section, included.to_str().unwrap()],
             );
         }
+        let own = fs::read_to_string(git_dir.join("config")).unwrap();
+        fs::write(git_dir.join("config.worktree"), &own).unwrap();
         for name in HOOKS {
             program_at(&git_dir.join("hooks").join(name), &format!("{evil} {name} </dev/null"));
         }
@@ -133,9 +147,13 @@ impl Given {
         note("file diff", repo.diff_file(&scope, "b", page).await.map(drop));
         note("changed", repo.changed_paths(tree, &self.base).await.map(drop));
         note("backup", repo.backup_worktree(tree, prefix, "m").await.map(drop));
+        if let Some(backup) = repo.backups(prefix).await.unwrap_or_default().first() {
+            note("restore", repo.restore_backup(tree, &backup.commit).await);
+        }
         note("snapshot", repo.snapshot(tree, "m", None).await.map(drop));
         let standing = repo.settle_half_done(tree, "work", prefix, None).await;
-        note("settle", standing.map(|standing| assert!(matches!(standing, Standing::Ready { .. }))));
+        let ready = |standing| assert!(self.half_done || matches!(standing, Standing::Ready { .. }));
+        note("settle", standing.map(ready));
         note("commit", repo.commit_all(tree, "work", None).await.map(drop));
         self.work_again();
         note("commit again", repo.commit_all(tree, "more", None).await.map(drop));
@@ -156,6 +174,14 @@ impl Given {
         if let Ok(head) = repo.head(tree).await {
             note("land", repo.land("main", &head, &self.base, "forge").await.map(drop));
         }
+        if let Ok(Some(head)) = repo.resolve("refs/heads/work").await {
+            let end = repo.move_branch(Some(tree), "work", &head, &self.base, prefix).await;
+            note("move", end);
+            let push = Push { remote: "origin", branch: "work", commit: &head, left_at: &[] };
+            note("push", git_error(repo.push(&push).await));
+            let end = repo.is_contained_at("origin", "work", None, &head).await;
+            note("fetch", git_error(end.map(drop)));
+        }
         let listed = repo.at(tree, Kind::Read).args(["log", "-p", "--max-count=2"]).run().await;
         note("log", listed.map(drop));
         let pool = self.sandbox.dir().join("pool");
@@ -172,6 +198,14 @@ impl Given {
 
     fn ran(&self) -> String {
         fs::read_to_string(self.marker()).unwrap_or_default()
+    }
+}
+
+/// Only git's own errors count: what a remote says is told otherwise.
+fn git_error(end: Result<(), PushError>) -> Result<(), GitError> {
+    match end {
+        Err(PushError::Git(error)) => Err(error),
+        Err(_) | Ok(()) => Ok(()),
     }
 }
 
@@ -206,7 +240,7 @@ async fn programs_of_a_repository_in_place_of_dot_git_do_not_run() {
     let aside = given.sandbox.dir().join("aside");
     for (name, end) in given.run_all().await {
         // Only what renames a worktree wants its `.git` to lead here.
-        let renames = ["discard", "pool", "slot", "remove"].contains(&name);
+        let renames = ["discard", "move", "pool", "slot", "remove"].contains(&name);
         assert!(renames || end.is_none(), "{name}: {end:?}");
     }
     given.repo.rewrite_dot_git(&given.tree, "work", &aside).await.unwrap();
@@ -237,6 +271,64 @@ async fn programs_of_embedded_repositories_do_not_run() {
     for (name, end) in given.run_all().await {
         assert!(end.is_none(), "{name}: {end:?}");
     }
+    assert_eq!(given.ran(), "");
+}
+
+#[tokio::test]
+async fn programs_of_an_embedded_repository_do_not_run_when_its_files_are_added() {
+    let given = Given::new().await;
+    let folder = given.tree.join("one");
+    fs::create_dir_all(&folder).unwrap();
+    given.sandbox.git_at(&folder, &["init", "-q"]);
+    fs::write(folder.join("file.evil"), "x\n").unwrap();
+    given.sandbox.git_at(&folder, &["add", "-A"]);
+    given.sandbox.git_at(&folder, &["commit", "-q", "-m", "x"]);
+    given.plant(&folder.join(".git"));
+    let _none = fs::remove_file(given.marker());
+    let aside = given.sandbox.dir().join("aside");
+    given.repo.absorb_embedded(&given.tree, "one", "refs/forge/backup/t", &aside).await.unwrap();
+    given.repo.commit_all(&given.tree, "its files", None).await.unwrap().unwrap();
+    assert_eq!(given.ran(), "");
+}
+
+#[tokio::test]
+async fn programs_in_the_state_of_a_rebase_do_not_run() {
+    for (begin, file, planted) in [
+        (&["rebase", "-q", "main"][..], "rebase-merge/git-rebase-todo", "exec EVIL\n"),
+        (&["rebase", "-q", "-x", "EVIL", "main"], "rebase-merge/quiet", "\n"),
+        (&["rebase", "-q", "main"], "rebase-merge/strategy", "EVIL\n"),
+        (&["rebase", "-q", "--apply", "main"], "rebase-apply/gpg_sign_opt", "--exec=EVIL\n"),
+        (&["cherry-pick", "main"], "sequencer/opts", "[options]\n\tstrategy = EVIL\n"),
+    ] {
+        let mut given = Given::new().await;
+        given.half_done = true;
+        let evil = given.evil();
+        fs::write(given.tree.join("b"), "agent\n").unwrap();
+        given.sandbox.git_at(&given.tree, &["commit", "-qam", "agent"]);
+        given.sandbox.commit("main", &[("b", "main\n")]);
+        let begin: Vec<String> = begin.iter().map(|word| word.replace("EVIL", &evil)).collect();
+        let begin: Vec<&str> = begin.iter().map(String::as_str).collect();
+        assert!(!given.sandbox.try_git_at(&given.tree, &begin).0, "it conflicts");
+        let state = given.repo.git_dir(&given.tree).await.unwrap().join(file);
+        fs::create_dir_all(state.parent().unwrap()).unwrap();
+        fs::write(state, planted.replace("EVIL", &evil)).unwrap();
+        let _none = fs::remove_file(given.marker());
+        given.run_all().await;
+        assert_eq!(given.ran(), "", "{file}");
+    }
+}
+
+#[tokio::test]
+async fn adding_a_repository_with_planted_programs_runs_none() {
+    let given = Given::new().await;
+    given.plant(given.repo.common_dir());
+    let _none = fs::remove_file(given.marker());
+    let repo = Repo::open(given.repo.git(), given.repo.root()).await.unwrap();
+    repo.default_branch().await.unwrap();
+    repo.resolve("refs/heads/main").await.unwrap();
+    repo.root_files("refs/heads/main").await.unwrap();
+    repo.startup_files_at(&given.base).await.unwrap();
+    repo.fingerprint().await.unwrap();
     assert_eq!(given.ran(), "");
 }
 
