@@ -7,7 +7,7 @@ use std::{
 
 use forge_git::Repo;
 use forge_model::hook::LifecycleHook;
-use forge_model::ids::ProjectId;
+use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop;
 use forge_model::project::Project;
 use forge_model::review::ReviewConfig;
@@ -140,7 +140,12 @@ pub(crate) fn task_branch(task: &TaskRow) -> String {
 
 /// Where a task's backups are kept.
 pub(crate) fn backup_prefix(task: &TaskRow) -> String {
-    format!("refs/forge/backup/{}", task.id)
+    backup_prefix_of(&task.id)
+}
+
+/// The same by the task's id.
+pub(crate) fn backup_prefix_of(task: &TaskId) -> String {
+    format!("refs/forge/backup/{task}")
 }
 
 /// Letters and digits of `text`, joined by hyphens, at most `max` bytes; never empty.

@@ -280,7 +280,7 @@ impl Engine {
         let lock = self.lock_workspace(&p.task.id, &p.workspace, id.as_str(), cancel).await?;
         let Some(lock) = lock else { return Ok(None) };
         self.require_accepted(&p.context, &repo).await?;
-        self.mend_dot_git(&repo, &p.task, &p.workspace).await?;
+        self.mend_worktree(&repo, &p.task, &p.workspace).await?;
         // One that an earlier engine left may have changed something.
         self.remove_traces(&p.context, &p.task, &p.workspace).await?;
         self.begin_merge_for(p, &repo).await?;

@@ -26,7 +26,6 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    command::reset::keep_tip,
     context::{ProjectContext, backup_prefix, task_branch},
     error::Result,
     races::is_entry,
@@ -399,7 +398,7 @@ impl Engine {
     ) -> Result<()> {
         let Some(repo) = self.present_repo(context).await? else { return Ok(()) };
         for kept in repo.backups(&reviewed_prefix(&task.id)).await? {
-            keep_tip(&repo, &backup_prefix(task), &kept.commit).await?;
+            repo.next_number(&backup_prefix(task), &kept.commit).await?;
             repo.delete_ref(&kept.ref_name, &kept.commit).await?;
         }
         Ok(())

@@ -12,7 +12,7 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError,
-    context::{ProjectContext, slug, task_branch},
+    context::{ProjectContext, backup_prefix_of, slug, task_branch},
     error::Result,
     pool::{Slots, slots_of},
 };
@@ -160,6 +160,9 @@ impl Engine {
         context: &ProjectContext,
         workspace: &Workspace,
     ) -> Result<()> {
+        // The record of one whose folder is gone goes by this.
+        let prefix = backup_prefix_of(&workspace.task_id);
+        repo.keep_record_of_lost(Path::new(&workspace.path), &prefix).await?;
         let spec = NewWorktree {
             path: PathBuf::from(&workspace.path),
             branch: workspace.branch.clone(),

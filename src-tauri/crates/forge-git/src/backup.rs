@@ -1,10 +1,12 @@
 //! Backups: what is neither committed nor ignored in a worktree, kept under a ref before the worktree goes.
 //!
-//! A backup is a commit on top of the worktree's `HEAD`. Contents are stored byte for byte, past the
+//! A backup is a commit on top of the worktree's `HEAD`, or of the commit that it stood on last where its branch has none.
+//! Contents are stored byte for byte, past the
 //! repository's filters and line-ending rules, so that they come back as they were. The worktree's own index
 //! and files are not touched. Repositories inside the worktree are saved with it: the files of embedded ones at their
 //! paths, their history and what only a submodule holds below `.forge/kept` (see `nested`).
 
+use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +14,7 @@ use crate::bytes;
 use crate::command::{GitCommand, Kind};
 use crate::error::GitError;
 use crate::index::PrivateIndex;
+use crate::keep::Head;
 use crate::nested::NestedContent;
 use crate::repo::Repo;
 use crate::status::RawEntry;
@@ -35,7 +38,8 @@ pub struct Backup {
 }
 
 impl Repo {
-    /// Saves what is not committed to the next free number under `ref_prefix`; `None` when all is committed.
+    /// Saves what is not committed, and what only the worktree's `HEAD` holds, to the next free numbers under `ref_prefix`;
+    /// `None` when all is committed and a branch holds it.
     pub async fn backup_worktree(
         &self,
         worktree: &Path,
@@ -43,17 +47,41 @@ impl Repo {
         message: &str,
     ) -> Result<Option<Backup>, GitError> {
         let checked_out = self.checked_out_links(worktree).await?;
-        let changes = self.status_beside(worktree, true, &checked_out).await?;
+        let mut changes = self.status_beside(worktree, true, &checked_out).await?;
         let nested = self.nested_content(worktree, &changes, &checked_out).await?;
+        self.keep_put_away(worktree, ref_prefix).await?;
+        // Under a ref of its own, so that a person finds and restores it apart from what is uncommitted.
+        let kept = self.keep_head(worktree, ref_prefix).await?;
         if changes.is_empty() && nested.is_empty() {
-            return Ok(None);
+            return self.head_alone(kept).await;
         }
-        let head = self.head(worktree).await?;
-        let saved = self.store_contents(worktree, &head, &changes, &nested).await?;
-        let tree = self.tree_with(&head, &saved.index_lines).await?;
-        let mut commit = self.write().args(["commit-tree", "--no-gpg-sign", "-p", &head]);
-        if let Some(index) = self.staged_commit(worktree, &head, &tree).await? {
-            commit = commit.args(["-p", &index]);
+        let head = self.head_or_last(worktree).await?;
+        let start = match &head {
+            Head::Commit(commit) => Some(commit.clone()),
+            Head::Unborn(_) => {
+                // All that is staged counts as new; of that the index has the content.
+                changes.retain(|raw| raw.entry.untracked || raw.entry.worktree != '.');
+                self.staged_tree(worktree, None).await?
+            }
+        };
+        let oid_len = match head.commit() {
+            Some(commit) => commit.len(),
+            None => self.name_len().await?,
+        };
+        let saved = self.store_contents(worktree, oid_len, &changes, &nested).await?;
+        let tree = self.tree_from(start.as_deref(), &saved.index_lines).await?;
+        let staged = match changes.iter().any(|raw| raw.entry.is_staged_and_changed()) {
+            true => self.staged_commit(worktree, head.commit(), &tree).await?,
+            false => None,
+        };
+        if let (Head::Unborn(Some(last)), None) = (&head, &staged)
+            && self.tree_of(last).await? == tree
+        {
+            return self.head_alone(kept).await;
+        }
+        let mut commit = self.write().args(["commit-tree", "--no-gpg-sign"]);
+        for parent in head.commit().into_iter().chain(&staged) {
+            commit = commit.args(["-p", parent]);
         }
         let commit = commit
             .arg(&tree)
@@ -64,6 +92,20 @@ impl Repo {
         let ref_name = self.next_number(ref_prefix, &commit).await?;
         let at_ms = self.commit_time(&commit).await?;
         Ok(Some(Backup { ref_name, commit, files: saved.files, at_ms, skipped: saved.skipped }))
+    }
+
+    /// The backup of a worktree that holds nothing but the commit it stands on.
+    async fn head_alone(&self, kept: Option<String>) -> Result<Option<Backup>, GitError> {
+        let Some(ref_name) = kept else { return Ok(None) };
+        let commit = self.must_resolve(&ref_name).await?;
+        let at_ms = self.commit_time(&commit).await?;
+        self.described(Kept { ref_name, commit, at_ms }).await.map(Some)
+    }
+
+    /// How long the names of this repository's objects are.
+    async fn name_len(&self) -> Result<usize, GitError> {
+        let format = self.read().args(["rev-parse", "--show-object-format"]).text().await?;
+        Ok(if format == "sha256" { 64 } else { 40 })
     }
 
     /// The backups under a prefix, oldest first.
@@ -161,11 +203,11 @@ impl Repo {
     async fn store_contents(
         &self,
         worktree: &Path,
-        head: &str,
+        oid_len: usize,
         changes: &[RawEntry],
         nested: &NestedContent,
     ) -> Result<Saved, GitError> {
-        let mut saved = Saved { oid_len: head.len(), ..Saved::default() };
+        let mut saved = Saved { oid_len, ..Saved::default() };
         // Where a file is, where the backup has it, and whether it may be executed.
         let mut regular: Vec<(PathBuf, PathBuf, bool)> = Vec::new();
         let own = changes
@@ -228,9 +270,14 @@ impl Repo {
 
     /// The tree of a commit with some entries replaced.
     pub(crate) async fn tree_with(&self, commit: &str, index_lines: &[u8]) -> Result<String, GitError> {
+        self.tree_from(Some(commit), index_lines).await
+    }
+
+    /// The same beginning with a commit, a tree or nothing.
+    async fn tree_from(&self, start: Option<&str>, index_lines: &[u8]) -> Result<String, GitError> {
         let index = PrivateIndex::empty(self.common_dir());
         let with = |command: GitCommand| index.with(command);
-        with(self.bare(Kind::Write)).args(["read-tree", commit]).ok().await?;
+        with(self.bare(Kind::Write)).args(["read-tree", start.unwrap_or("--empty")]).ok().await?;
         with(self.bare(Kind::Write))
             .args(["update-index", "-z", "--index-info"])
             .input(index_lines)
@@ -239,37 +286,76 @@ impl Repo {
         with(self.bare(Kind::Write)).arg("write-tree").text().await
     }
 
-    /// Keeps what is staged, and neither committed nor in the files, at the next free number below a prefix.
-    pub(crate) async fn keep_staged(&self, worktree: &Path, ref_prefix: &str) -> Result<(), GitError> {
-        let head = self.head(worktree).await?;
-        let tree = self.tree_of(&head).await?;
-        if let Some(staged) = self.staged_commit(worktree, &head, &tree).await? {
-            self.next_number(ref_prefix, &staged).await?;
+    /// Keeps what is staged, and neither committed nor in the files, at the next free number below a prefix. The folder
+    /// of the worktree need not be there.
+    pub(crate) async fn keep_staged(
+        &self,
+        worktree: &Path,
+        ref_prefix: &str,
+    ) -> Result<Option<String>, GitError> {
+        let head = self.head_or_last(worktree).await?;
+        let tree = match head.commit() {
+            Some(commit) => self.tree_of(commit).await?,
+            None => self.tree_from(None, b"").await?,
+        };
+        match self.staged_commit(worktree, head.commit(), &tree).await? {
+            Some(staged) => self.next_number(ref_prefix, &staged).await.map(Some),
+            None => Ok(None),
         }
-        Ok(())
     }
 
     /// A commit of what is staged, when that is neither committed nor what the files hold.
     async fn staged_commit(
         &self,
         worktree: &Path,
-        head: &str,
+        head: Option<&String>,
         saved_tree: &str,
     ) -> Result<Option<String>, GitError> {
-        let Some(copy) = PrivateIndex::copy_of(self, worktree).await? else { return Ok(None) };
-        // Refuses while a merge is unresolved; the files hold both sides then.
-        let staged = copy.with(self.at(worktree, Kind::Write)).arg("write-tree").run().await?;
-        let tree = bytes::line(&staged.stdout);
-        if staged.exit != Some(0) || tree == saved_tree || tree == self.tree_of(head).await? {
+        let Some(tree) = self.staged_tree(worktree, Some(saved_tree)).await? else { return Ok(None) };
+        let committed = match head {
+            Some(head) => Some(self.tree_of(head).await?),
+            None => None,
+        };
+        if tree == saved_tree || Some(&tree) == committed.as_ref() {
             return Ok(None);
         }
-        self.write()
-            .args(["commit-tree", "--no-gpg-sign", "-p", head, &tree])
-            .envs(self.identity(worktree, None).await?)
-            .input("staged\n")
-            .text()
-            .await
-            .map(Some)
+        let mut commit = self.write().args(["commit-tree", "--no-gpg-sign"]);
+        if let Some(head) = head {
+            commit = commit.args(["-p", head]);
+        }
+        let place = if worktree.is_dir() { worktree } else { self.root() };
+        let identity = self.identity(place, None).await?;
+        commit.arg(&tree).envs(identity).input("staged\n").text().await.map(Some)
+    }
+
+    /// The tree of what is staged; `None` without an index. Paths of an unresolved merge are as `otherwise` has them: the
+    /// index has versions of commits for them, and the file has what somebody made of these.
+    async fn staged_tree(
+        &self,
+        worktree: &Path,
+        otherwise: Option<&str>,
+    ) -> Result<Option<String>, GitError> {
+        let Some(copy) = PrivateIndex::copy_of(self, worktree).await? else { return Ok(None) };
+        let git_dir = self.git_dir(worktree).await?;
+        let with = |kind| copy.with(self.in_record(&git_dir, kind));
+        let written = with(Kind::Write).arg("write-tree").run().await?;
+        if written.exit == Some(0) {
+            return Ok(Some(bytes::line(&written.stdout)));
+        }
+        let unmerged = with(Kind::Read).args(["ls-files", "--unmerged", "-z"]).ok().await?;
+        let paths: HashSet<&[u8]> = bytes::records(&unmerged).filter_map(path_of_record).collect();
+        let zeros = "0".repeat(self.name_len().await?);
+        let mut lines = Vec::new();
+        for path in &paths {
+            lines.extend([format!("0 {zeros}\t").as_bytes(), path, b"\0"].concat());
+        }
+        if let Some(tree) = otherwise {
+            let listed = self.read().args(["ls-tree", "-r", "-z", "--full-tree", tree]).ok().await?;
+            let has = |record: &&[u8]| path_of_record(record).is_some_and(|path| paths.contains(path));
+            lines.extend(bytes::records(&listed).filter(has).flat_map(|record| [record, b"\0"].concat()));
+        }
+        with(Kind::Write).args(["update-index", "-z", "--index-info"]).input(lines).ok().await?;
+        with(Kind::Write).arg("write-tree").text().await.map(Some)
     }
 
     /// Has the next free number under a prefix keep a commit.
@@ -337,6 +423,12 @@ impl Saved {
         self.index_lines.push(0);
         self.files += 1;
     }
+}
+
+/// The path of a record of git's that has facts before a tab.
+fn path_of_record(record: &[u8]) -> Option<&[u8]> {
+    let tab = record.iter().position(|byte| *byte == b'\t')?;
+    record.get(tab + 1..)
 }
 
 /// A path for `--stdin-paths`, quoted when it could be taken for something else.

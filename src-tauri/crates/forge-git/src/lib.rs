@@ -39,6 +39,7 @@ mod half_done;
 mod identity;
 mod index;
 mod land;
+mod keep;
 mod lines;
 mod local;
 mod lock;

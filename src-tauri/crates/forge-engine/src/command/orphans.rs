@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use forge_git::{FolderFacts, Repo, guard::GuardError};
+use forge_git::{FolderFacts, guard::GuardError};
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::task::Task;
@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::{
     ConflictCode, Engine, EngineError,
     backups::BACKUPS,
-    command::{reset::keep_tip, tasks::NewTask},
+    command::tasks::NewTask,
     context::{ProjectContext, slug, task_branch},
     error::Result,
     executions::task_folder,
@@ -173,13 +173,8 @@ impl Engine {
         let name = slug(&name.unwrap_or_default(), 80);
         let prefix = format!("{BACKUPS}/orphan-{name}");
         let withdrawn = repo.withdraw_worktree(&orphan.tree).await?;
-        if !withdrawn.holds_nothing() {
-            let message = format!("Backup of the folder {name}, which belonged to no task");
-            self.back_up(&repo, withdrawn.path(), &prefix, &message).await?;
-            if let Some(tip) = only_here(&repo, &orphan.facts, &context.project.default_branch).await? {
-                keep_tip(&repo, &prefix, &tip).await?;
-            }
-        }
+        let message = format!("Backup of the folder {name}, which belonged to no task");
+        self.back_up_withdrawn(&repo, &withdrawn, &prefix, &message).await?;
         self.point("orphan.backed_up");
         let trash = repo.remove_worktree(withdrawn).await?;
         trash.delete().await?;
@@ -296,18 +291,6 @@ impl Engine {
 
 fn not_an_orphan(message: String) -> EngineError {
     EngineError::conflict(ConflictCode::NotAnOrphan, message)
-}
-
-/// The commit that a worktree stands on, when neither its branch nor the target leads to it.
-async fn only_here(repo: &Repo, facts: &FolderFacts, target: &str) -> Result<Option<String>> {
-    let Some(head) = &facts.head else { return Ok(None) };
-    let branch = facts.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
-    for name in branch.into_iter().chain([format!("refs/heads/{target}")]) {
-        if repo.resolve(&name).await?.is_some() && repo.is_ancestor(head, &name).await? {
-            return Ok(None);
-        }
-    }
-    Ok(Some(head.clone()))
 }
 
 /// The real path of what a caller names, if it lies under the root and no link stands for it.

@@ -96,7 +96,7 @@ impl Engine {
         self.point("reset.removed");
         let branch = task_branch(task);
         if let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? {
-            keep_tip(repo, &backup_prefix(task), &tip).await?;
+            repo.next_number(&backup_prefix(task), &tip).await?;
             repo.delete_branch(&branch, &tip).await?;
         }
         Ok(())
@@ -193,21 +193,6 @@ impl Engine {
                 details: serde_json::json!({ "files": files }),
             }),
             other => Ok(other?),
-        }
-    }
-}
-
-/// Keeps a commit under the next free number of a prefix.
-pub(crate) async fn keep_tip(repo: &Repo, prefix: &str, tip: &str) -> Result<()> {
-    const ABSENT: &str = "0000000000000000000000000000000000000000";
-    let mut number = repo.backups(prefix).await?.len() + 1;
-    loop {
-        match repo
-            .update_ref(&format!("{prefix}/{number}"), tip, ABSENT, "forge: branch before a reset")
-            .await
-        {
-            Err(forge_git::GitError::RefMoved { .. }) => number += 1,
-            other => return Ok(other?),
         }
     }
 }

@@ -343,6 +343,13 @@ impl Engine {
         let present = workspace.filter(|workspace| {
             workspace.status != WorkspaceStatus::Cleaned && Path::new(&workspace.path).join(".git").exists()
         });
+        if let Settled::Open(trouble) = self.settle_worktree_of(context, task, &repo, &workspace).await? {
+            return Err(crate::EngineError::Conflict {
+                code: crate::ConflictCode::CommitRefused,
+                message: format!("Could not keep what was left out of the review: {}.", trouble.message),
+                details: trouble.details,
+            });
+        }
         let Some(workspace) = present else { return Ok(()) };
         let repo = self.repo(context).await?;
         let _lock = self.lock_workspace_now(&task.id, &workspace, &format!("rest-{}", workspace.id))?;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use forge_git::Repo;
+use forge_git::{Repo, Withdrawn};
 use forge_model::event::EventType;
 use forge_model::workflow::CleanupPolicy;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
@@ -160,6 +160,7 @@ impl Engine {
         let repo = self.repo(context).await?;
         if !path.exists() {
             // Perhaps removed by a try that did not live to say so.
+            repo.keep_record_of_lost(path, &backup_prefix(task)).await?;
             repo.forget_worktree(path).await?;
             self.delete_merged_branch(context, task, &repo, workspace).await;
             return Ok(false);
@@ -171,10 +172,8 @@ impl Engine {
         // looked into and written to.
         let mut withdrawn = repo.withdraw_worktree(path).await?;
         self.point("cleanup.withdrawn");
-        if !withdrawn.holds_nothing() {
-            let message = format!("Backup of task #{} before its worktree went", task.number);
-            self.back_up(&repo, withdrawn.path(), &backup_prefix(task), &message).await?;
-        }
+        let message = format!("Backup of task #{} before its worktree went", task.number);
+        self.back_up_withdrawn(&repo, &withdrawn, &backup_prefix(task), &message).await?;
         self.point("cleanup.backed_up");
         let pooled = match (goes, slots_of(&context.settings)) {
             (Goes::ForReuse, Slots::Kept { most, .. }) => {
@@ -195,15 +194,20 @@ impl Engine {
         Ok(pooled)
     }
 
-    /// Keeps what is uncommitted in a worktree under the next number of a prefix.
-    pub(crate) async fn back_up(
+    /// Keeps what only a worktree that is to go holds, under the next numbers of a prefix: what is uncommitted and the
+    /// commits that no branch holds. Of one without files that is what is staged, and commits.
+    pub(crate) async fn back_up_withdrawn(
         &self,
         repo: &Repo,
-        worktree: &Path,
+        withdrawn: &Withdrawn,
         prefix: &str,
         message: &str,
     ) -> Result<()> {
-        let backup = repo.backup_worktree(worktree, prefix, message).await?;
+        if withdrawn.holds_nothing() {
+            repo.keep_record(withdrawn.path(), prefix).await?;
+            return Ok(());
+        }
+        let backup = repo.backup_worktree(withdrawn.path(), prefix, message).await?;
         let unsaved = backup.map(|backup| backup.skipped).unwrap_or_default();
         if unsaved.is_empty() {
             return Ok(());

@@ -6,10 +6,16 @@ use forge_git::{HalfDone, Operation, Repo, Standing};
 use forge_model::prompt::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::workspace::Workspace;
+use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use super::{End, Stepping};
-use crate::{Engine, context::backup_prefix, error::Result, transition::Trouble};
+use crate::{
+    Engine,
+    context::{ProjectContext, backup_prefix},
+    error::Result,
+    transition::Trouble,
+};
 
 /// Why the agent gets another turn.
 const CAUSE: &str = "git was left half-done";
@@ -30,10 +36,21 @@ impl Engine {
         repo: &Repo,
         workspace: &Workspace,
     ) -> Result<Settled> {
-        let author = s.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
+        self.settle_worktree_of(&s.context, &s.task, repo, workspace).await
+    }
+
+    /// The same outside of a step.
+    pub(super) async fn settle_worktree_of(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        repo: &Repo,
+        workspace: &Workspace,
+    ) -> Result<Settled> {
+        let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let (tree, branch) = (Path::new(&workspace.path), &workspace.branch);
-        let mended = self.mend_dot_git(repo, &s.task, workspace).await?;
-        Ok(match repo.settle_half_done(tree, branch, &backup_prefix(&s.task), author).await? {
+        let mended = self.mend_worktree(repo, task, workspace).await?;
+        Ok(match repo.settle_half_done(tree, branch, &backup_prefix(task), author).await? {
             Standing::Ready { finished, taken } => {
                 let finished = finished.map(|operation| format!("finished the {}", name_of(operation)));
                 let taken = taken.then(|| "took the commits that were made beside the branch".to_owned());

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{End, Stepping, decide::Rejection};
 use crate::{
     Engine,
+    context::backup_prefix,
     error::Result,
     transition::{Carry, Trouble, failure_policy},
 };
@@ -48,6 +49,30 @@ impl Engine {
         self.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
         tx.commit().await?;
         Ok(Some(said))
+    }
+
+    /// Makes a worktree usable that an agent's git, or a person's, left without its `.git` or on a branch that has no
+    /// commit; says what was done.
+    pub(crate) async fn mend_worktree(
+        &self,
+        repo: &Repo,
+        task: &TaskRow,
+        workspace: &Workspace,
+    ) -> Result<Option<String>> {
+        let mended = self.mend_dot_git(repo, task, workspace).await?;
+        let (worktree, branch) = (Path::new(&workspace.path), &workspace.branch);
+        if !worktree.is_dir()
+            || !repo.revive_head(worktree, branch, &workspace.base_commit, &backup_prefix(task)).await?
+        {
+            return Ok(mended);
+        }
+        let said = format!("put the worktree back on its branch {branch}: it was on one without a commit");
+        tracing::warn!(task = %task.id, path = %workspace.path, %branch, "the worktree was on a branch without a commit");
+        let facts = json!({ "path": workspace.path, "branch": branch, "message": said });
+        let mut tx = self.store().write().await?;
+        self.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        Ok(Some(mended.into_iter().chain([said]).collect::<Vec<_>>().join(", ")))
     }
 
     /// What follows from embedded repositories in a worktree: the agent is told once, then a person. Nothing when

@@ -73,7 +73,7 @@ impl Engine {
             return Ok(None);
         };
         let (repo, worktree) = (self.repo(context).await?, Path::new(&workspace.path));
-        self.mend_dot_git(&repo, task, &workspace).await?;
+        self.mend_worktree(&repo, task, &workspace).await?;
         let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let message = format!("{}\n\nTask #{}, as it was when it was stopped", task.title, task.number);
         let commit = match repo.snapshot(worktree, &message, author).await? {

@@ -34,7 +34,7 @@ impl Engine {
             let mut kept = Vec::new();
             if let Some(before) = execution.before_commit.as_ref().filter(|_| worktree.is_dir()) {
                 let repo = self.repo(context).await?;
-                self.mend_dot_git(&repo, task, workspace).await?;
+                self.mend_worktree(&repo, task, workspace).await?;
                 let prefix = backup_prefix(task);
                 let undone =
                     repo.discard_changes(worktree, &workspace.branch, before, &untracked, &prefix).await?;

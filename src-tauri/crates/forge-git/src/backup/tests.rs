@@ -215,3 +215,21 @@ async fn old_backups_of_all_tasks_are_pruned_and_newer_ones_kept() {
     assert_eq!(left, "refs/forge/backup/task-1/2\nrefs/forge/backup/task-3/1");
     assert_eq!(repo.prune_backups("refs/forge/backup", 1_000_000_101_000).await.unwrap().len(), 2);
 }
+
+#[tokio::test]
+async fn what_is_staged_beside_an_unresolved_merge_is_kept() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    sandbox.commit("b", &[("b", "b\n")]);
+    sandbox.git(&["checkout", "-q", "-b", "side"]);
+    sandbox.commit("theirs", &[("a", "theirs\n")]);
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.commit("ours", &[("a", "ours\n")]);
+    assert!(!sandbox.try_git_at(repo.root(), &["merge", "side"]).0);
+    sandbox.write("b", "staged");
+    sandbox.git(&["add", "b"]);
+    sandbox.write("b", "changed since");
+    let backup = repo.backup_worktree(repo.root(), PREFIX, "m").await.unwrap().unwrap();
+    assert_eq!(sandbox.git_out(&["show", &format!("{}:b", backup.commit)]), "changed since");
+    assert_eq!(sandbox.git_out(&["show", &format!("{}^2:b", backup.commit)]), "staged");
+}

@@ -1,0 +1,201 @@
+//! What only a worktree's record in the repository holds, and goes with it: the commit that its `HEAD` stands on, what
+//! git put away for an operation that stands still, and what is staged.
+//!
+//! A `HEAD` may name a branch that has no commit, because the branch was deleted or never began. The worktree's own log
+//! of `HEAD` names the commit that it stood on last.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::bytes;
+use crate::command::{GitCommand, Kind};
+use crate::error::GitError;
+use crate::repo::Repo;
+
+/// Files of a worktree's record in which git names the commit that holds what it put away (`--autostash`).
+const PUT_AWAY: [&str; 3] = ["MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"];
+
+/// What a worktree stands on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// A commit.
+    Commit(String),
+    /// A branch without a commit; with the commit that the worktree stood on last, where its log tells.
+    Unborn(Option<String>),
+}
+
+impl Head {
+    /// The commit that the work in the worktree follows from.
+    pub(crate) fn commit(&self) -> Option<&String> {
+        match self {
+            Self::Commit(commit) => Some(commit),
+            Self::Unborn(last) => last.as_ref(),
+        }
+    }
+}
+
+impl Repo {
+    /// Keeps what only the record of a worktree holds, under the next numbers of a prefix: for a worktree whose folder is
+    /// gone or empty, before its record goes. Answers with the refs that keep it.
+    ///
+    /// # Errors
+    /// [`GitError::NotOurWorktree`] without a record, git's errors.
+    pub async fn keep_record(&self, worktree: &Path, ref_prefix: &str) -> Result<Vec<String>, GitError> {
+        let mut kept = self.keep_put_away(worktree, ref_prefix).await?;
+        kept.extend(self.keep_head(worktree, ref_prefix).await?);
+        kept.extend(self.keep_staged(worktree, ref_prefix).await?);
+        Ok(kept)
+    }
+
+    /// The same where the repository may have no record of the worktree, or its folder still holds files: nothing is
+    /// kept then.
+    ///
+    /// # Errors
+    /// git's errors.
+    pub async fn keep_record_of_lost(
+        &self,
+        worktree: &Path,
+        ref_prefix: &str,
+    ) -> Result<Vec<String>, GitError> {
+        let (repo, dir) = (self.clone(), worktree.to_owned());
+        let is_lost = tokio::task::spawn_blocking(move || {
+            let has_no_files = dir.symlink_metadata().is_err() || crate::worktree::holds_nothing(&dir);
+            has_no_files && repo.recorded_git_dir(&dir).is_some_and(|git_dir| git_dir != repo.common_dir())
+        });
+        if is_lost.await? { self.keep_record(worktree, ref_prefix).await } else { Ok(Vec::new()) }
+    }
+
+    /// Keeps the commit that a worktree stands on, or stood on last where its branch has none, unless a branch, a tag or a
+    /// remote's branch holds it.
+    pub(crate) async fn keep_head(
+        &self,
+        worktree: &Path,
+        ref_prefix: &str,
+    ) -> Result<Option<String>, GitError> {
+        let git_dir = self.git_dir(worktree).await?;
+        let head = self.head_or_last(worktree).await?;
+        if matches!(head, Head::Commit(_)) && self.is_on_branch(&git_dir).await {
+            return Ok(None);
+        }
+        match head.commit() {
+            Some(commit) if !self.is_held(commit).await? => self.keep(commit, ref_prefix).await.map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Keeps what git put away for an operation that stands still in a worktree.
+    pub(crate) async fn keep_put_away(
+        &self,
+        worktree: &Path,
+        ref_prefix: &str,
+    ) -> Result<Vec<String>, GitError> {
+        let git_dir = self.git_dir(worktree).await?;
+        let mut kept = Vec::new();
+        for name in PUT_AWAY {
+            let named = fs::read_to_string(git_dir.join(name)).unwrap_or_default();
+            let named = named.trim_end();
+            if is_name(named)
+                && let Some(commit) = self.resolve(named).await?
+            {
+                kept.push(self.keep(&commit, ref_prefix).await?);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// What a worktree stands on. Its folder need not be there.
+    pub(crate) async fn head_or_last(&self, worktree: &Path) -> Result<Head, GitError> {
+        let git_dir = self.git_dir(worktree).await?;
+        let dir = git_dir.clone();
+        if let Some(known) = self.locally(move |local| local.head(&dir)).await {
+            return Ok(Head::Commit(known));
+        }
+        let asked = self.in_record(&git_dir, Kind::Read);
+        let asked = asked.args(["rev-parse", "-q", "--verify", "HEAD^{commit}"]).run().await?;
+        if asked.exit == Some(0) {
+            return Ok(Head::Commit(bytes::line(&asked.stdout)));
+        }
+        self.last_in_log(&git_dir).await.map(Head::Unborn)
+    }
+
+    /// Has a worktree whose `HEAD` has no commit stand on its branch again. Index and files stay. A branch that is gone
+    /// begins where the worktree stood last, else at `base`; a commit that no branch holds is kept under `ref_prefix`.
+    /// Whether anything was done.
+    ///
+    /// # Errors
+    /// git's errors.
+    pub async fn revive_head(
+        &self,
+        worktree: &Path,
+        branch: &str,
+        base: &str,
+        ref_prefix: &str,
+    ) -> Result<bool, GitError> {
+        let Head::Unborn(last) = self.head_or_last(worktree).await? else { return Ok(false) };
+        let name = format!("refs/heads/{branch}");
+        if self.ref_value(&name).await?.is_none() {
+            let Some(from) = self.resolve(last.as_deref().unwrap_or(base)).await? else { return Ok(false) };
+            self.update_ref(&name, &from, "", "forge: the branch was gone").await?;
+        }
+        self.keep_head(worktree, ref_prefix).await?;
+        self.attach(worktree, &name).await?;
+        Ok(true)
+    }
+
+    /// A command with the record of a worktree, whose folder it does not need.
+    pub(crate) fn in_record(&self, git_dir: &Path, kind: Kind) -> GitCommand {
+        let command = self.bare(kind).env("GIT_DIR", git_dir);
+        match git_dir == self.common_dir() {
+            true => command,
+            false => command.env("GIT_COMMON_DIR", self.common_dir()),
+        }
+    }
+
+    async fn is_on_branch(&self, git_dir: &Path) -> bool {
+        let dir = git_dir.to_owned();
+        let attached = self.locally(move |local| local.attached_to(&dir)).await.flatten();
+        attached.is_some_and(|name| name.starts_with("refs/heads/"))
+    }
+
+    /// Whether a branch, a tag or a remote's branch holds a commit.
+    async fn is_held(&self, commit: &str) -> Result<bool, GitError> {
+        let asked = self
+            .bare(Kind::Read)
+            .args(["for-each-ref", "--count=1", "--format=%(refname)", "--contains", commit])
+            .args(["refs/heads", "refs/tags", "refs/remotes"])
+            .run()
+            .await?;
+        Ok(asked.exit == Some(0) && !asked.stdout.is_empty())
+    }
+
+    /// The last commit that the log of a worktree's `HEAD` names and that is still there.
+    async fn last_in_log(&self, git_dir: &Path) -> Result<Option<String>, GitError> {
+        let path: PathBuf = git_dir.join("logs/HEAD");
+        let log = match fs::read(&path) {
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+            other => other.map_err(GitError::io("read", &path))?,
+        };
+        for line in log.split(|byte| *byte == b'\n').rev() {
+            let line = bytes::text(line);
+            let mut fields = line.split(' ');
+            let (before, after) = (fields.next(), fields.next());
+            for name in [after, before].into_iter().flatten().filter(|name| is_name(name)) {
+                if let Some(commit) = self.resolve(name).await? {
+                    return Ok(Some(commit));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A full name of an object, other than the one that stands for none.
+fn is_name(name: &str) -> bool {
+    matches!(name.len(), 40 | 64)
+        && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && name.bytes().any(|byte| byte != b'0')
+}
+
+#[cfg(test)]
+mod tests;
