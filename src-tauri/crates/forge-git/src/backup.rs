@@ -46,6 +46,7 @@ impl Repo {
         ref_prefix: &str,
         message: &str,
     ) -> Result<Option<Backup>, GitError> {
+        self.reveal_hidden(worktree).await?;
         let checked_out = self.checked_out_links(worktree).await?;
         let mut changes = self.status_beside(worktree, true, &checked_out).await?;
         let nested = self.nested_content(worktree, &changes, &checked_out).await?;

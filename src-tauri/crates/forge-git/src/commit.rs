@@ -120,13 +120,14 @@ impl Repo {
     }
 
     /// A commit of everything that is not ignored, on top of a worktree's `HEAD`, as [`Repo::commit_all`] would make it but
-    /// for the hooks; `None` when there is nothing to commit. No ref names it, and the worktree stays as it is.
+    /// for the hooks; `None` when there is nothing to commit. No ref names it, and the worktree's files and what is staged stay.
     pub async fn snapshot(
         &self,
         worktree: &Path,
         message: &str,
         author: Option<(&str, &str)>,
     ) -> Result<Option<String>, GitError> {
+        self.reveal_hidden(worktree).await?;
         let head = self.head(worktree).await?;
         let git_dir = self.git_dir(worktree).await?;
         let index = match PrivateIndex::copy_of(self, worktree).await? {

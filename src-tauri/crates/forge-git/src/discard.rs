@@ -39,6 +39,7 @@ impl Repo {
         let name = format!("refs/heads/{branch}");
         let before: HashSet<&str> = untracked_before.iter().map(String::as_str).collect();
         let mut discarded = Discarded::default();
+        self.reveal_hidden(worktree).await?;
         if !self.has_something_to_discard(worktree, &before).await?
             && self.stands_at(worktree, &name, commit).await?
         {

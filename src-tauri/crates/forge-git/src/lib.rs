@@ -36,6 +36,7 @@ mod facts;
 mod flows;
 pub mod guard;
 mod half_done;
+mod hidden;
 mod identity;
 mod index;
 mod land;

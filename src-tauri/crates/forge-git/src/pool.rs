@@ -215,7 +215,7 @@ impl Repo {
     ) -> Result<(), GitError> {
         self.check_out(path, admin, tree).await?;
         let mut tracked = self.tracked(path).await?;
-        if self.clear_flags(path, admin, &tracked).await? {
+        if self.clear_marks(path, admin, tracked.assumed(), tracked.skipped()).await? {
             self.check_out(path, admin, tree).await?;
             tracked = self.tracked(path).await?;
         }
@@ -245,24 +245,6 @@ impl Repo {
         let command = self.at(path, Kind::Read).args(["ls-files", "-z", "-v", "--stage"]);
         let args = command.shown();
         Tracked::parse(&command.ok().await?).map_err(|what| GitError::Unexpected { args, what })
-    }
-
-    /// Takes marks off the index that make git overlook a file; whether there were any.
-    async fn clear_flags(&self, path: &Path, admin: &Path, tracked: &Tracked) -> Result<bool, GitError> {
-        let mut found = false;
-        // In a sparse worktree files are skipped rightly; git itself takes the mark off those that are there.
-        let sparse = admin.join("info/sparse-checkout").exists();
-        let flags = [(tracked.assumed(), "--no-assume-unchanged"), (tracked.skipped(), "--no-skip-worktree")];
-        for (paths, option) in flags {
-            if paths.is_empty() || (sparse && option == "--no-skip-worktree") {
-                continue;
-            }
-            found = true;
-            let update =
-                self.at(path, Kind::Write).args(["update-index", "-z", option, "--stdin"]).input(paths);
-            self.run_in_index(admin, update).await?;
-        }
-        Ok(found)
     }
 
     /// Takes away what kills left in a pool: claimed slots and broken ones. The caller has the turn.

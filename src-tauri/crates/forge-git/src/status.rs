@@ -69,8 +69,10 @@ impl Uncommitted {
 }
 
 impl Repo {
-    /// Looks at a worktree once for several questions, so that each has the same answer.
+    /// Looks at a worktree once for several questions, so that each has the same answer. What git was told to overlook is
+    /// seen again from then on.
     pub async fn uncommitted(&self, worktree: &Path) -> Result<Uncommitted, GitError> {
+        self.reveal_hidden(worktree).await?;
         let checked_out = self.checked_out_links(worktree).await?;
         let changes = self.status_beside(worktree, true, &checked_out).await?;
         Ok(Uncommitted { changes, checked_out })
