@@ -49,11 +49,16 @@ impl Repo {
         self.reveal_hidden(worktree).await?;
         let checked_out = self.checked_out_links(worktree).await?;
         let mut changes = self.status_beside(worktree, true, &checked_out).await?;
-        let nested = self.nested_content(worktree, &changes, &checked_out).await?;
+        let mut walk = self.walk(worktree, &changes, &checked_out).await?;
+        if walk.opened {
+            changes = self.status_beside(worktree, true, &checked_out).await?;
+            walk = self.walk(worktree, &changes, &checked_out).await?;
+        }
+        let nested = self.nested_content(worktree, &walk.with_dot_git, &checked_out).await?;
         self.keep_put_away(worktree, ref_prefix).await?;
         // Under a ref of its own, so that a person finds and restores it apart from what is uncommitted.
         let kept = self.keep_head(worktree, ref_prefix).await?;
-        if changes.is_empty() && nested.is_empty() {
+        if changes.is_empty() && nested.is_empty() && walk.unread.is_empty() {
             return self.head_alone(kept).await;
         }
         let head = self.head_or_last(worktree).await?;
@@ -69,13 +74,14 @@ impl Repo {
             Some(commit) => commit.len(),
             None => self.name_len().await?,
         };
-        let saved = self.store_contents(worktree, oid_len, &changes, &nested).await?;
+        let mut saved = self.store_contents(worktree, oid_len, &changes, &nested).await?;
+        saved.skipped.extend(walk.unread.iter().map(|folder| folder.to_string_lossy().into_owned()));
         let tree = self.tree_from(start.as_deref(), &saved.index_lines).await?;
         let staged = match changes.iter().any(|raw| raw.entry.is_staged_and_changed()) {
             true => self.staged_commit(worktree, head.commit(), &tree).await?,
             false => None,
         };
-        if let (Head::Unborn(Some(last)), None) = (&head, &staged)
+        if let (Head::Unborn(Some(last)), None, []) = (&head, &staged, walk.unread.as_slice())
             && self.tree_of(last).await? == tree
         {
             return self.head_alone(kept).await;

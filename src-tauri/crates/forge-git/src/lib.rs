@@ -39,8 +39,8 @@ mod half_done;
 mod hidden;
 mod identity;
 mod index;
-mod land;
 mod keep;
+mod land;
 mod lines;
 mod local;
 mod lock;
@@ -71,6 +71,7 @@ mod sweep;
 #[cfg(test)]
 mod testing;
 mod trash;
+mod walk;
 mod withdraw;
 mod worktree;
 

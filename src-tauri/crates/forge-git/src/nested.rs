@@ -19,16 +19,20 @@ use crate::index::Paths;
 use crate::merge::ScratchDir;
 use crate::repo::Repo;
 use crate::status::{RawEntry, Uncommitted, parse_all};
+pub(crate) use content::NestedContent;
+use content::WHOLE_HISTORY;
+
+mod content;
 
 /// Where a backup has what would not be found at its own path when it is put back.
 pub(crate) const KEPT: &str = ".forge/kept";
-/// The mode of a link to a commit of another repository.
-const LINK: &str = "160000";
 /// The protocols that git may use there: none, whatever a configuration allows. An older git fetches what is missing
 /// although it was told not to, and has the remote's `uploadpack` run for that.
 const NO_PROTOCOL: &str = "";
 /// Repositories in each other beyond this are not looked into.
 const DEPTH: usize = 16;
+/// The mode of a link to a commit of another repository.
+const LINK: &str = "160000";
 
 /// What a repository inside a worktree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,30 +52,6 @@ pub struct NestedRepository {
     pub kind: NestedKind,
     /// The commit that the index names; `None` when nothing of it is staged.
     pub commit: Option<String>,
-}
-
-/// What of the repositories inside a worktree goes into a backup.
-#[derive(Debug, Default)]
-pub(crate) struct NestedContent {
-    /// Files, from the top of the worktree, and where the backup has them.
-    pub(crate) files: Vec<(PathBuf, PathBuf)>,
-    /// Bundles, and where the backup has them.
-    pub(crate) bundles: Vec<(PathBuf, PathBuf)>,
-    /// What is gone with this value: the bundles.
-    scratch: Option<ScratchDir>,
-}
-
-impl NestedContent {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.bundles.is_empty()
-    }
-}
-
-/// Where the history of an embedded repository, or what only a submodule holds of its own, is in a backup.
-pub(crate) fn bundle_of(path: &Path) -> PathBuf {
-    let mut name = Path::new(KEPT).join(path).into_os_string();
-    name.push(".bundle");
-    name.into()
 }
 
 impl Repo {
@@ -139,7 +119,7 @@ impl Repo {
     }
 
     /// Repositories inside a worktree that nothing says belong there: folders with a `.git` of their own that are not
-    /// ignored, and links that `.gitmodules` does not list. Links that the commit `base` has already are left out.
+    /// ignored, also beside tracked files, and links that `.gitmodules` does not list. Links that the commit `base` has already are left out.
     pub async fn embedded_repositories(
         &self,
         worktree: &Path,
@@ -159,9 +139,13 @@ impl Repo {
                 }
             }
         }
-        for nested in seen.changes.iter().filter(|raw| raw.is_nested_repository()) {
-            let path: PathBuf = nested.path.components().collect();
-            found.push(embedded(&path, None));
+        let overlooked: HashSet<PathBuf> = self.excluded_folders()?.into_iter().collect();
+        let walk = self.walk(worktree, &seen.changes, &seen.checked_out).await?;
+        for path in walk.with_dot_git {
+            // What is left of a repository is none: git takes its files for those of this one.
+            if git_dir_of(&worktree.join(&path)).is_some() && !overlooked.contains(&path) {
+                found.push(embedded(&path, None));
+            }
         }
         Ok(found)
     }
@@ -257,6 +241,18 @@ impl Repo {
     /// What is not committed in the repository of a folder: paths from there. One that cannot be read counts as such.
     pub(crate) async fn uncommitted_inside(&self, folder: &Path) -> Result<Vec<PathBuf>, GitError> {
         let Some(git_dir) = git_dir_of(folder) else { return Ok(Vec::new()) };
+        match self.status_inside(folder, &git_dir).await? {
+            Some(entries) => Ok(entries.into_iter().map(|raw| raw.path).collect()),
+            None => files_below(folder),
+        }
+    }
+
+    /// The status of the repository in a folder; `None` when it cannot be read. What its git was told to overlook is seen.
+    pub(super) async fn status_inside(
+        &self,
+        folder: &Path,
+        git_dir: &Path,
+    ) -> Result<Option<Vec<RawEntry>>, GitError> {
         let head = self.head_inside(folder).await?;
         let scratch = ScratchDir::new(self.common_dir())?;
         let write = |name: &str, content: String| {
@@ -273,25 +269,29 @@ impl Repo {
         let settings = format!("[core]\n\trepositoryFormatVersion = {version}\n\tbare = false\n");
         write("config", settings + format.unwrap_or_default())?;
         write("HEAD", head.unwrap_or_else(|| "ref: refs/heads/none".to_owned()) + "\n")?;
-        let output = GitCommand::new(self.git(), folder, Kind::Read)
-            .guarded(self.guard())
-            .placed(&scratch.path, &scratch.path, Some(folder))
-            .env("GIT_OBJECT_DIRECTORY", shared_dir(&git_dir).join("objects"))
-            .env("GIT_INDEX_FILE", git_dir.join("index"))
-            .env("GIT_ALLOW_PROTOCOL", NO_PROTOCOL)
+        let index = revealed(git_dir, &scratch.path)?;
+        let with = |kind| {
+            GitCommand::new(self.git(), folder, kind)
+                .guarded(self.guard())
+                .placed(&scratch.path, &scratch.path, Some(folder))
+                .env("GIT_OBJECT_DIRECTORY", shared_dir(git_dir).join("objects"))
+                .env("GIT_INDEX_FILE", &index.file)
+                .env("GIT_ALLOW_PROTOCOL", NO_PROTOCOL)
+        };
+        for (paths, option) in index.marked {
+            let update = with(Kind::Write).args(["update-index", "-z", option, "--stdin"]).input(paths);
+            update.ok().await?;
+        }
+        let output = with(Kind::Read)
             .args(["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty"])
             .arg("--untracked-files=all")
             .run()
             .await?;
-        let listed = (output.exit == Some(0)).then(|| parse_all(&output.stdout).ok()).flatten();
-        match listed {
-            Some(entries) => Ok(entries.into_iter().map(|raw| raw.path).collect()),
-            None => files_below(folder),
-        }
+        Ok((output.exit == Some(0)).then(|| parse_all(&output.stdout).ok()).flatten())
     }
 
     /// A command in a repository inside a worktree: one that runs no filter, and gets no hook and no network.
-    fn inside(&self, folder: &Path, git_dir: &Path) -> GitCommand {
+    pub(super) fn inside(&self, folder: &Path, git_dir: &Path) -> GitCommand {
         GitCommand::new(self.git(), folder, Kind::Read)
             .guarded(self.guard())
             .env("GIT_DIR", git_dir)
@@ -301,72 +301,8 @@ impl Repo {
             .config("core.hooksPath=/dev/null")
     }
 
-    /// What of the repositories inside a worktree has to go into a backup: all of embedded ones with their history, of
-    /// submodules what is uncommitted and the commits that no remote has.
-    pub(crate) async fn nested_content(
-        &self,
-        worktree: &Path,
-        changes: &[RawEntry],
-        checked_out: &[PathBuf],
-    ) -> Result<NestedContent, GitError> {
-        let mut content = NestedContent::default();
-        for change in changes.iter().filter(|raw| raw.is_nested_repository()) {
-            let path: PathBuf = change.path.components().collect();
-            self.add_embedded_content(worktree, &path, &path, &mut content).await?;
-        }
-        for path in self.overlooked_repositories(worktree)? {
-            self.add_embedded_content(worktree, &path, &path, &mut content).await?;
-        }
-        if checked_out.is_empty() {
-            return Ok(content);
-        }
-        let listed = submodule_paths(worktree);
-        for path in checked_out {
-            let kept = Path::new(KEPT).join(path);
-            if !listed.contains(path) {
-                self.add_embedded_content(worktree, path, &kept, &mut content).await?;
-                continue;
-            }
-            for file in self.uncommitted_inside(&worktree.join(path)).await? {
-                let is_file =
-                    worktree.join(path).join(&file).symlink_metadata().is_ok_and(|found| !found.is_dir());
-                if is_file {
-                    content.files.push((path.join(&file), kept.join(&file)));
-                }
-            }
-            let own = ["HEAD", "--branches", "--tags", "--not", "--remotes"];
-            self.add_bundle(worktree, path, &own, &mut content).await?;
-        }
-        Ok(content)
-    }
-
-    /// Adds an embedded repository and those in it.
-    async fn add_embedded_content(
-        &self,
-        worktree: &Path,
-        path: &Path,
-        kept: &Path,
-        content: &mut NestedContent,
-    ) -> Result<(), GitError> {
-        let mut ahead = vec![(path.to_owned(), kept.to_owned(), 0)];
-        while let Some((path, kept, depth)) = ahead.pop() {
-            self.add_bundle(worktree, &path, &["HEAD", "--all"], content).await?;
-            let folder = worktree.join(&path);
-            for file in self.files_inside(&folder).await? {
-                let full = folder.join(&file);
-                let Ok(found) = full.symlink_metadata() else { continue };
-                if !found.is_dir() {
-                    content.files.push((path.join(&file), kept.join(&file)));
-                } else if depth < DEPTH && full.join(".git").symlink_metadata().is_ok() {
-                    ahead.push((path.join(&file), kept.join(&file), depth + 1));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// The files of the repository in a folder that it does not ignore; all when it cannot be asked.
-    async fn files_inside(&self, folder: &Path) -> Result<Vec<PathBuf>, GitError> {
+    pub(super) async fn files_inside(&self, folder: &Path) -> Result<Vec<PathBuf>, GitError> {
         let Some(git_dir) = git_dir_of(folder) else { return files_below(folder) };
         let listed = self
             .inside(folder, &git_dir)
@@ -381,43 +317,6 @@ impl Repo {
         paths.sort_unstable();
         paths.dedup();
         Ok(paths)
-    }
-
-    /// Bundles what these arguments name in the repository of a folder, if there is anything.
-    async fn add_bundle(
-        &self,
-        worktree: &Path,
-        path: &Path,
-        what: &[&str],
-        content: &mut NestedContent,
-    ) -> Result<(), GitError> {
-        let folder = worktree.join(path);
-        let Some(git_dir) = git_dir_of(&folder) else { return Ok(()) };
-        // Without a commit it has no HEAD to name.
-        let has_head = self.head_inside(&folder).await?.is_some();
-        let what: Vec<&str> = what.iter().copied().filter(|name| has_head || *name != "HEAD").collect();
-        let counted = self
-            .inside(&folder, &git_dir)
-            .args(["rev-list", "--count", "--max-count=1"])
-            .args(&what)
-            .run()
-            .await?;
-        if counted.exit != Some(0) || bytes::line(&counted.stdout) == "0" {
-            return Ok(());
-        }
-        let scratch = match &content.scratch {
-            Some(scratch) => scratch,
-            None => content.scratch.insert(ScratchDir::new(self.common_dir())?),
-        };
-        let bundle = scratch.path.join(format!("{}.bundle", content.bundles.len()));
-        self.inside(&folder, &git_dir)
-            .args(["bundle", "create", "--quiet"])
-            .arg(&bundle)
-            .args(&what)
-            .ok()
-            .await?;
-        content.bundles.push((bundle, bundle_of(path)));
-        Ok(())
     }
 
     /// Makes the files of an embedded repository files of this one: its history is kept as a bundle in a backup under
@@ -447,28 +346,39 @@ impl Repo {
         Ok(())
     }
 
-    /// Has git overlook an embedded repository in all worktrees, by `info/exclude`.
+    /// Has git overlook an embedded repository in all worktrees, by `info/exclude`. Beside tracked files it is its `.git`
+    /// alone: what comes to the folder belongs to the task.
     pub async fn ignore_embedded(&self, worktree: &Path, path: &str) -> Result<(), GitError> {
         self.unstage_link(worktree, Path::new(path)).await?;
-        self.exclude_lines(&[&exclude_line(path.trim_end_matches('/'))]).await
+        let folder = path.trim_end_matches('/');
+        let tracked = self
+            .at(worktree, Kind::Read)
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .args(["ls-files", "-z", "--", folder])
+            .ok()
+            .await?;
+        let named = if tracked.is_empty() { folder.to_owned() } else { format!("{folder}/.git") };
+        self.exclude_lines(&[&exclude_line(&named)]).await
     }
 
-    /// Repositories inside a worktree that `info/exclude` names: git overlooks them, and a worktree that goes takes them
-    /// along.
-    fn overlooked_repositories(&self, worktree: &Path) -> Result<Vec<PathBuf>, GitError> {
+    /// The folders whose repositories `info/exclude` has git overlook.
+    pub(super) fn excluded_folders(&self) -> Result<Vec<PathBuf>, GitError> {
         let path = self.common_dir().join("info/exclude");
         let lines = match fs::read(&path) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             other => other.map_err(GitError::io("read", &path))?,
         };
-        let folders = lines.split(|byte| *byte == b'\n').filter_map(excluded_folder);
-        Ok(folders.filter(|path| worktree.join(path).join(".git").symlink_metadata().is_ok()).collect())
+        let of_repository = |folder: PathBuf| match folder.file_name() == Some(OsStr::new(".git")) {
+            true => folder.parent().map(Path::to_owned),
+            false => Some(folder),
+        };
+        Ok(lines.split(|byte| *byte == b'\n').filter_map(excluded_folder).filter_map(of_repository).collect())
     }
 
     /// Keeps the history of an embedded repository under the next number of a prefix.
     async fn keep_history(&self, worktree: &Path, path: &Path, ref_prefix: &str) -> Result<(), GitError> {
         let mut content = NestedContent::default();
-        self.add_bundle(worktree, path, &["HEAD", "--all"], &mut content).await?;
+        self.add_bundle(worktree, path, &WHOLE_HISTORY, &mut content).await?;
         let Some((bundle, to)) = content.bundles.first() else { return Ok(()) };
         let head = self.head(worktree).await?;
         let blob = self.write().args(["hash-object", "-w", "--no-filters", "--"]).arg(bundle).text().await?;
@@ -494,6 +404,31 @@ impl Repo {
         let update = self.at(worktree, Kind::Write).args(["update-index", "-z", "--force-remove", "--stdin"]);
         self.run_in_index(&git_dir, update.input(input)).await.map(drop)
     }
+}
+
+/// An index in which git overlooks nothing, once the marks are taken off.
+struct Revealed {
+    file: PathBuf,
+    /// Paths, and the option that takes the mark off them.
+    marked: Vec<(Vec<u8>, &'static str)>,
+}
+
+/// The index of a repository inside a worktree, or a copy of it in a folder where it has marks.
+fn revealed(git_dir: &Path, scratch: &Path) -> Result<Revealed, GitError> {
+    let own = git_dir.join("index");
+    let paths = Paths::read(&own).map_err(GitError::io("read", &own))?;
+    let mut marked = Vec::new();
+    if let Some(paths) = paths.filter(|_| !git_dir.join("info/sparse-checkout").exists()) {
+        marked.push((crate::hidden::list(&paths, |marks| marks.assumed), "--no-assume-unchanged"));
+        marked.push((crate::hidden::list(&paths, |marks| marks.skipped), "--no-skip-worktree"));
+        marked.retain(|(paths, _)| !paths.is_empty());
+    }
+    if marked.is_empty() {
+        return Ok(Revealed { file: own, marked });
+    }
+    let file = scratch.join("index");
+    fs::copy(&own, &file).map_err(GitError::io("copy", &own))?;
+    Ok(Revealed { file, marked })
 }
 
 fn embedded(path: &Path, commit: Option<String>) -> NestedRepository {

@@ -140,7 +140,11 @@ impl Repo {
     }
 
     /// Those of the untracked folders that git looks into.
-    async fn not_ignored(&self, worktree: &Path, folders: Vec<PathBuf>) -> Result<Vec<PathBuf>, GitError> {
+    pub(crate) async fn not_ignored(
+        &self,
+        worktree: &Path,
+        folders: Vec<PathBuf>,
+    ) -> Result<Vec<PathBuf>, GitError> {
         if folders.is_empty() {
             return Ok(folders);
         }

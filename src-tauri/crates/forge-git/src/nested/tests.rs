@@ -233,3 +233,168 @@ async fn repository_inside_a_worktree_reaches_no_remote_whatever_its_settings_al
     asked.args(["cat-file", "-e", missing]).run().await.unwrap();
     assert!(!ran.exists());
 }
+
+/// A blob of a backup, written to a file beside the repository.
+fn kept_file(sandbox: &Sandbox, commit: &str, path: &str) -> PathBuf {
+    let shown = format!("{commit}:{path}");
+    let output = std::process::Command::new("git")
+        .args(["cat-file", "blob", &shown])
+        .current_dir(sandbox.path(""))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{shown}");
+    let place = sandbox.dir().join(path.replace('/', "-"));
+    fs::write(&place, output.stdout).unwrap();
+    place
+}
+
+/// The subjects of all commits that a bundle brings to a clone of `origin`.
+fn subjects(sandbox: &Sandbox, origin: &Path, bundle: &Path) -> Vec<String> {
+    let clone = tempfile::tempdir().unwrap();
+    let git = |args: &[&str]| sandbox.git_at(clone.path(), args);
+    git(&["clone", "-q", "--bare", origin.to_str().unwrap(), "."]);
+    git(&["bundle", "unbundle", bundle.to_str().unwrap()]);
+    let found = git(&["cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectname)"]);
+    let commits = found.lines().filter_map(|line| line.strip_prefix("commit "));
+    commits.map(|commit| git(&["show", "-s", "--format=%s", commit])).collect()
+}
+
+#[tokio::test]
+async fn repository_beside_tracked_files_is_found_and_kept() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    sandbox.commit("files", &[("src/deep/f", "f\n")]);
+    make_repository(&sandbox, &sandbox.path("src"));
+    assert_eq!(embedded_in(&repo).await, ["src"]);
+    repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+    make_repository(&sandbox, &sandbox.path("src/deep"));
+    repo.commit_all(repo.root(), "more work", None).await.unwrap().unwrap();
+    assert_eq!(repo.status(repo.root()).await.unwrap(), [], "git does not tell of it");
+    assert_eq!(embedded_in(&repo).await, ["src", "src/deep"]);
+    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    for path in ["src", "src/deep"] {
+        let bundle = kept_file(&sandbox, &made.commit, &format!(".forge/kept/{path}.bundle"));
+        let heads = sandbox.git_out(&["bundle", "list-heads", bundle.to_str().unwrap()]);
+        assert!(heads.contains("HEAD"), "{heads}");
+    }
+    repo.ignore_embedded(repo.root(), "src").await.unwrap();
+    assert_eq!(embedded_in(&repo).await, ["src/deep"]);
+    sandbox.write("src/new", "comes to the task\n");
+    let status = repo.status(repo.root()).await.unwrap();
+    assert_eq!(status.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["src/new"]);
+    let aside = sandbox.dir().join("aside");
+    repo.absorb_embedded(repo.root(), "src/deep", "refs/forge/backup/t", &aside).await.unwrap();
+    assert_eq!(embedded_in(&repo).await, Vec::<String>::new());
+    assert!(!sandbox.path("src/deep/.git").exists() && sandbox.path("src/deep/f").exists());
+}
+
+#[tokio::test]
+async fn git_folder_that_is_no_repository_is_kept_as_it_is() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    sandbox.write("broken/.git/objects/12/34", "object\n");
+    sandbox.write("linked/.git", "gitdir: nowhere\n");
+    assert_eq!(embedded_in(&repo).await, Vec::<String>::new());
+    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let files = sandbox.git_out(&["diff-tree", "-r", "--name-only", "--no-commit-id", &made.commit]);
+    assert_eq!(
+        files.lines().collect::<Vec<_>>(),
+        [".forge/kept/broken.dot-git/objects/12/34", ".forge/kept/linked.dot-git"]
+    );
+}
+
+#[tokio::test]
+async fn backup_has_what_is_put_away_staged_or_left_in_a_submodule() {
+    let (sandbox, repo) = with_submodule().await;
+    let lib = sandbox.path("lib");
+    let git = |args: &[&str]| sandbox.git_at(&lib, args);
+    for text in ["first", "second"] {
+        sandbox.write("lib/inner", format!("{text} stash\n"));
+        git(&["stash", "push", "-q", "-m", text]);
+    }
+    git(&["checkout", "-q", "--detach"]);
+    sandbox.write("lib/inner", "left\n");
+    git(&["commit", "-q", "-a", "-m", "left"]);
+    git(&["checkout", "-q", "main"]);
+    sandbox.write("lib/inner", "staged\n");
+    git(&["add", "inner"]);
+    sandbox.write("lib/inner", "changed\n");
+    sandbox.write("lib/hidden", "x\n");
+    git(&["add", "hidden"]);
+    git(&["commit", "-q", "-m", "hidden", "hidden"]);
+    git(&["update-index", "--assume-unchanged", "hidden"]);
+    sandbox.write("lib/hidden", "hidden\n");
+    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let shown = |path: &str| sandbox.git_out(&["show", &format!("{}:.forge/kept/{path}", made.commit)]);
+    assert_eq!((shown("lib.staged/inner"), shown("lib/inner")), ("staged".into(), "changed".into()));
+    assert_eq!(shown("lib/hidden"), "hidden");
+    let bundle = kept_file(&sandbox, &made.commit, ".forge/kept/lib.bundle");
+    let found = subjects(&sandbox, &sandbox.dir().join("origin"), &bundle);
+    for subject in ["On main: first", "On main: second", "left", "hidden"] {
+        assert!(found.iter().any(|it| it == subject), "{subject}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn commit_that_only_the_log_of_a_submodule_names_is_kept() {
+    let (sandbox, repo) = with_submodule().await;
+    let lib = sandbox.path("lib");
+    sandbox.git_at(&lib, &["checkout", "-q", "--detach"]);
+    sandbox.write("lib/inner", "left\n");
+    sandbox.git_at(&lib, &["commit", "-q", "-a", "-m", "left"]);
+    sandbox.git_at(&lib, &["checkout", "-q", "main"]);
+    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let bundle = kept_file(&sandbox, &made.commit, ".forge/kept/lib.bundle");
+    let found = subjects(&sandbox, &sandbox.dir().join("origin"), &bundle);
+    assert!(found.contains(&"left".to_owned()), "{found:?}");
+}
+
+#[tokio::test]
+async fn repositories_in_a_submodule_keep_their_own_commits() {
+    let (sandbox, repo) = with_submodule().await;
+    let origin = sandbox.dir().join("origin");
+    let lib = sandbox.path("lib");
+    let add =
+        ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", origin.to_str().unwrap(), "sub"];
+    sandbox.git_at(&lib, &add);
+    sandbox.git_at(&lib, &["commit", "-q", "-m", "a submodule in a submodule"]);
+    sandbox.write("lib/sub/inner", "of the inner one\n");
+    sandbox.git_at(&lib.join("sub"), &["commit", "-q", "-a", "-m", "of the inner one"]);
+    sandbox.write("lib/sub/new", "new\n");
+    make_repository(&sandbox, &lib.join("made"));
+    make_repository(&sandbox, &lib.join("made/again"));
+    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let shown = |path: &str| sandbox.git_out(&["show", &format!("{}:.forge/kept/{path}", made.commit)]);
+    assert_eq!(shown("lib/sub/new"), "new");
+    assert_eq!(shown("lib/made/again/inner"), "inner");
+    for (path, subject) in [
+        ("lib", "a submodule in a submodule"),
+        ("lib/sub", "of the inner one"),
+        ("lib/made", "inner history"),
+        ("lib/made/again", "inner history"),
+    ] {
+        let bundle = kept_file(&sandbox, &made.commit, &format!(".forge/kept/{path}.bundle"));
+        let found = subjects(&sandbox, &origin, &bundle);
+        assert!(found.iter().any(|it| it == subject), "{path}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn submodule_whose_git_is_broken_keeps_its_files_and_what_is_left_of_it() {
+    let (sandbox, repo) = with_submodule().await;
+    sandbox.write("lib/inner", "changed\n");
+    sandbox.write("lib/.git", "gitdir: nowhere\n");
+    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let shown = |path: &str| sandbox.git_out(&["show", &format!("{}:.forge/kept/{path}", made.commit)]);
+    assert_eq!((shown("lib/inner"), shown("lib.dot-git")), ("changed".into(), "gitdir: nowhere".into()));
+}
+
+#[tokio::test]
+async fn submodule_that_lost_its_git_file_keeps_its_files() {
+    let (sandbox, repo) = with_submodule().await;
+    sandbox.remove("lib/.git");
+    sandbox.write("lib/new", "new\n");
+    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let shown = |path: &str| sandbox.git_out(&["show", &format!("{}:.forge/kept/{path}", made.commit)]);
+    assert_eq!((shown("lib/new"), shown("lib/inner")), ("new".into(), "inner".into()));
+}
