@@ -19,7 +19,6 @@ use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
 use forge_model::transition::{StepKind, StepOutcome};
 use forge_model::workflow::Action;
-use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
 use forge_store::table::{executions, merges, races, reviews, steps, tasks, tasks::TaskRow, workspaces};
 use serde_json::json;
@@ -31,6 +30,7 @@ use crate::{
     races::is_entry,
     subtasks::is_ordered,
     transition::Trouble,
+    workspace::is_present,
 };
 
 /// Where reviewed commits are kept.
@@ -109,11 +109,10 @@ impl Engine {
             return Ok(None);
         };
         let mut uncommitted = Vec::new();
-        let present = workspace.filter(|workspace| {
-            workspace.status != WorkspaceStatus::Cleaned && Path::new(&workspace.path).join(".git").exists()
-        });
-        if let Some(workspace) = present {
+        if let Some(workspace) = workspace.filter(is_present) {
+            self.mend_worktree(&repo, task, &workspace).await?;
             let worktree = Path::new(&workspace.path);
+            repo.reveal_hidden(worktree).await?;
             let head = repo.head(worktree).await?;
             if tip == *reviewed {
                 // Commits may have been made beside the branch.

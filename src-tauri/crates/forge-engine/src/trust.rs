@@ -4,10 +4,7 @@
 //! in its worktree, and Forge's own files on the default branch, whose commands are in force for every task. Each
 //! content has to be accepted; contents that are the same as accepted ones ask nothing, whichever branch has them.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use forge_git::{GitError, Repo, StartupFile, changed_lines};
 use forge_model::ids::TaskId;
@@ -353,9 +350,4 @@ pub(crate) fn trouble_of_trust(untrusted: &Untrusted) -> Trouble {
     output.truncate(output.floor_char_boundary(EVIDENCE_BYTES));
     trouble.evidence = Some(Evidence { command: None, exit_code: None, output, log_id: None });
     trouble
-}
-
-/// A worktree in which startup files can be looked for.
-pub(crate) fn is_made(workspace: &Workspace) -> bool {
-    Path::new(&workspace.path).join(".git").exists()
 }

@@ -185,8 +185,13 @@ impl Engine {
     }
 }
 
+/// Whether a task's worktree lies where its record says. Its `.git` may be missing: it is not what makes files work.
+pub(crate) fn is_present(workspace: &Workspace) -> bool {
+    workspace.status != WorkspaceStatus::Cleaned && holds_something(Path::new(&workspace.path))
+}
+
 /// Whether a folder is there and not empty.
-pub(crate) fn holds_something(folder: &Path) -> bool {
+fn holds_something(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 

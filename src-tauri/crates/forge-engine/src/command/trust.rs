@@ -4,7 +4,6 @@ use forge_model::actor::{Actor, Via};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::task::AnnotationType;
 use forge_model::trust::{TrustListing, TrustState, TrustedContent};
-use forge_model::workspace::WorkspaceStatus;
 use forge_store::table::{
     projects, tasks, tasks::Filter, tasks::TaskRow, trust, trust::TrustRow, workspaces,
 };
@@ -14,7 +13,8 @@ use crate::{
     ConflictCode, Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    trust::{Judgement, is_made, trouble_of_trust},
+    trust::{Judgement, trouble_of_trust},
+    workspace::is_present,
 };
 
 /// Content beyond this is accepted by its hash alone.
@@ -123,7 +123,7 @@ impl Engine {
         let repo = self.repo(context).await?;
         let workspace = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
         // One that waits for trust before its set-up is not active yet.
-        let made = workspace.filter(|it| it.status != WorkspaceStatus::Cleaned && is_made(it));
+        let made = workspace.filter(is_present);
         let start = self.start_of_task(context, &repo, task, made.as_ref()).await?;
         self.judge_start(context, &repo, &start).await
     }

@@ -17,7 +17,7 @@ use forge_model::offer::Verb;
 use forge_model::review::{Review, ReviewStatus, Verdict};
 use forge_model::task::{AnnotationType, WaitReason};
 use forge_model::workflow::{Action, State, StateKind};
-use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_model::workspace::Workspace;
 use forge_store::table::{reviews, tasks, transitions, workspaces};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -30,7 +30,7 @@ use crate::{
     error::{Result, whole},
     reviewed::{RESTORABLE, lacks_winner, no_winner, short},
     transition::{Carry, Trouble, is_reviewed},
-    workspace::holds_something,
+    workspace::is_present,
 };
 
 /// The remark on a review that a person's move to the merge stands for.
@@ -143,10 +143,7 @@ impl Engine {
             return Ok(Captured::blocked(missing("repository", place, None, message)));
         };
         let workspace = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
-        // One without its `.git` gets that again before it is committed.
-        let present = workspace.as_ref().filter(|workspace| {
-            workspace.status != WorkspaceStatus::Cleaned && holds_something(Path::new(&workspace.path))
-        });
+        let present = workspace.as_ref().filter(|workspace| is_present(workspace));
         let branch = task_branch(&s.task);
         let Some(restarted) = self.review_from_target(s, &repo, present, cancel).await? else {
             return Ok(Captured::Ended(Box::new(End::Interrupted)));
@@ -165,6 +162,7 @@ impl Engine {
                 None => self.no_branch(s, &repo, &branch).await?,
             });
         };
+        self.mend_dot_git(&repo, &s.task, workspace).await?;
         if tip.is_none() && repo.head(Path::new(&workspace.path)).await.is_err() {
             return self.no_branch(s, &repo, &branch).await;
         }
@@ -340,9 +338,9 @@ impl Engine {
         task: &tasks::TaskRow,
     ) -> Result<()> {
         let workspace = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
-        let present = workspace.filter(|workspace| {
-            workspace.status != WorkspaceStatus::Cleaned && Path::new(&workspace.path).join(".git").exists()
-        });
+        let Some(workspace) = workspace.filter(is_present) else { return Ok(()) };
+        let repo = self.repo(context).await?;
+        let _lock = self.lock_workspace_now(&task.id, &workspace, &format!("rest-{}", workspace.id))?;
         if let Settled::Open(trouble) = self.settle_worktree_of(context, task, &repo, &workspace).await? {
             return Err(crate::EngineError::Conflict {
                 code: crate::ConflictCode::CommitRefused,
@@ -350,9 +348,6 @@ impl Engine {
                 details: trouble.details,
             });
         }
-        let Some(workspace) = present else { return Ok(()) };
-        let repo = self.repo(context).await?;
-        let _lock = self.lock_workspace_now(&task.id, &workspace, &format!("rest-{}", workspace.id))?;
         let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let message = format!("{}: left out of the review\n\nTask #{}", task.title, task.number);
         let commit = async {

@@ -31,7 +31,7 @@ use crate::{
     lock::WorkspaceHold,
     reviewed::RESTORABLE,
     transition::Trouble,
-    workspace::Found,
+    workspace::{Found, is_present},
 };
 
 /// How much of each stream of a set-up command is shown when it fails.
@@ -139,9 +139,7 @@ impl Engine {
     ) -> Result<Option<Option<String>>> {
         let Some(start) = self.later_start(s, repo).await? else { return Ok(Some(None)) };
         let workspace = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
-        let present = workspace.filter(|workspace| {
-            workspace.status != WorkspaceStatus::Cleaned && Path::new(&workspace.path).join(".git").exists()
-        });
+        let present = workspace.filter(is_present);
         let _lock = match &present {
             Some(workspace) => {
                 match self
@@ -217,6 +215,9 @@ impl Engine {
         start: LaterStart,
     ) -> Result<String> {
         let LaterStart { tip, onto, .. } = start;
+        if let Some(workspace) = &present {
+            self.mend_worktree(repo, &s.task, workspace).await?;
+        }
         let worktree = present.as_ref().map(|workspace| Path::new(&workspace.path));
         repo.move_branch(worktree, &task_branch(&s.task), &tip, &onto, &backup_prefix(&s.task)).await?;
         self.point("workspace.restarted");

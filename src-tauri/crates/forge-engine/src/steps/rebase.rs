@@ -111,6 +111,9 @@ impl Engine {
         let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? else {
             return Ok(Rebased::Moved);
         };
+        if let Some(workspace) = &workspace {
+            self.mend_worktree(repo, &s.task, workspace).await?;
+        }
         self.remember_tip(s, repo, source, &tip).await?;
         let worktree = workspace.as_ref().map(|workspace| Path::new(&workspace.path));
         match repo.move_branch(worktree, &branch, &tip, commit, &backup_prefix(&s.task)).await {
