@@ -19,7 +19,7 @@ use super::cleanup::Goes;
 use crate::{
     ConflictCode, Engine, EngineError,
     command::attachments::remove_folder,
-    context::{ProjectContext, backup_prefix, task_branch},
+    context::{ProjectContext, backup_prefix, backup_prefix_of, task_branch},
     error::Result,
 };
 
@@ -157,6 +157,9 @@ impl Engine {
                     keep_branch(repo, &name, &work).await?;
                 }
                 entry.commit = Some(work);
+            } else if !is_part_of(repo, &tip, entry.commit.as_ref()).await? {
+                // Committed on the entry's branch after its run ended: not promoted.
+                repo.next_number(&backup_prefix_of(&raced), &tip).await?;
             }
             repo.delete_branch(&own, &tip).await?;
         }
@@ -273,6 +276,14 @@ async fn with_what_was_saved(repo: &Repo, tip: &str, saved: Option<&String>) -> 
     match saved {
         Some(saved) if repo.is_ancestor(tip, saved).await? => Ok(saved.clone()),
         _ => Ok(tip.to_owned()),
+    }
+}
+
+/// Whether a commit is in the history of what was promoted.
+async fn is_part_of(repo: &Repo, tip: &str, promoted: Option<&String>) -> Result<bool> {
+    match promoted {
+        Some(promoted) => Ok(repo.is_ancestor(tip, promoted).await?),
+        None => Ok(false),
     }
 }
 
