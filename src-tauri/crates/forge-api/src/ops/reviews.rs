@@ -14,7 +14,7 @@ input! {
     pub struct DecideReview {
         /// The task.
         pub task_id: TaskId,
-        /// Why; a rejection needs it or a comment, both go to the agent.
+        /// Why. With a rejection it goes to the agent, as comments do; both may be absent.
         #[serde(default)]
         pub reason: Option<String>,
         /// With an approval: the reviewed commit that the person saw, in full or its first seven digits or more. Another
@@ -38,7 +38,7 @@ input! {
         pub task_id: TaskId,
         /// The gate's state.
         pub state: String,
-        /// Why; a rejection needs it or a comment, both go to the agent.
+        /// Why. With a rejection it goes to the agent, as comments do; both may be absent.
         #[serde(default)]
         pub reason: Option<String>,
         /// With an approval: the reviewed commit that the person saw, in full or its first seven digits or more. Another

@@ -342,7 +342,7 @@ impl Engine {
         let repo = self.repo(context).await?;
         let _lock = self.lock_workspace_now(&task.id, &workspace, &format!("rest-{}", workspace.id))?;
         if let Settled::Open(trouble) = self.settle_worktree_of(context, task, &repo, &workspace).await? {
-            return Err(crate::EngineError::Conflict {
+            return Err(EngineError::Conflict {
                 code: crate::ConflictCode::CommitRefused,
                 message: format!("Could not keep what was left out of the review: {}.", trouble.message),
                 details: trouble.details,
