@@ -4216,6 +4216,8 @@ export type StorageStatus = {
 	low: boolean,
 	/**  The copy that the next start restores. */
 	restore_pending: string | null,
+	/**  Why the last start did not restore the chosen copy; null when it did, or another one was chosen since. */
+	restore_failed: string | null,
 	/**  How long old data is kept. */
 	retention: Retention,
 	/**  Deletions of more than half of something, which wait for a person. */

@@ -53,6 +53,10 @@ export function createSampleStorage({ sample, refuse, changed }: Settings) {
     total_bytes: 250_000_000_000,
     low: sample === "full" || sample === "low",
     restore_pending: restorePending,
+    restore_failed:
+      sample === "low"
+        ? "Could not find the backup `000001-daily`: no file of this name is among the backups."
+        : null,
     retention,
     questions,
   });

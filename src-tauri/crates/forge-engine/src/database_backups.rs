@@ -1,6 +1,9 @@
 //! Copies of the database: one a day while the engine works, more when a person wants them.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use forge_model::storage::{Backup, BackupReason};
 use forge_store::backups::{self, BackupError};
@@ -82,6 +85,14 @@ impl Engine {
         backups::pending(self.data_dir())
     }
 
+    /// Why the last start did not restore the copy that was chosen, and the file that says so; none when it did, or
+    /// another one was chosen since.
+    #[must_use]
+    pub fn failed_restore(&self) -> Option<(String, PathBuf)> {
+        let reason = backups::not_restored(self.data_dir())?;
+        Some((reason, backups::not_restored_file(self.data_dir())))
+    }
+
     /// The size of the database with its log.
     #[must_use]
     pub fn database_bytes(&self) -> u64 {
@@ -109,8 +120,9 @@ impl Engine {
         let _held = Instance::take(data_dir)?;
         let restore = async {
             let backup = backups::restore_at_next_start(data_dir, name).await?;
-            backups::finish_restore(data_dir).await?;
-            Ok::<_, BackupError>(backup)
+            let restored = backups::finish_restore(data_dir).await?;
+            // None when the copy went between the two: what was chosen is not there.
+            restored.ok_or(BackupError::Unknown(backup.name))
         };
         Ok(restore.await.map_err(forge_store::OpenError::from)?)
     }

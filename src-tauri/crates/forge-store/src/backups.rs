@@ -31,6 +31,8 @@ const FOLDER: &str = "backups";
 const UNFINISHED: &str = ".unfinished";
 /// Names the copy that is being restored, or is to be by the next start.
 const PENDING: &str = "restore-pending";
+/// Says why the copy that a start was to restore was not restored.
+const NOT_RESTORED: &str = "restore-failed";
 /// Where the files go that a restored copy takes the place of.
 const SET_ASIDE: &str = "set-aside";
 
@@ -122,7 +124,7 @@ pub async fn create(data_dir: &Path, reason: BackupReason) -> Result<Backup, Bac
     fs::remove_file(&unfinished).map_err(io("remove", &unfinished))?;
     sync_folder(&folder)?;
     tracing::info!(backup = %path.display(), "copied the database");
-    prune(&folder)?;
+    prune(data_dir)?;
     described(&path)
 }
 
@@ -174,8 +176,7 @@ pub async fn newest_good(data_dir: &Path) -> Result<Option<Backup>, BackupError>
 /// # Errors
 /// When there is no such copy, it is damaged, or the wish cannot be written down.
 pub async fn restore_at_next_start(data_dir: &Path, name: &str) -> Result<Backup, BackupError> {
-    let backup = find(data_dir, name)?;
-    check(Path::new(&backup.path)).await?;
+    let backup = usable(data_dir, name).await?;
     let pending = data_dir.join(PENDING);
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&pending);
     let written = match &mut file {
@@ -183,6 +184,7 @@ pub async fn restore_at_next_start(data_dir: &Path, name: &str) -> Result<Backup
         Err(error) => Err(io::Error::from(error.kind())),
     };
     written.map_err(io("write", &pending))?;
+    remove_if_there(&data_dir.join(NOT_RESTORED))?;
     sync_folder(data_dir)?;
     Ok(backup)
 }
@@ -193,18 +195,39 @@ pub fn pending(data_dir: &Path) -> Option<String> {
     fs::read_to_string(data_dir.join(PENDING)).ok().map(|name| name.trim().to_owned())
 }
 
-/// Restores the copy that is to be restored, if any. Nobody else may have the folder.
+/// Why the copy that a start was to restore was not restored: the copy was gone or damaged by then. Kept until another
+/// restore is chosen.
+#[must_use]
+pub fn not_restored(data_dir: &Path) -> Option<String> {
+    fs::read_to_string(not_restored_file(data_dir)).ok()
+}
+
+/// The file that holds what [`not_restored`] says.
+#[must_use]
+pub fn not_restored_file(data_dir: &Path) -> PathBuf {
+    data_dir.join(NOT_RESTORED)
+}
+
+/// Restores the copy that is to be restored, if any. Nobody else may have the folder. A copy that is gone or damaged by
+/// now is not restored: the present database stays, and [`not_restored`] says why.
 ///
 /// # Errors
 /// When it cannot be restored; the database is as it was then, or the next call finishes.
 pub async fn finish_restore(data_dir: &Path) -> Result<Option<Backup>, BackupError> {
     let Some(name) = pending(data_dir) else { return Ok(None) };
-    let backup = find(data_dir, &name)?;
-    let source = Path::new(&backup.path);
-    check(source).await?;
+    let backup = match usable(data_dir, &name).await {
+        Ok(backup) => backup,
+        Err(
+            error @ (BackupError::Unknown(_) | BackupError::Damaged { .. } | BackupError::Foreign(_)),
+        ) => {
+            drop_wish(data_dir, &error)?;
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
     // Copied first, so that a full disk is met while the database still is where it was.
     let ready = data_dir.join(format!("{PENDING}.db"));
-    copy_file(source, &ready)?;
+    copy_file(Path::new(&backup.path), &ready)?;
     set_aside(data_dir)?;
     let database = data_dir.join(DATABASE);
     fs::rename(&ready, &database).map_err(io("restore", &database))?;
@@ -213,6 +236,33 @@ pub async fn finish_restore(data_dir: &Path) -> Result<Option<Backup>, BackupErr
     fs::remove_file(&wish).map_err(io("remove", &wish))?;
     tracing::info!(backup = %backup.name, "restored the database");
     Ok(Some(backup))
+}
+
+/// A copy that can be restored.
+async fn usable(data_dir: &Path, name: &str) -> Result<Backup, BackupError> {
+    let backup = find(data_dir, name)?;
+    check(Path::new(&backup.path)).await?;
+    Ok(backup)
+}
+
+/// Gives up a restore that can never be done, since every start would fail by it, and says so in a file.
+fn drop_wish(data_dir: &Path, reason: &BackupError) -> Result<(), BackupError> {
+    tracing::warn!(%reason, "did not restore the chosen backup; the present database stays");
+    let (wish, said) = (data_dir.join(PENDING), not_restored_file(data_dir));
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&said);
+    let mut file = file.map_err(io("write", &said))?;
+    let written = io::Write::write_all(&mut file, reason.to_string().as_bytes());
+    written.and_then(|()| file.sync_all()).map_err(io("write", &said))?;
+    fs::remove_file(&wish).map_err(io("remove", &wish))?;
+    remove_if_there(&data_dir.join(format!("{PENDING}.db")))?;
+    sync_folder(data_dir)
+}
+
+fn remove_if_there(path: &Path) -> Result<(), BackupError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io("remove", path)(error)),
+        _ => Ok(()),
+    }
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<(), BackupError> {
@@ -283,9 +333,14 @@ fn number_of(path: &Path) -> u64 {
     stem.split_once('-').and_then(|(number, _)| number.parse().ok()).unwrap_or(0)
 }
 
-fn prune(folder: &Path) -> Result<(), BackupError> {
-    let all = numbers(folder)?;
+/// Removes all but the newest copies; the one that the next start restores stays.
+fn prune(data_dir: &Path) -> Result<(), BackupError> {
+    let all = numbers(&folder_of(data_dir))?;
+    let pending = pending(data_dir);
     for (_, old) in all.iter().rev().skip(KEPT) {
+        if old.file_stem().map(OsStr::to_string_lossy).as_deref() == pending.as_deref() {
+            continue;
+        }
         fs::remove_file(old).map_err(io("remove", old))?;
         tracing::info!(backup = %old.display(), "removed an old copy of the database");
     }
@@ -371,6 +426,54 @@ mod tests {
         assert!(matches!(outside, BackupError::Unknown(_)), "{outside}");
         let good = newest_good(folder.path()).await.unwrap().unwrap();
         assert_eq!(good.name, "000001-manual", "the damaged one is skipped");
+    }
+
+    #[tokio::test]
+    async fn prune_keeps_the_copy_that_the_next_start_restores() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        for _ in 0..KEPT {
+            store.back_up(BackupReason::Daily).await.unwrap();
+        }
+        restore_at_next_start(folder.path(), "000001-daily").await.unwrap();
+        for _ in 0..2 {
+            store.back_up(BackupReason::Daily).await.unwrap();
+        }
+        store.close().await;
+        let names: Vec<_> = list(folder.path()).unwrap().into_iter().map(|backup| backup.name).collect();
+        assert_eq!(names.len(), KEPT + 1);
+        assert_eq!(names[KEPT], "000001-daily", "{names:?}");
+        assert_eq!(finish_restore(folder.path()).await.unwrap().unwrap().name, "000001-daily");
+    }
+
+    #[tokio::test]
+    async fn chosen_copy_that_is_gone_or_damaged_leaves_the_present_database_and_is_told() {
+        for damages in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store::open(folder.path()).await.unwrap();
+            store.probe(1).await.unwrap();
+            let backup = store.back_up(BackupReason::Manual).await.unwrap();
+            store.probe(2).await.unwrap();
+            restore_at_next_start(folder.path(), &backup.name).await.unwrap();
+            store.close().await;
+            if damages {
+                fs::write(&backup.path, vec![b'x'; 8192]).unwrap();
+            } else {
+                fs::remove_file(&backup.path).unwrap();
+            }
+            for _ in 0..2 {
+                let store = Store::open(folder.path()).await.unwrap();
+                assert_eq!(value(&store).await, 2, "the present database was replaced");
+                store.close().await;
+                assert_eq!(pending(folder.path()), None);
+                let said = not_restored(folder.path()).expect("nothing is told");
+                assert!(said.contains("000001-manual"), "{said}");
+            }
+            let store = Store::open(folder.path()).await.unwrap();
+            let other = store.back_up(BackupReason::Manual).await.unwrap();
+            restore_at_next_start(folder.path(), &other.name).await.unwrap();
+            assert_eq!(not_restored(folder.path()), None, "another restore was chosen");
+        }
     }
 
     #[tokio::test]

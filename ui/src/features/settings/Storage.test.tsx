@@ -51,6 +51,15 @@ describe("the banner", () => {
   });
 });
 
+describe("a restore that failed", () => {
+  it("says why, and that the former database is in use", async () => {
+    open("low");
+    const alert = await screen.findByRole("alert", { name: "The chosen backup was not restored" });
+    expect(alert.textContent).toContain("Could not find the backup");
+    expect(alert.textContent).toContain("is in use");
+  });
+});
+
 describe("retention", () => {
   it("is saved by days", async () => {
     const { host, user } = open();

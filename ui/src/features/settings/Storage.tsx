@@ -137,8 +137,9 @@ function Copy({ backup, onChanged }: Changed & { backup: Backup }) {
   );
 }
 
-function Backups({ pending, onChanged }: Changed & { pending: string | null }) {
+function Backups({ status, onChanged }: Changed & { status: StorageStatus }) {
   const { t } = useTranslation();
+  const pending = status.restore_pending;
   const backups = useOp("database_backups", {});
   const changed = () => {
     void backups.refetch();
@@ -162,6 +163,13 @@ function Backups({ pending, onChanged }: Changed & { pending: string | null }) {
       {pending !== null && (
         <div className={styles.notice}>
           <Banner tone="info" title={t("storage.restorePending", { name: pending })} />
+        </div>
+      )}
+      {status.restore_failed !== null && (
+        <div className={styles.notice}>
+          <Banner tone="danger" title={t("storage.restoreFailed")}>
+            {status.restore_failed} {t("storage.restoreFailedText")}
+          </Banner>
         </div>
       )}
       {backups.data?.items.length === 0 && <Row label={t("storage.noBackups")} />}
@@ -212,7 +220,7 @@ function Parts({ status, onChanged }: Changed & { status: StorageStatus }) {
       <Usage />
       <Days field="logs_days" retention={retention} onChanged={onChanged} />
       <Days field="events_days" retention={retention} onChanged={onChanged} />
-      <Backups pending={status.restore_pending} onChanged={onChanged} />
+      <Backups status={status} onChanged={onChanged} />
     </>
   );
 }

@@ -37,6 +37,8 @@ answer! {
         pub low: bool,
         /// The copy that the next start restores.
         pub restore_pending: Option<String>,
+        /// Why the last start did not restore the chosen copy; null when it did, or another one was chosen since.
+        pub restore_failed: Option<String>,
         /// How long old data is kept.
         pub retention: Retention,
         /// Deletions of more than half of something, which wait for a person.
@@ -111,6 +113,7 @@ pub(crate) async fn get(api: Api, _: Actor, _: Empty) -> Result<StorageStatus, A
         total_bytes: space.map(|space| space.total),
         low: health.low,
         restore_pending: engine.pending_restore(),
+        restore_failed: engine.failed_restore().map(|(reason, _)| reason),
         retention: engine.retention().await?,
         questions: engine.retention_questions().await?,
     })

@@ -92,6 +92,17 @@ async fn backups(api: &Api) -> Result<DoctorFinding, ApiError> {
     Ok(DoctorFinding { subject: "backups".to_owned(), ok: true, detail, remedy: None })
 }
 
+/// The restore that the last start could not do, if there was one.
+fn restore(api: &Api) -> Option<DoctorFinding> {
+    let (detail, file) = api.engine().failed_restore()?;
+    let remedy = format!(
+        "The database from before the restore is in use. Choose another copy with `forge backup restore NAME`, or \
+         remove {} to keep this database.",
+        file.display()
+    );
+    Some(DoctorFinding { subject: "restore".to_owned(), ok: false, detail, remedy: Some(remedy) })
+}
+
 pub(crate) async fn doctor(api: Api, _: Actor, _: Empty) -> Result<Doctor, ApiError> {
     let engine = api.engine();
     let good = |subject: &str, detail: String| DoctorFinding {
@@ -107,6 +118,7 @@ pub(crate) async fn doctor(api: Api, _: Actor, _: Empty) -> Result<Doctor, ApiEr
         disk(&api),
         backups(&api).await?,
     ];
+    findings.extend(restore(&api));
     for project in engine.projects().await? {
         let there = engine.has_repository(&project.id).await?;
         findings.push(DoctorFinding {
