@@ -218,7 +218,10 @@ async fn before_migrating(pool: &SqlitePool, path: &Path, folder: &Path) -> Resu
         return Err(OpenError::TooNew { path: path.to_owned(), found, known });
     }
     if found < known {
-        backups::create(folder, BackupReason::Migration).await?;
+        backups::create(folder, BackupReason::Migration).await.map_err(|error| match error {
+            BackupError::Damaged { detail, .. } => OpenError::damaged(path.to_owned(), folder, detail),
+            other => other.into(),
+        })?;
     }
     Ok(())
 }
@@ -235,10 +238,9 @@ fn has_past(folder: &Path) -> bool {
 
 /// Refuses to begin anew where data was before.
 fn refuse_if_lost(path: &Path, folder: &Path) -> Result<(), OpenError> {
-    let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
-    // What a file of no bytes holds may all be in its log still.
-    let log = folder.join(format!("{DATABASE}-wal"));
-    if bytes(path) == 0 && bytes(&log) == 0 { refuse_if_past(path, folder) } else { Ok(()) }
+    // A log that is left beside such a file holds only the newest changes, and SQLite would discard it.
+    let bytes = std::fs::metadata(path).map_or(0, |data| data.len());
+    if bytes == 0 { refuse_if_past(path, folder) } else { Ok(()) }
 }
 
 fn refuse_if_past(path: &Path, folder: &Path) -> Result<(), OpenError> {
@@ -375,6 +377,29 @@ mod tests {
         let error = Store::open(folder.path()).await.unwrap_err();
         assert!(matches!(error, OpenError::Emptied { .. }), "{error}");
         assert_eq!(std::fs::metadata(folder.path().join("forge.db")).unwrap().len(), 0);
+    }
+
+    #[tokio::test]
+    async fn missing_database_is_refused_whatever_log_was_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, log) = (folder.path().join("forge.db"), folder.path().join("forge.db-wal"));
+        let store = Store::open(folder.path()).await.unwrap();
+        store.probe(1).await.unwrap();
+        std::fs::create_dir_all(folder.path().join("logs/project/task")).unwrap();
+        // As after a kill: the newest changes are in the log.
+        let left = std::fs::read(&log).unwrap();
+        assert!(!left.is_empty());
+        store.close().await;
+        for emptied in [false, true] {
+            let _ = std::fs::remove_file(&path);
+            if emptied {
+                std::fs::write(&path, b"").unwrap();
+            }
+            std::fs::write(&log, &left).unwrap();
+            let error = Store::open(folder.path()).await.unwrap_err();
+            assert!(matches!(error, OpenError::Emptied { .. }), "{error}");
+            assert_eq!(std::fs::read(&log).unwrap(), left, "the log was touched");
+        }
     }
 
     #[tokio::test]
