@@ -10,12 +10,14 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
     time::UNIX_EPOCH,
 };
 
 use forge_model::storage::{Backup, BackupReason};
 use forge_model::time::Timestamp;
 use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
+use tokio::sync::Mutex;
 
 use crate::{
     Store, StoreError,
@@ -29,6 +31,10 @@ pub const KEPT: usize = 7;
 const FOLDER: &str = "backups";
 /// What a copy is called while it is made.
 const UNFINISHED: &str = ".unfinished";
+/// Copies of one process are made one after the other: each takes as much space and disk as the database.
+static TURN: Mutex<()> = Mutex::const_new(());
+/// Tells the copies of one process apart while they are made.
+static MADE: AtomicU64 = AtomicU64::new(0);
 /// Names the copy that is being restored, or is to be by the next start.
 const PENDING: &str = "restore-pending";
 /// Says why the copy that a start was to restore was not restored.
@@ -101,35 +107,66 @@ impl Store {
 /// # Errors
 /// When there is none, the copy cannot be made, or the database is damaged.
 pub async fn create(data_dir: &Path, reason: BackupReason) -> Result<Backup, BackupError> {
+    let _turn = TURN.lock().await;
     let (source, folder) = (data_dir.join(DATABASE), folder_of(data_dir));
     fs::metadata(&source).map_err(io("read", &source))?;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(io("make", &folder))?;
-    let unfinished = folder.join(format!("{UNFINISHED}-{}", std::process::id()));
-    let made = copy(&source, &unfinished).await;
-    if made.is_err() {
-        // What is left of it would only take space; what went wrong is told anyway.
-        let _ = fs::remove_file(&unfinished);
-    }
-    made?;
-    // Of two that are made at once, each takes a number of its own.
-    let path = loop {
-        let number = numbers(&folder)?.last().map_or(1, |(number, _)| number + 1);
-        let path = folder.join(format!("{number:06}-{reason}.db"));
-        match fs::hard_link(&unfinished, &path) {
-            Ok(()) => break path,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(io("make", &path)(error)),
-        }
-    };
-    fs::remove_file(&unfinished).map_err(io("remove", &unfinished))?;
+    let unfinished = Unfinished(folder.join(format!(
+        "{UNFINISHED}-{}-{}",
+        std::process::id(),
+        MADE.fetch_add(1, Ordering::Relaxed)
+    )));
+    copy(&source, &unfinished.0).await?;
+    let path = take_number(&unfinished.0, &folder, reason)?;
+    drop(unfinished);
     sync_folder(&folder)?;
     tracing::info!(backup = %path.display(), "copied the database");
     prune(data_dir)?;
     described(&path)
 }
 
+/// A copy while it is made. It goes when its making ends, however it ends: what is left of one that failed or was
+/// given up would only take space, and a finished one has its name by then.
+struct Unfinished(PathBuf);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Err(error) = remove_if_there(&self.0) {
+            tracing::warn!(%error, "failed to remove an unfinished backup; the next start tries again");
+        }
+    }
+}
+
+/// Gives a copy the next number. Of two that are made at once, each takes a number of its own.
+fn take_number(made: &Path, folder: &Path, reason: BackupReason) -> Result<PathBuf, BackupError> {
+    loop {
+        let number = numbers(folder)?.last().map_or(1, |(number, _)| number + 1);
+        let path = folder.join(format!("{number:06}-{reason}.db"));
+        match fs::hard_link(made, &path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(io("make", &path)(error)),
+        }
+    }
+}
+
+/// Removes what copies left that were cut short by the end of their process. Nobody else may have the folder.
+pub(crate) fn sweep_unfinished(data_dir: &Path) {
+    let Ok(entries) = fs::read_dir(folder_of(data_dir)) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+        if !name.starts_with(UNFINISHED) {
+            continue;
+        }
+        match remove_if_there(&path) {
+            Ok(()) => tracing::info!(path = %path.display(), "removed a backup that was cut short"),
+            Err(error) => tracing::warn!(%error, "failed to remove a backup that was cut short"),
+        }
+    }
+}
+
 async fn copy(source: &Path, target: &Path) -> Result<(), BackupError> {
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(target);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(target);
     let file = file.map_err(io("make", target))?;
     let mut connection = SqliteConnection::connect_with(&open::options(source).read_only(true)).await?;
     let quoted = target.to_string_lossy().replace('\'', "''");
@@ -217,9 +254,7 @@ pub async fn finish_restore(data_dir: &Path) -> Result<Option<Backup>, BackupErr
     let Some(name) = pending(data_dir) else { return Ok(None) };
     let backup = match usable(data_dir, &name).await {
         Ok(backup) => backup,
-        Err(
-            error @ (BackupError::Unknown(_) | BackupError::Damaged { .. } | BackupError::Foreign(_)),
-        ) => {
+        Err(error @ (BackupError::Unknown(_) | BackupError::Damaged { .. } | BackupError::Foreign(_))) => {
             drop_wish(data_dir, &error)?;
             return Ok(None);
         }
@@ -474,6 +509,41 @@ mod tests {
             restore_at_next_start(folder.path(), &other.name).await.unwrap();
             assert_eq!(not_restored(folder.path()), None, "another restore was chosen");
         }
+    }
+
+    #[tokio::test]
+    async fn copies_that_are_made_at_once_are_whole_and_leave_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let copies = (0..4).map(|_| store.back_up(BackupReason::Manual));
+        for made in futures::future::join_all(copies).await {
+            check(Path::new(&made.unwrap().path)).await.unwrap();
+        }
+        let files = fs::read_dir(folder.path().join("backups")).unwrap().count();
+        assert_eq!(files, 4, "something is left beside the copies");
+    }
+
+    #[tokio::test]
+    async fn unfinished_copy_of_a_killed_process_goes_at_the_next_start() {
+        let folder = tempfile::tempdir().unwrap();
+        Store::open(folder.path()).await.unwrap().close().await;
+        fs::create_dir_all(folder.path().join("backups")).unwrap();
+        let left = folder.path().join("backups/.unfinished-4711-0");
+        fs::write(&left, b"half").unwrap();
+        Store::open(folder.path()).await.unwrap();
+        assert!(!left.exists());
+    }
+
+    #[tokio::test]
+    async fn copy_whose_caller_is_gone_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let backups = folder.path().join("backups");
+        let copy = store.back_up(BackupReason::Manual);
+        // Dropped while it is made: its caller has gone.
+        assert!(futures::FutureExt::now_or_never(copy).is_none());
+        let left: Vec<_> = fs::read_dir(&backups).unwrap().flatten().map(|entry| entry.path()).collect();
+        assert!(left.is_empty(), "{left:?}");
     }
 
     #[tokio::test]

@@ -135,6 +135,7 @@ impl Store {
         std::fs::create_dir_all(folder)
             .map_err(|source| OpenError::Io { path: folder.to_owned(), source })?;
         let database = |source| classify(&path, folder, source);
+        backups::sweep_unfinished(folder);
         backups::finish_restore(folder).await?;
         refuse_if_lost(&path, folder)?;
         let existed = path.exists();
