@@ -42,6 +42,20 @@ async fn closed_tasks(sandbox: &Sandbox, count: usize) -> Result<Vec<PathBuf>> {
     Ok(logs)
 }
 
+/// Tasks that are open, each with a log; the folders of their logs.
+async fn open_tasks(sandbox: &Sandbox, count: usize) -> Result<Vec<PathBuf>> {
+    let mut logs = Vec::new();
+    for number in 0..count {
+        let task = sandbox.task(&format!("Open {number}"), &[], json!({})).await?;
+        let folder = sandbox.dir.path().join("data/logs").join(&sandbox.project);
+        let folder = folder.join(task["id"].as_str().context("no id")?);
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join("run.jsonl"), "{}\n")?;
+        logs.push(folder);
+    }
+    Ok(logs)
+}
+
 async fn questions(sandbox: &Sandbox) -> Result<Value> {
     Ok(sandbox.call("storage_get", json!({})).await?["questions"].clone())
 }
@@ -127,6 +141,25 @@ async fn backups_go_after_thirty_days_that_the_engine_has_observed() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn unanswered_question_is_waited_for_also_when_fewer_than_half_are_old() -> Result<()> {
+    let mut sandbox = Sandbox::new(json!({})).await?;
+    let retention = json!({ "retention": { "logs_days": 1, "events_days": 0 } });
+    sandbox.call("storage_update", retention).await?;
+    let logs = closed_tasks(&sandbox, 6).await?;
+    for day in 1..4 {
+        later(&mut sandbox, day).await?;
+    }
+    sandbox.api.engine().sweep().await?;
+    open_tasks(&sandbox, 7).await?;
+    sandbox.api.engine().sweep().await?;
+    let asked = questions(&sandbox).await?;
+    assert_eq!((&asked[0]["doomed"], &asked[0]["total"]), (&json!(6), &json!(13)));
+    assert_eq!(asked[0]["answer"], Value::Null);
+    assert!(logs.iter().all(|folder| folder.exists()), "deleted without an answer");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn deletion_of_more_than_half_waits_for_an_answer() -> Result<()> {
     let mut sandbox = Sandbox::new(json!({})).await?;
     let retention = json!({ "retention": { "logs_days": 1, "events_days": 0 } });
@@ -146,12 +179,18 @@ async fn deletion_of_more_than_half_waits_for_an_answer() -> Result<()> {
     sandbox.call("storage_answer", json!({ "kind": "logs", "answer": "keep" })).await?;
     sandbox.api.engine().sweep().await?;
     assert!(logs.iter().all(|folder| folder.exists()), "deleted against the answer");
+    // They are fewer than half from here on.
+    let more = open_tasks(&sandbox, 7).await?;
+    sandbox.api.engine().sweep().await?;
+    assert!(logs.iter().all(|folder| folder.exists()), "deleted against the answer once they were fewer");
+    assert_eq!(questions(&sandbox).await?[0]["answer"], "keep");
 
     sandbox.call("storage_answer", json!({ "kind": "logs", "answer": "delete" })).await?;
     until("the end of old logs", async || Ok(logs.iter().all(|folder| !folder.exists()).then_some(())))
         .await?;
     until("the end of the question", async || Ok((questions(&sandbox).await? == json!([])).then_some(())))
         .await?;
+    assert!(more.iter().all(|folder| folder.exists()), "logs of open tasks went");
     let unasked = sandbox.call("storage_answer", json!({ "kind": "logs", "answer": "delete" })).await;
     assert_eq!(unasked.err().map(|error| error.code), Some("not_found".to_owned()));
     Ok(())

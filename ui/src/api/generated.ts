@@ -3826,6 +3826,8 @@ export type RetentionQuestion = {
 	doomed: number,
 	/**  Of how many. */
 	total: number,
+	/**  They were made up to this time. */
+	until: string,
 	/**  Since when it waits. */
 	asked_at: string,
 	/**  What a person said; null while nobody has. */

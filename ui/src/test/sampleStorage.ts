@@ -31,6 +31,7 @@ export function createSampleStorage({ sample, refuse, changed }: Settings) {
             kind: "logs",
             doomed: 60,
             total: 80,
+            until: new Date(Date.now() - 90 * day).toISOString(),
             asked_at: new Date(Date.now() - day).toISOString(),
             answer: null,
           },

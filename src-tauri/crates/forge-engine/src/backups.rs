@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use forge_model::ids::{ProjectId, TaskId};
+use forge_model::retention::Counts;
 use forge_model::time::Timestamp;
 use forge_model::workspace::WorkspaceBackup;
 use forge_store::table::{projects, tasks, tasks::Filter};
@@ -30,16 +31,22 @@ impl Engine {
             };
             let pruned = async {
                 let repo = self.repo(&*context?).await?;
-                let (old, total) = repo.count_backups(BACKUPS, until.0).await?;
-                let (reviewed, all_reviewed) = self.old_reviewed(&repo, until).await?;
-                let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-                let doomed = old.saturating_add(count(reviewed.len()));
-                let total = total.saturating_add(count(all_reviewed));
-                if !self.may_delete(&format!("backups:{id}"), doomed, total).await? {
+                let asked = self.question_of(&format!("backups:{id}"), until).await?;
+                let mut counts = Counts::default();
+                let mut old = Vec::new();
+                for made in repo.backups_made(BACKUPS, until.0).await? {
+                    match made.at_ms {
+                        None => counts.add_young(1),
+                        Some(at) if counts.add(asked.bounds, Timestamp(at)) => old.push(made),
+                        Some(_) => {}
+                    }
+                }
+                let reviewed = self.old_reviewed(&repo, asked.bounds, &mut counts).await?;
+                if !self.may_delete(&asked, counts).await? {
                     return Ok(Vec::new());
                 }
                 self.forget_reviewed(&repo, reviewed).await?;
-                Ok(repo.prune_backups(BACKUPS, until.0).await?)
+                Ok(repo.forget_backups(old).await?)
             };
             match pruned.await {
                 Ok(gone) => {

@@ -1,4 +1,4 @@
-//! What is compressed and deleted because it is old: logs of closed tasks, events, backups of worktrees. Ages count by observed time
+//! What is deleted because it is old: logs of closed tasks, events, backups of worktrees. Ages count by observed time
 //! ([`crate::observed_time`]); a deletion of more than half of anything waits for a person.
 
 use std::{
@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use forge_agents::pack_logs;
-use forge_model::storage::{Retention, RetentionAnswer, RetentionQuestion, asks_first};
+use forge_model::retention::{Bounds, Counts, Deletion, decide};
+use forge_model::storage::{Retention, RetentionAnswer, RetentionQuestion};
 use forge_model::time::Timestamp;
 use forge_model::workflow::State;
 use forge_store::table::{app_settings, retention, tasks};
@@ -21,10 +21,16 @@ const LOOK_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The names of what may be deleted.
 const LOGS: &str = "logs";
 const EVENTS: &str = "events";
-/// Logs of a task that is closed for so many days are compressed.
-const PACKED_AFTER_DAYS: u32 = 1;
 /// The longest time that anything can be kept.
 const MOST_DAYS: u32 = 730;
+
+/// What is known of a deletion before it is decided on.
+pub(crate) struct Asked {
+    kind: String,
+    known: Option<RetentionQuestion>,
+    /// What may go.
+    pub(crate) bounds: Bounds,
+}
 
 impl Engine {
     /// How long old data is kept.
@@ -97,54 +103,56 @@ impl Engine {
         });
     }
 
-    /// Deletes what is old, as far as it may, and compresses logs.
+    /// Deletes what is old, as far as it may.
     ///
     /// # Errors
     /// When something cannot be looked at; the rest was.
     pub async fn sweep(&self) -> Result<()> {
         let _turn = self.inner.sweeping.lock().await;
-        let swept = [
-            self.sweep_logs().await,
-            self.pack_old_logs().await,
-            self.sweep_events().await,
-            self.prune_backups().await,
-        ];
+        let swept = [self.sweep_logs().await, self.sweep_events().await, self.prune_backups().await];
         swept.into_iter().collect()
     }
 
-    /// Whether so many of so many may be deleted. Asks a person where it is more than half; an answer to delete counts
-    /// once.
-    pub(crate) async fn may_delete(&self, kind: &str, doomed: u32, total: u32) -> Result<bool> {
-        let known = self.retention_questions().await?.into_iter().find(|question| question.kind == kind);
-        if doomed == 0 && known.is_none() {
-            return Ok(false);
+    /// What is known of a deletion of a kind of things that were made up to a time, and the bounds that follow from it.
+    pub(crate) async fn question_of(&self, kind: &str, until: Timestamp) -> Result<Asked> {
+        let known = retention::get(&mut *self.store().read().await?, kind).await?;
+        Ok(Asked { kind: kind.to_owned(), bounds: Bounds::new(known.as_ref(), until), known })
+    }
+
+    /// Whether what may go within the bounds is to be deleted now. Asks a person where the rules say so.
+    pub(crate) async fn may_delete(&self, asked: &Asked, counts: Counts) -> Result<bool> {
+        let Asked { kind, known, bounds } = asked;
+        let decided = decide(known.as_ref(), counts);
+        if matches!(decided, Deletion::None | Deletion::Do) {
+            return Ok(decided == Deletion::Do);
         }
         let mut tx = self.store().write().await?;
-        let may = match known.as_ref().and_then(|question| question.answer) {
-            Some(RetentionAnswer::Delete) => true,
-            Some(RetentionAnswer::Keep) | None => !asks_first(doomed, total),
-        };
-        if may {
-            retention::forget(&mut tx, kind).await?;
+        if retention::get(&mut tx, kind).await? != *known {
+            // Answered meanwhile: the sweep that the answer asks for decides.
+            return Ok(false);
+        }
+        if let Deletion::Ask(doomed) = decided {
+            retention::ask(&mut tx, (kind, doomed, counts.total), bounds.until, self.now()).await?;
         } else {
-            retention::ask(&mut tx, (kind, doomed, total), self.now()).await?;
+            retention::forget(&mut tx, kind).await?;
         }
         tx.commit().await?;
-        if known.is_some() || !may {
-            self.storage_changed();
-        }
-        if !may && known.is_none() {
+        self.storage_changed();
+        if let Deletion::Ask(doomed) = decided
+            && known.as_ref().is_none_or(|question| question.answer.is_some())
+        {
+            let total = counts.total;
             tracing::warn!(kind, doomed, total, "more than half would be deleted: a person is asked first");
         }
-        Ok(may && doomed > 0)
+        Ok(decided == Deletion::DoAndForget)
     }
 
     async fn sweep_logs(&self) -> Result<()> {
         let days = self.retention().await?.logs_days;
         let Some(until) = self.older_than(days).await?.filter(|_| days > 0) else { return Ok(()) };
-        let (old, total) = self.logs_until(until).await?;
-        let doomed = u32::try_from(old.len()).unwrap_or(u32::MAX);
-        if !self.may_delete(LOGS, doomed, total).await? {
+        let asked = self.question_of(LOGS, until).await?;
+        let (old, counts) = self.old_logs(asked.bounds).await?;
+        if !self.may_delete(&asked, counts).await? {
             return Ok(());
         }
         for folder in old {
@@ -158,26 +166,9 @@ impl Engine {
         Ok(())
     }
 
-    async fn pack_old_logs(&self) -> Result<()> {
-        let Some(until) = self.older_than(PACKED_AFTER_DAYS).await? else { return Ok(()) };
-        for folder in self.logs_until(until).await?.0 {
-            let (path, stop) = (folder.clone(), self.inner.shutdown.clone());
-            let packed = move || pack_logs(&folder, || !stop.is_cancelled());
-            let packed = tokio::task::spawn_blocking(packed).await;
-            match packed.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
-                Ok(0) => {}
-                Ok(files) => {
-                    tracing::info!(path = %path.display(), files, "compressed the logs of a closed task")
-                }
-                Err(error) => tracing::warn!(path = %path.display(), %error, "failed to compress old logs"),
-            }
-        }
-        Ok(())
-    }
-
-    /// The folders of logs of tasks that were closed by a time, and how many folders there are of any task.
-    async fn logs_until(&self, until: Timestamp) -> Result<(Vec<PathBuf>, u32)> {
-        let (mut old, mut total) = (Vec::new(), 0);
+    /// The folders of logs that may go within bounds, by the time that their tasks were closed.
+    async fn old_logs(&self, bounds: Bounds) -> Result<(Vec<PathBuf>, Counts)> {
+        let (mut old, mut counts) = (Vec::new(), Counts::default());
         for project in self.projects().await? {
             let (context, all) = {
                 let mut conn = self.store().read().await?;
@@ -190,25 +181,27 @@ impl Engine {
                 if !folder.is_dir() {
                     continue;
                 }
-                total += 1;
                 let is_closed = context.workflow.state(&task.status).is_some_and(State::is_terminal);
-                if is_closed && task.status_since <= until && !self.is_attended(&task.id) {
+                if !is_closed || self.is_attended(&task.id) {
+                    counts.add_young(1);
+                } else if counts.add(bounds, task.status_since) {
                     old.push(folder);
                 }
             }
         }
-        Ok((old, total))
+        Ok((old, counts))
     }
 
     async fn sweep_events(&self) -> Result<()> {
         let days = self.retention().await?.events_days;
         let Some(until) = self.older_than(days).await?.filter(|_| days > 0) else { return Ok(()) };
-        let (total, doomed) = retention::count_events(&mut *self.store().read().await?, until).await?;
-        if !self.may_delete(EVENTS, doomed, total).await? {
+        let asked = self.question_of(EVENTS, until).await?;
+        let counts = retention::count_events(&mut *self.store().read().await?, asked.bounds).await?;
+        if !self.may_delete(&asked, counts).await? {
             return Ok(());
         }
         let mut tx = self.store().write().await?;
-        let removed = retention::remove_events(&mut tx, until).await?;
+        let removed = retention::remove_events(&mut tx, asked.bounds).await?;
         tx.commit().await?;
         tracing::info!(removed, "removed old events");
         Ok(())
@@ -219,7 +212,8 @@ impl Engine {
     /// # Errors
     /// When they cannot be counted.
     pub async fn count_events(&self) -> Result<u32> {
-        Ok(retention::count_events(&mut *self.store().read().await?, Timestamp(0)).await?.0)
+        let bounds = Bounds::new(None, Timestamp(0));
+        Ok(retention::count_events(&mut *self.store().read().await?, bounds).await?.total)
     }
 
     /// The size of all logs; none when the engine stops meanwhile.

@@ -14,6 +14,7 @@ use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::merge::{Merge, MergeStatus};
 use forge_model::race::RaceStatus;
+use forge_model::retention::{Bounds, Counts};
 use forge_model::review::{Review, ReviewStatus, WorkChanged};
 use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
@@ -362,22 +363,37 @@ impl Engine {
     }
 
     /// The reviewed commits of tasks that this engine knows to be closed since before `until`, and how many are kept in all.
-    pub(crate) async fn old_reviewed(&self, repo: &Repo, until: Timestamp) -> Result<(Vec<Backup>, usize)> {
+    pub(crate) async fn old_reviewed(
+        &self,
+        repo: &Repo,
+        bounds: Bounds,
+        counts: &mut Counts,
+    ) -> Result<Vec<Backup>> {
         let all = repo.backups(REVIEWED).await?;
-        let total = all.len();
         let mut old = Vec::new();
         for kept in all {
             let owner = kept.ref_name.strip_prefix(REVIEWED).and_then(|rest| rest.split('/').nth(1));
-            let Some(owner) = owner.map(|owner| TaskId(owner.to_owned())) else { continue };
-            let mut conn = self.store().read().await?;
-            let Some(task) = tasks::get(&mut conn, &owner).await? else { continue };
-            let context = self.context_of(&mut conn, &task).await?;
-            let state = context.workflow.state(&task.status);
-            if state.is_some_and(|state| state.is_terminal()) && task.status_since < until {
-                old.push(kept);
+            let owner = owner.map(|owner| TaskId(owner.to_owned()));
+            let closed = match owner {
+                Some(owner) => self.closed_since(&owner).await?,
+                None => None,
+            };
+            match closed {
+                None => counts.add_young(1),
+                Some(at) if counts.add(bounds, at) => old.push(kept),
+                Some(_) => {}
             }
         }
-        Ok((old, total))
+        Ok(old)
+    }
+
+    /// Since when a task is closed; none when it is open or gone.
+    async fn closed_since(&self, id: &TaskId) -> Result<Option<Timestamp>> {
+        let mut conn = self.store().read().await?;
+        let Some(task) = tasks::get(&mut conn, id).await? else { return Ok(None) };
+        let context = self.context_of(&mut conn, &task).await?;
+        let is_closed = context.workflow.state(&task.status).is_some_and(|state| state.is_terminal());
+        Ok(is_closed.then_some(task.status_since))
     }
 
     /// Forgets reviewed commits.

@@ -124,14 +124,10 @@ impl Repo {
         Ok(backups)
     }
 
-    /// Forgets the backups under a prefix, at any depth, that were made and kept before a time (milliseconds since
-    /// 1970). One that was replaced meanwhile stays. Answers with those that are gone.
-    pub async fn prune_backups(&self, prefix: &str, before_ms: i64) -> Result<Vec<Backup>, GitError> {
+    /// Forgets backups. One that was replaced meanwhile stays. Answers with those that are gone.
+    pub async fn forget_backups(&self, backups: Vec<MadeBackup>) -> Result<Vec<Backup>, GitError> {
         let mut gone = Vec::new();
-        for kept in self.kept_under(prefix).await? {
-            if !self.is_kept_since_before(&kept, before_ms).await? {
-                continue;
-            }
+        for MadeBackup { kept, .. } in backups {
             let (name, commit) = (kept.ref_name.clone(), kept.commit.clone());
             let backup = self.described(kept).await?;
             match self.delete_ref(&name, &commit).await {
@@ -143,19 +139,22 @@ impl Repo {
         Ok(gone)
     }
 
-    /// How many backups under a prefix [`Repo::prune_backups`] would forget, and how many there are.
-    pub async fn count_backups(&self, prefix: &str, before_ms: i64) -> Result<(u32, u32), GitError> {
-        let (mut old, mut total) = (0, 0);
+    /// The backups under a prefix, at any depth, with the time since when each is kept, as far as that is before
+    /// `before_ms` (milliseconds since 1970).
+    pub async fn backups_made(&self, prefix: &str, before_ms: i64) -> Result<Vec<MadeBackup>, GitError> {
+        let mut all = Vec::new();
         for kept in self.kept_under(prefix).await? {
-            total += 1;
-            old += u32::from(self.is_kept_since_before(&kept, before_ms).await?);
+            // What is kept may be much older than its keeping: an old branch that was reset today. Its log is read only
+            // where that can make a difference.
+            let at_ms = if kept.at_ms < before_ms {
+                let since = self.kept_since(&kept.ref_name).await?;
+                Some(since.map_or(kept.at_ms, |since| since.max(kept.at_ms))).filter(|at| *at < before_ms)
+            } else {
+                None
+            };
+            all.push(MadeBackup { kept, at_ms });
         }
-        Ok((old, total))
-    }
-
-    async fn is_kept_since_before(&self, kept: &Kept, before_ms: i64) -> Result<bool, GitError> {
-        // What is kept may be much older than its keeping: an old branch that was reset today.
-        Ok(kept.at_ms < before_ms && self.kept_since(&kept.ref_name).await? < Some(before_ms))
+        Ok(all)
     }
 
     /// When a ref was last written, as its log tells; `None` without one.
@@ -395,6 +394,14 @@ impl Repo {
         let seconds = said.parse::<i64>().map_err(|_| GitError::Unexpected { args, what: said })?;
         Ok(seconds.saturating_mul(1000))
     }
+}
+
+/// A backup with its age.
+#[derive(Debug)]
+pub struct MadeBackup {
+    kept: Kept,
+    /// Since when it is kept, in milliseconds since 1970; none when that is not before the time that was asked about.
+    pub at_ms: Option<i64>,
 }
 
 /// A ref that keeps a backup.

@@ -77,7 +77,7 @@ mod worktree;
 
 pub use accepted::{ChangedFile, Fingerprint, FingerprintFile, RepositoryChange};
 pub use apply::Way;
-pub use backup::Backup;
+pub use backup::{Backup, MadeBackup};
 pub use command::REPOSITORY_VARIABLES;
 pub use copy::{CopyMode, CopyProgress, CopyReport, CopyRule, Skipped, SkippedWhy};
 pub use diff::{DiffCounts, DiffPage, DiffScope, FileSide};

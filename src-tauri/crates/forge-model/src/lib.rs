@@ -46,6 +46,7 @@ pub mod race;
 pub mod redact;
 pub mod reflexion;
 pub mod replay;
+pub mod retention;
 pub mod review;
 pub mod run;
 pub mod settings;

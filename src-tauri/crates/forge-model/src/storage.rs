@@ -91,6 +91,8 @@ contract! {
         pub doomed: u32,
         /// Of how many.
         pub total: u32,
+        /// They were made up to this time.
+        pub until: Timestamp,
         /// Since when it waits.
         pub asked_at: Timestamp,
         /// What a person said; null while nobody has.
@@ -129,16 +131,6 @@ impl Default for Retention {
     }
 }
 
-/// Fewer than so many are deleted without a question, whatever part of the whole they are.
-const FEW: u32 = 5;
-
-/// Whether a person is asked before `doomed` of `total` are deleted: more than half of anything, since then a clock or a
-/// setting is more likely wrong than everything old.
-#[must_use]
-pub const fn asks_first(doomed: u32, total: u32) -> bool {
-    doomed >= FEW && doomed > total / 2
-}
-
 /// Whether so much free space of a disk of `total` bytes is low.
 #[must_use]
 pub const fn is_low(free: u64, total: u64) -> bool {
@@ -156,14 +148,6 @@ mod tests {
         assert!(!is_low(gib, 10 * gib));
         assert!(is_low(19 * gib, 1000 * gib));
         assert!(!is_low(20 * gib, 1000 * gib));
-    }
-
-    #[test]
-    fn more_than_half_asks_first() {
-        assert!(asks_first(51, 100));
-        assert!(!asks_first(50, 100));
-        assert!(!asks_first(4, 4));
-        assert!(asks_first(5, 5));
     }
 
     #[test]

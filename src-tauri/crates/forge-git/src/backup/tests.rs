@@ -203,8 +203,15 @@ async fn old_backups_of_all_tasks_are_pruned_and_newer_ones_kept() {
     // An old commit that is kept since later.
     let commit = repo.resolve("refs/forge/backup/task-2/1").await.unwrap().unwrap();
     new.next_number("refs/forge/backup/task-3", &commit).await.unwrap();
-    assert_eq!(repo.prune_backups("refs/forge/backup", 1_000_000_000_000).await.unwrap(), []);
-    let gone = repo.prune_backups("refs/forge/backup/", 1_000_000_000_001).await.unwrap();
+    let old = async |prefix: &str, before_ms: i64| {
+        let all = repo.backups_made(prefix, before_ms).await.unwrap();
+        assert_eq!(all.len(), 4, "young ones are listed, too");
+        all.into_iter().filter(|made| made.at_ms.is_some()).collect::<Vec<_>>()
+    };
+    assert!(old("refs/forge/backup", 1_000_000_000_000).await.is_empty());
+    let doomed = old("refs/forge/backup/", 1_000_000_000_001).await;
+    assert!(doomed.iter().all(|made| made.at_ms == Some(1_000_000_000_000)), "{doomed:?}");
+    let gone = repo.forget_backups(doomed).await.unwrap();
     let names: Vec<&str> = gone.iter().map(|backup| backup.ref_name.as_str()).collect();
     assert_eq!(names, ["refs/forge/backup/task-1/1", "refs/forge/backup/task-2/1"]);
     assert_eq!(
@@ -213,7 +220,8 @@ async fn old_backups_of_all_tasks_are_pruned_and_newer_ones_kept() {
     );
     let left = sandbox.git_out(&["for-each-ref", "--format=%(refname)", "refs/forge"]);
     assert_eq!(left, "refs/forge/backup/task-1/2\nrefs/forge/backup/task-3/1");
-    assert_eq!(repo.prune_backups("refs/forge/backup", 1_000_000_101_000).await.unwrap().len(), 2);
+    let left = repo.backups_made("refs/forge/backup", 1_000_000_101_000).await.unwrap();
+    assert_eq!(repo.forget_backups(left).await.unwrap().len(), 2);
 }
 
 #[tokio::test]

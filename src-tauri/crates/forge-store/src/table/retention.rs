@@ -1,27 +1,31 @@
 //! `retention_questions`: deletions of more than half of something, which wait for a person.
 
+use forge_model::retention::{Bounds, Counts};
 use forge_model::storage::{RetentionAnswer, RetentionQuestion};
 use forge_model::time::Timestamp;
 use sqlx::{Row as _, SqliteConnection};
 
 use crate::{StoreError, row::Columns};
 
-/// Asks, or brings a question up to date; an answer stays.
+/// Asks, brings an open question up to date, or asks again after an answer.
 ///
 /// # Errors
 /// When it cannot be written.
 pub async fn ask(
     conn: &mut SqliteConnection,
     (kind, doomed, total): (&str, u32, u32),
+    until: Timestamp,
     at: Timestamp,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "INSERT INTO retention_questions (kind, doomed, total, asked_at) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (kind) DO UPDATE SET doomed = ?2, total = ?3",
+        "INSERT INTO retention_questions (kind, doomed, total, until, asked_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (kind) DO UPDATE SET doomed = ?2, total = ?3, until = ?4, answer = NULL, answered_at = NULL,
+             asked_at = CASE WHEN answer IS NULL THEN asked_at ELSE ?5 END",
     )
     .bind(kind)
     .bind(doomed)
     .bind(total)
+    .bind(until.0)
     .bind(at.0)
     .execute(conn)
     .await?;
@@ -56,6 +60,14 @@ pub async fn forget(conn: &mut SqliteConnection, kind: &str) -> Result<(), Store
     Ok(())
 }
 
+/// The question about a kind of things, if there is one.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn get(conn: &mut SqliteConnection, kind: &str) -> Result<Option<RetentionQuestion>, StoreError> {
+    Ok(list(conn).await?.into_iter().find(|question| question.kind == kind))
+}
+
 /// All questions, oldest first.
 ///
 /// # Errors
@@ -70,6 +82,7 @@ pub async fn list(conn: &mut SqliteConnection) -> Result<Vec<RetentionQuestion>,
                 kind: c.text("kind")?,
                 doomed: c.int("doomed")?,
                 total: c.int("total")?,
+                until: c.time("until")?,
                 asked_at: c.time("asked_at")?,
                 answer: c.name_opt("answer")?,
             })
@@ -77,22 +90,30 @@ pub async fn list(conn: &mut SqliteConnection) -> Result<Vec<RetentionQuestion>,
         .collect()
 }
 
-/// How many events there are, and how many of them are not younger than a time.
+/// How many events may go within bounds.
 ///
 /// # Errors
 /// When they cannot be counted.
-pub async fn count_events(conn: &mut SqliteConnection, until: Timestamp) -> Result<(u32, u32), StoreError> {
-    let row = sqlx::query("SELECT count(*), coalesce(sum(at <= ?1), 0) FROM events")
-        .bind(until.0)
-        .fetch_one(conn)
-        .await?;
-    Ok((row.get(0), row.get(1)))
+pub async fn count_events(conn: &mut SqliteConnection, bounds: Bounds) -> Result<Counts, StoreError> {
+    let row = sqlx::query(
+        "SELECT coalesce(sum(at <= ?1), 0), coalesce(sum(at > ?1 AND at <= ?2), 0), count(*) FROM events",
+    )
+    .bind(bounds.kept.0)
+    .bind(bounds.until.0)
+    .fetch_one(conn)
+    .await?;
+    Ok(Counts { kept: row.get(0), doomed: row.get(1), total: row.get(2) })
 }
 
-/// Removes events that are not younger than a time.
+/// Removes the events that may go within bounds.
 ///
 /// # Errors
 /// When they cannot be removed.
-pub async fn remove_events(conn: &mut SqliteConnection, until: Timestamp) -> Result<u64, StoreError> {
-    Ok(sqlx::query("DELETE FROM events WHERE at <= ?1").bind(until.0).execute(conn).await?.rows_affected())
+pub async fn remove_events(conn: &mut SqliteConnection, bounds: Bounds) -> Result<u64, StoreError> {
+    let removed = sqlx::query("DELETE FROM events WHERE at > ?1 AND at <= ?2")
+        .bind(bounds.kept.0)
+        .bind(bounds.until.0)
+        .execute(conn)
+        .await?;
+    Ok(removed.rows_affected())
 }
