@@ -44,6 +44,7 @@ mod loop_status;
 mod meter;
 mod notices;
 mod observed_time;
+mod old_logs;
 mod panics;
 mod plan;
 mod pool;

@@ -1,16 +1,12 @@
 //! What is deleted because it is old: logs of closed tasks, events, backups of worktrees. Ages count by observed time
 //! ([`crate::observed_time`]); a deletion of more than half of anything waits for a person.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
 use forge_model::retention::{Bounds, Counts, Deletion, decide};
 use forge_model::storage::{Retention, RetentionAnswer, RetentionQuestion};
 use forge_model::time::Timestamp;
-use forge_model::workflow::State;
-use forge_store::table::{app_settings, retention, tasks};
+use forge_store::table::{app_settings, retention};
 
 use crate::{Engine, EngineError, error::Result};
 
@@ -151,45 +147,13 @@ impl Engine {
         let days = self.retention().await?.logs_days;
         let Some(until) = self.older_than(days).await?.filter(|_| days > 0) else { return Ok(()) };
         let asked = self.question_of(LOGS, until).await?;
-        let (old, counts) = self.old_logs(asked.bounds).await?;
+        let Some((old, counts)) = self.old_logs(asked.bounds).await? else { return Ok(()) };
         if !self.may_delete(&asked, counts).await? {
             return Ok(());
         }
-        for folder in old {
-            let path = folder.display();
-            match tokio::fs::remove_dir_all(&folder).await {
-                Ok(()) => tracing::info!(%path, "removed the logs of a task that was closed long ago"),
-                Err(error) => tracing::warn!(%error, %path, "failed to remove old logs"),
-            }
-        }
+        self.remove_logs(old).await;
         self.storage_changed();
         Ok(())
-    }
-
-    /// The folders of logs that may go within bounds, by the time that their tasks were closed.
-    async fn old_logs(&self, bounds: Bounds) -> Result<(Vec<PathBuf>, Counts)> {
-        let (mut old, mut counts) = (Vec::new(), Counts::default());
-        for project in self.projects().await? {
-            let (context, all) = {
-                let mut conn = self.store().read().await?;
-                let context = self.context(&mut conn, &project.id).await?;
-                let filter = tasks::Filter { project: Some(project.id.clone()), ..tasks::Filter::default() };
-                (context, tasks::list(&mut conn, &filter, u32::MAX).await?)
-            };
-            for task in all {
-                let folder = self.log_dir(&project.id, &task.id);
-                if !folder.is_dir() {
-                    continue;
-                }
-                let is_closed = context.workflow.state(&task.status).is_some_and(State::is_terminal);
-                if !is_closed || self.is_attended(&task.id) {
-                    counts.add_young(1);
-                } else if counts.add(bounds, task.status_since) {
-                    old.push(folder);
-                }
-            }
-        }
-        Ok((old, counts))
     }
 
     async fn sweep_events(&self) -> Result<()> {

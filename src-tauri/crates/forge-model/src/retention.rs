@@ -62,6 +62,16 @@ impl Counts {
         dooms
     }
 
+    /// These things and others.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            kept: self.kept + other.kept,
+            doomed: self.doomed + other.doomed,
+            total: self.total + other.total,
+        }
+    }
+
     /// Counts things that are not old.
     pub const fn add_young(&mut self, count: u32) {
         self.total += count;

@@ -30,6 +30,8 @@ use crate::{
     },
 };
 
+/// The folder of the logs of hooks that were tested without a task, beside those of tasks.
+pub(crate) const HOOK_TESTS: &str = "_hooks";
 /// What the log of a test is called.
 const TEST_LOG_PREFIX: &str = "hook-test-";
 const MAX_LOG_ID: usize = 80;
@@ -145,7 +147,7 @@ impl Engine {
     }
 
     fn hook_test_dir(&self, project: &ProjectId) -> PathBuf {
-        self.inner.config.data_dir.join("logs").join(project.as_str()).join("_hooks")
+        self.inner.config.data_dir.join("logs").join(project.as_str()).join(HOOK_TESTS)
     }
 
     async fn try_script(

@@ -327,6 +327,53 @@ pub async fn of_project(
     rows.iter().map(read).collect()
 }
 
+/// A task that is closed, or an entry of a race whose task is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClosedTask {
+    /// The task or entry.
+    pub id: TaskId,
+    /// The raced task, if it is an entry.
+    pub raced: Option<TaskId>,
+    /// Since when it, or the raced task, is in its state.
+    pub since: Timestamp,
+}
+
+impl ClosedTask {
+    /// The task, and the raced task of an entry.
+    pub fn owners(&self) -> impl Iterator<Item = &TaskId> {
+        std::iter::once(&self.id).chain(&self.raced)
+    }
+}
+
+/// The tasks of a project that are in one of these states, and the entries of races of those tasks.
+///
+/// # Errors
+/// When they cannot be read.
+pub async fn closed(
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    states: &[&str],
+) -> Result<Vec<ClosedTask>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT task.id, raced.id AS raced, coalesce(raced.status_since, task.status_since) AS since
+         FROM tasks task
+         LEFT JOIN tasks raced ON task.execution_mode = 'race_entry' AND raced.id = task.parent_id
+         WHERE task.project_id = ?1
+           AND coalesce(raced.status, task.status) IN (SELECT value FROM json_each(?2))",
+    )
+    .bind(project.as_str())
+    .bind(json(&states)?)
+    .fetch(conn);
+    rows.map_ok(|row| ClosedTask {
+        id: TaskId(row.get(0)),
+        raced: row.get::<Option<String>, _>(1).map(TaskId),
+        since: Timestamp(row.get(2)),
+    })
+    .err_into()
+    .try_collect()
+    .await
+}
+
 /// How many tasks of a project are in each state.
 ///
 /// # Errors
