@@ -66,10 +66,7 @@ async fn logs_of_closed_tasks_go_after_their_days_and_not_because_a_clock_jumped
     let retention = json!({ "retention": { "logs_days": 2, "events_days": 0 } });
     sandbox.call("storage_update", retention).await?;
     let logs = closed_tasks(&sandbox, 2).await?;
-    let open = sandbox.task("Open", &[], json!({})).await?;
-    let of_open = sandbox.dir.path().join("data/logs").join(&sandbox.project);
-    let of_open = of_open.join(open["id"].as_str().context("no id")?);
-    std::fs::create_dir_all(&of_open)?;
+    let of_open = open_tasks(&sandbox, 2).await?;
 
     for day in [400, 401] {
         later(&mut sandbox, day).await?;
@@ -80,7 +77,7 @@ async fn logs_of_closed_tasks_go_after_their_days_and_not_because_a_clock_jumped
     later(&mut sandbox, 403).await?;
     until("the end of old logs", async || Ok(logs.iter().all(|folder| !folder.exists()).then_some(())))
         .await?;
-    assert!(of_open.exists(), "the log of an open task went");
+    assert!(of_open.iter().all(|folder| folder.exists()), "the log of an open task went");
     assert_eq!(questions(&sandbox).await?, json!([]));
     Ok(())
 }
@@ -126,7 +123,8 @@ async fn backups_go_after_thirty_days_that_the_engine_has_observed() -> Result<(
         .args(["commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "old"])
         .env("GIT_COMMITTER_DATE", "2020-01-01T00:00:00Z")
         .output()?;
-    sandbox.repo.git(&["update-ref", backup, String::from_utf8(old.stdout)?.trim()])?;
+    let old = String::from_utf8(old.stdout)?;
+    sandbox.repo.git(&["update-ref", backup, old.trim()])?;
     let kept = |sandbox: &Sandbox| sandbox.repo.git(&["rev-parse", "--verify", "--quiet", backup]).is_ok();
     for day in 1..=29 {
         later(&mut sandbox, day).await?;
@@ -137,6 +135,10 @@ async fn backups_go_after_thirty_days_that_the_engine_has_observed() -> Result<(
         later(&mut sandbox, day).await?;
     }
     sandbox.api.engine().sweep().await?;
+    assert!(kept(&sandbox), "the only backup went without a question");
+    let kind = format!("backups:{}", sandbox.project);
+    assert_eq!(questions(&sandbox).await?[0]["kind"], *kind);
+    sandbox.call("storage_answer", json!({ "kind": kind, "answer": "delete" })).await?;
     until("the end of the old backup", async || Ok((!kept(&sandbox)).then_some(()))).await
 }
 

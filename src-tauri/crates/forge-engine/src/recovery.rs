@@ -12,7 +12,7 @@ use forge_model::workflow::State;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::Tx;
 use forge_store::table::{
-    events, executions, limits, processes, slots, steps, tasks, tasks::TaskRow, workspaces,
+    executions, limits, processes, slots, steps, tasks, tasks::TaskRow, workspaces,
 };
 
 use crate::{
@@ -24,8 +24,6 @@ use crate::{
 
 /// From the gentle signal to the kill of what a dead engine left running.
 const ORPHAN_GRACE: Duration = Duration::from_secs(2);
-/// How many events are kept.
-const EVENTS_KEPT: u32 = 100_000;
 
 impl Engine {
     /// Runs once at start, before anything else may happen.
@@ -45,7 +43,6 @@ impl Engine {
             tracing::info!(execution = %row.execution.id, task = %task.id, "a run was cut short by the end of an earlier process");
             self.lose_run(&mut tx, &task, row.execution).await?;
         }
-        events::prune(&mut tx, EVENTS_KEPT).await?;
         tx.commit().await?;
         self.settle_fixes().await?;
         self.observe_time().await?;

@@ -17,6 +17,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The names of what may be deleted.
 const LOGS: &str = "logs";
 const EVENTS: &str = "events";
+/// How many events are kept at most, however young.
+const EVENTS_KEPT: u32 = 100_000;
 /// The longest time that anything can be kept.
 const MOST_DAYS: u32 = 730;
 
@@ -158,7 +160,9 @@ impl Engine {
 
     async fn sweep_events(&self) -> Result<()> {
         let days = self.retention().await?.events_days;
-        let Some(until) = self.older_than(days).await?.filter(|_| days > 0) else { return Ok(()) };
+        let old = self.older_than(days).await?.filter(|_| days > 0);
+        let beyond = retention::beyond(&mut *self.store().read().await?, EVENTS_KEPT).await?;
+        let Some(until) = old.max(beyond) else { return Ok(()) };
         let asked = self.question_of(EVENTS, until).await?;
         let counts = retention::count_events(&mut *self.store().read().await?, asked.bounds).await?;
         if !self.may_delete(&asked, counts).await? {

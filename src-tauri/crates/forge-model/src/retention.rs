@@ -3,9 +3,6 @@
 use crate::storage::{RetentionAnswer, RetentionQuestion};
 use crate::time::Timestamp;
 
-/// Fewer than so many are deleted without a question, whatever part of the whole they are.
-const FEW: u32 = 5;
-
 /// Which things of a kind may go, by the time at which they were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
@@ -118,7 +115,7 @@ pub const fn decide(question: Option<&RetentionQuestion>, counts: Counts) -> Del
 /// Whether a person is asked before `doomed` of `total` are deleted: more than half of anything, since then a clock or a
 /// setting is more likely wrong than everything old.
 const fn asks_first(doomed: u32, total: u32) -> bool {
-    doomed >= FEW && doomed > total / 2
+    doomed > total / 2
 }
 
 #[cfg(test)]
@@ -138,8 +135,8 @@ mod tests {
     fn deletion_of_more_than_half_asks_first() {
         assert_eq!(decide(None, counts(0, 51, 100)), Deletion::Ask(51));
         assert_eq!(decide(None, counts(0, 50, 100)), Deletion::Do);
-        assert_eq!(decide(None, counts(0, 4, 4)), Deletion::Do);
-        assert_eq!(decide(None, counts(0, 5, 5)), Deletion::Ask(5));
+        assert_eq!(decide(None, counts(0, 1, 2)), Deletion::Do);
+        assert_eq!(decide(None, counts(0, 1, 1)), Deletion::Ask(1));
         assert_eq!(decide(None, counts(0, 0, 5)), Deletion::None);
     }
 

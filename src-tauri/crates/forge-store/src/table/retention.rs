@@ -90,6 +90,18 @@ pub async fn list(conn: &mut SqliteConnection) -> Result<Vec<RetentionQuestion>,
         .collect()
 }
 
+/// The time of the newest event that is not among the newest `keep`; none while there are not more.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn beyond(conn: &mut SqliteConnection, keep: u32) -> Result<Option<Timestamp>, StoreError> {
+    let row = sqlx::query("SELECT at FROM events ORDER BY seq DESC LIMIT 1 OFFSET ?1")
+        .bind(keep)
+        .fetch_optional(conn)
+        .await?;
+    Ok(row.map(|row| Timestamp(row.get(0))))
+}
+
 /// How many events may go within bounds.
 ///
 /// # Errors
@@ -116,4 +128,48 @@ pub async fn remove_events(conn: &mut SqliteConnection, bounds: Bounds) -> Resul
         .execute(conn)
         .await?;
     Ok(removed.rows_affected())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Store;
+
+    #[tokio::test]
+    async fn events_beyond_a_number_are_bounded_by_their_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let mut tx = store.write().await.unwrap();
+        for at in [10, 20, 30, 40] {
+            let kind = forge_model::event::EventType::ProjectChanged;
+            tx.emit(kind, Timestamp(at), None, None, "id", &serde_json::json!({})).await.unwrap();
+        }
+        assert_eq!(beyond(&mut tx, 4).await.unwrap(), None);
+        let until = beyond(&mut tx, 1).await.unwrap().unwrap();
+        assert_eq!(until, Timestamp(30));
+        let bounds = Bounds { kept: Timestamp(10), until };
+        let counts = count_events(&mut tx, bounds).await.unwrap();
+        assert_eq!(counts, Counts { kept: 1, doomed: 2, total: 4 });
+        assert_eq!(remove_events(&mut tx, bounds).await.unwrap(), 2);
+        assert_eq!(count_events(&mut tx, bounds).await.unwrap(), Counts { kept: 1, doomed: 0, total: 2 });
+    }
+
+    #[tokio::test]
+    async fn question_is_brought_up_to_date_and_asked_again_after_an_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let mut tx = store.write().await.unwrap();
+        ask(&mut tx, ("logs", 6, 6), Timestamp(100), Timestamp(1)).await.unwrap();
+        ask(&mut tx, ("logs", 7, 8), Timestamp(110), Timestamp(2)).await.unwrap();
+        let open = get(&mut tx, "logs").await.unwrap().unwrap();
+        assert_eq!(
+            (open.doomed, open.total, open.until, open.asked_at),
+            (7, 8, Timestamp(110), Timestamp(1))
+        );
+        assert!(answer(&mut tx, "logs", RetentionAnswer::Keep, Timestamp(3)).await.unwrap());
+        assert_eq!(get(&mut tx, "logs").await.unwrap().unwrap().answer, Some(RetentionAnswer::Keep));
+        ask(&mut tx, ("logs", 9, 9), Timestamp(120), Timestamp(4)).await.unwrap();
+        let again = get(&mut tx, "logs").await.unwrap().unwrap();
+        assert_eq!((again.answer, again.until, again.asked_at), (None, Timestamp(120), Timestamp(4)));
+    }
 }
