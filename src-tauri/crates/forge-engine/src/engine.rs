@@ -108,6 +108,8 @@ pub(crate) struct Inner {
     progress: watch::Sender<u64>,
     /// What is taken out of texts before they are written.
     pub(crate) secrets: Secrets,
+    /// When the time was recorded last, or the engine began.
+    pub(crate) marked: Mutex<tokio::time::Instant>,
     /// Bumped when the wall clock jumps.
     pub(crate) clock_jumps: watch::Sender<u64>,
     pub(crate) shutdown: CancellationToken,
@@ -185,6 +187,7 @@ impl Engine {
                 log_growth: tokio::sync::broadcast::Sender::new(GROWTHS_AHEAD),
                 progress: watch::Sender::new(0),
                 secrets: Secrets::default(),
+                marked: Mutex::new(tokio::time::Instant::now()),
                 clock_jumps: watch::Sender::new(0),
                 shutdown: CancellationToken::new(),
                 tracker: TaskTracker::new(),

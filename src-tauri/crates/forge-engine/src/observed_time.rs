@@ -7,7 +7,7 @@ use forge_model::time::Timestamp;
 use forge_store::table::{clock, clock::Mark};
 use tokio::time::Instant;
 
-use crate::{Engine, error::Result};
+use crate::{Engine, engine::locked, error::Result};
 
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// How often the clocks are looked at.
@@ -22,28 +22,55 @@ fn observed_since(mark: Mark, now: Timestamp, ran_ms: i64) -> i64 {
     now.since(mark.wall).clamp(ran_ms, ran_ms.saturating_add(DAY_MS))
 }
 
+fn ms_between(from: Instant, to: Instant) -> i64 {
+    i64::try_from(to.saturating_duration_since(from).as_millis()).unwrap_or(i64::MAX)
+}
+
 impl Engine {
-    /// Looks at both clocks, now and from now on.
+    /// Looks at both clocks, now and from now on: every half an hour, and at each jump of the wall clock, so that
+    /// between two marks both clocks go alike. A disk that refuses the first mark keeps nobody from starting.
+    ///
+    /// # Errors
+    /// When the time cannot be recorded, and not for a reason that passes.
     pub(crate) async fn observe_time(&self) -> Result<()> {
-        self.mark_time(0).await?;
-        self.keep_going(async |engine: Self| {
-            let mut last = Instant::now();
-            loop {
-                if !engine.pause(LOOK_EVERY).await {
-                    return;
-                }
-                let ran = i64::try_from(last.elapsed().as_millis()).unwrap_or(0);
-                match engine.mark_time(ran).await {
-                    Ok(()) => last = Instant::now(),
-                    Err(error) => tracing::warn!(%error, "failed to record the time that passed"),
+        let is_marked = match self.mark_time().await {
+            Ok(()) => true,
+            Err(error) if self.passes_with_storage(&error).await => {
+                tracing::warn!(%error, "failed to record the time at start; trying again");
+                self.suspect_storage();
+                false
+            }
+            Err(error) => return Err(error),
+        };
+        let jumps = self.inner.clock_jumps.subscribe();
+        self.keep_going(move |engine: Self| {
+            let mut jumps = jumps.clone();
+            async move {
+                let mut waits = is_marked;
+                loop {
+                    if waits {
+                        tokio::select! {
+                            goes_on = engine.pause(LOOK_EVERY) => if !goes_on { return },
+                            // The sender lives as long as the engine.
+                            _ = jumps.changed() => {}
+                        }
+                    }
+                    waits = true;
+                    if let Err(error) = engine.with_patience(|| engine.mark_time()).await {
+                        tracing::warn!(%error, "failed to record the time that passed");
+                    }
+                    if engine.inner.shutdown.is_cancelled() {
+                        return;
+                    }
                 }
             }
         });
         Ok(())
     }
 
-    async fn mark_time(&self, ran_ms: i64) -> Result<()> {
-        let now = self.now();
+    async fn mark_time(&self) -> Result<()> {
+        let (now, at) = (self.now(), Instant::now());
+        let ran_ms = ms_between(*locked(&self.inner.marked), at);
         let mut tx = self.store().write().await?;
         let observed_ms = match clock::last(&mut tx).await? {
             Some(last) => last.observed_ms.saturating_add(observed_since(last, now, ran_ms)),
@@ -51,7 +78,21 @@ impl Engine {
         };
         clock::put(&mut tx, Mark { observed_ms, wall: now }, KEPT_MS).await?;
         tx.commit().await?;
+        *locked(&self.inner.marked) = at;
         Ok(())
+    }
+
+    /// How much observed time has surely passed, in milliseconds, since the wall clock showed this time; none before
+    /// anything was observed.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn observed_age(&self, made: Timestamp) -> Result<Option<i64>> {
+        let mut conn = self.store().read().await?;
+        let Some(last) = clock::last(&mut conn).await? else { return Ok(None) };
+        let now = last.observed_ms.saturating_add(ms_between(*locked(&self.inner.marked), Instant::now()));
+        let latest = clock::latest_moment_of(&mut conn, made).await?;
+        Ok(latest.map(|latest| now.saturating_sub(latest.min(now))))
     }
 
     /// What was made at or before this time is surely older than so many days of observed time; none while the engine

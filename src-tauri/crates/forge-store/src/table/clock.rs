@@ -45,6 +45,30 @@ pub async fn put(conn: &mut SqliteConnection, mark: Mark, kept_ms: i64) -> Resul
     Ok(())
 }
 
+/// The latest moment of observed time, in milliseconds, at which the wall clock may have shown a time. Between two marks
+/// both clocks went alike. None before the first mark.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn latest_moment_of(
+    conn: &mut SqliteConnection,
+    wall: Timestamp,
+) -> Result<Option<i64>, StoreError> {
+    // With no mark before that time it was before the first one.
+    let row = sqlx::query(
+        "SELECT coalesce(
+             (SELECT min(mark.observed_ms + ?1 - mark.wall_ms, coalesce(
+                 (SELECT min(later.observed_ms) FROM clock_marks later WHERE later.observed_ms > mark.observed_ms),
+                 9223372036854775807))
+              FROM clock_marks mark WHERE mark.wall_ms <= ?1 ORDER BY mark.observed_ms DESC LIMIT 1),
+             (SELECT min(observed_ms) FROM clock_marks))",
+    )
+    .bind(wall.0)
+    .fetch_one(conn)
+    .await?;
+    Ok(row.get(0))
+}
+
 /// The earliest wall time of all marks from the last one at or before `observed_ms` on: whatever was made since then was
 /// made later by the wall clock, however it jumped. None when there is no mark that old.
 ///
@@ -68,6 +92,23 @@ pub async fn earliest_wall_since(
 mod tests {
     use super::*;
     use crate::Store;
+
+    #[tokio::test]
+    async fn time_of_the_wall_clock_is_found_at_the_latest_moment_that_showed_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let mut tx = store.write().await.unwrap();
+        assert_eq!(latest_moment_of(&mut tx, Timestamp(1000)).await.unwrap(), None);
+        // Set back for a while, then far ahead.
+        for (observed_ms, wall) in [(0, 1000), (10, 1010), (20, 100), (30, 1030), (40, 9_000_000)] {
+            put(&mut tx, Mark { observed_ms, wall: Timestamp(wall) }, i64::MAX).await.unwrap();
+        }
+        let mut latest = Vec::new();
+        for wall in [50, 105, 1000, 1025, 1035, 5000, 9_000_007] {
+            latest.push(latest_moment_of(&mut tx, Timestamp(wall)).await.unwrap());
+        }
+        assert_eq!(latest, [Some(0), Some(25), Some(30), Some(30), Some(35), Some(40), Some(47)]);
+    }
 
     #[tokio::test]
     async fn a_jump_of_the_wall_clock_makes_nothing_older() {
