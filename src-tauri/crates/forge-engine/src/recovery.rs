@@ -11,19 +11,23 @@ use forge_model::transition::StepKind;
 use forge_model::workflow::State;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::Tx;
-use forge_store::table::{
-    executions, limits, processes, slots, steps, tasks, tasks::TaskRow, workspaces,
-};
+use forge_store::table::{executions, limits, processes, slots, steps, tasks, tasks::TaskRow, workspaces};
 
 use crate::{
     Engine, Work,
     error::Result,
-    steps::{audit::audits, cleanup::Goes},
+    steps::{
+        audit::audits,
+        cleanup::{Goes, RETRY_MS},
+    },
     validate::is_of_validation,
 };
 
 /// From the gentle signal to the kill of what a dead engine left running.
 const ORPHAN_GRACE: Duration = Duration::from_secs(2);
+
+/// When a worktree whose delay is not over is looked at again at the latest.
+const LONGEST_NAP_MS: i64 = 60 * 60 * 1000;
 
 impl Engine {
     /// Runs once at start, before anything else may happen.
@@ -145,40 +149,79 @@ impl Engine {
                 match engine.clean_up_due().await {
                     Ok(Some(next)) => engine.plan_cleanup(next),
                     Ok(None) => {}
-                    Err(error) => tracing::error!(%error, "failed to look for worktrees to remove"),
+                    Err(error) => {
+                        tracing::error!(%error, "failed to look for worktrees to remove; trying again");
+                        engine.plan_cleanup(engine.now().plus_ms(RETRY_MS));
+                    }
                 }
             }
         });
     }
 
+    /// Removes the worktrees that are due; when the next one is. A worktree that cannot be dealt with keeps no other.
     async fn clean_up_due(&self) -> Result<Option<Timestamp>> {
-        let (due, next) = {
+        let (due, mut next) = {
             let mut conn = self.store().read().await?;
             workspaces::due(&mut conn, self.now()).await?
         };
         for found in due {
-            // The task's own steps may be at its worktree, too: one at a time, and on what is there then.
-            let _hold = self.hold(&found.task_id).await;
-            let (task, context, workspace) = {
-                let mut conn = self.store().read().await?;
-                let Some(task) = tasks::get(&mut conn, &found.task_id).await? else { continue };
-                let context = self.context_of(&mut conn, &task).await?;
-                (task, context, workspaces::last(&mut conn, &found.task_id).await?)
+            let again = match self.clean_up_one(&found).await {
+                Ok(None) => continue,
+                Ok(Some(again)) => again,
+                Err(error) => {
+                    let task = &found.task_id;
+                    tracing::error!(%task, %error, "failed to look at a worktree that is due; trying again");
+                    self.now().plus_ms(RETRY_MS)
+                }
             };
-            let still_due = |w: &Workspace| {
-                w.id == found.id
-                    && w.status != WorkspaceStatus::Cleaned
-                    && w.cleanup_at.is_some_and(|at| at <= self.now())
-            };
-            let Some(workspace) = workspace.filter(still_due) else { continue };
-            // A task that was opened again needs its worktree.
-            if context.workflow.state(&task.status).is_some_and(State::is_terminal)
-                && let Err(reason) = self.remove_workspace(&context, &task, workspace, Goes::ForReuse).await?
-            {
-                tracing::info!(task = %task.id, %reason, "a worktree's removal is tried again later");
-            }
+            next = Some(next.map_or(again, |next| next.min(again)));
         }
         Ok(next)
+    }
+
+    /// Removes a worktree that is due, if it still is; when it is to be looked at again, if nothing else plans that.
+    async fn clean_up_one(&self, found: &Workspace) -> Result<Option<Timestamp>> {
+        // The task's own steps may be at its worktree, too: one at a time, and on what is there then.
+        let _hold = self.hold(&found.task_id).await;
+        let (task, context, workspace) = {
+            let mut conn = self.store().read().await?;
+            let Some(task) = tasks::get(&mut conn, &found.task_id).await? else { return Ok(None) };
+            let context = self.context_of(&mut conn, &task).await?;
+            (task, context, workspaces::last(&mut conn, &found.task_id).await?)
+        };
+        let still_due = |w: &Workspace| {
+            w.id == found.id
+                && w.status != WorkspaceStatus::Cleaned
+                && w.cleanup_at.is_some_and(|at| at <= self.now())
+        };
+        let Some(workspace) = workspace.filter(still_due) else { return Ok(None) };
+        // A task that was opened again needs its worktree.
+        let Some(state) = context.workflow.state(&task.status).filter(|state| state.is_terminal()) else {
+            return Ok(None);
+        };
+        // A removal that was tried before has waited already.
+        if workspace.error.is_none()
+            && let Some(again) = self.waits_for_observed_time(state, task.status_since).await?
+        {
+            return Ok(Some(again));
+        }
+        if let Err(reason) = self.remove_workspace(&context, &task, workspace, Goes::ForReuse).await? {
+            tracing::info!(task = %task.id, %reason, "a worktree's removal is tried again later");
+        }
+        Ok(None)
+    }
+
+    /// When a worktree is to be looked at again that is due by the wall clock, but whose delay has not passed by the time
+    /// that was observed: the wall clock has jumped.
+    async fn waits_for_observed_time(&self, state: &State, closed: Timestamp) -> Result<Option<Timestamp>> {
+        let delay = self.cleanup_delay_ms(state);
+        // Both clocks drift apart a little.
+        let drift = delay / 100 + 1000;
+        let left = match self.observed_age(closed).await? {
+            Some(age) => delay - drift - age,
+            None => delay,
+        };
+        Ok((left > 0).then(|| self.now().plus_ms(left.clamp(1000, LONGEST_NAP_MS))))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use forge_git::{Repo, Withdrawn};
 use forge_model::event::EventType;
-use forge_model::workflow::CleanupPolicy;
+use forge_model::workflow::{CleanupPolicy, State};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::{projects, tasks::TaskRow, workspaces};
 use serde_json::json;
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// When a failed removal is tried again at first, and at the longest, in milliseconds.
-const RETRY_MS: i64 = 5 * 60 * 1000;
+pub(crate) const RETRY_MS: i64 = 5 * 60 * 1000;
 const LONGEST_RETRY_MS: i64 = 6 * 60 * 60 * 1000;
 
 /// Where a worktree goes that is not needed any more.
@@ -52,13 +52,23 @@ impl Engine {
 
     /// Has the worktree removed later: by the state's own policy, else after the engine's delay.
     pub(super) async fn schedule_cleanup(&self, s: &Stepping) -> Result<End> {
-        let delay = match s.context.workflow.state(&s.task.status).and_then(|state| state.cleanup.clone()) {
-            Some(CleanupPolicy::Keep) => return Ok(End::skipped("the state keeps its worktree")),
-            Some(CleanupPolicy::Immediate) => return self.clean_up_now(s).await,
-            Some(CleanupPolicy::Delayed(delay)) => i64::from(delay.seconds) * 1000,
-            None => i64::try_from(self.inner.config.cleanup_delay.as_millis()).unwrap_or(i64::MAX),
+        let Some(state) = s.context.workflow.state(&s.task.status) else {
+            return Ok(End::skipped("the workflow has no such state"));
         };
-        self.schedule(s, delay).await
+        match state.cleanup {
+            Some(CleanupPolicy::Keep) => Ok(End::skipped("the state keeps its worktree")),
+            Some(CleanupPolicy::Immediate) => self.clean_up_now(s).await,
+            Some(CleanupPolicy::Delayed(_)) | None => self.schedule(s, self.cleanup_delay_ms(state)).await,
+        }
+    }
+
+    /// How long a worktree is kept once its task is in a state, in milliseconds.
+    pub(crate) fn cleanup_delay_ms(&self, state: &State) -> i64 {
+        match &state.cleanup {
+            Some(CleanupPolicy::Delayed(delay)) => i64::from(delay.seconds) * 1000,
+            Some(CleanupPolicy::Immediate | CleanupPolicy::Keep) => 0,
+            None => i64::try_from(self.inner.config.cleanup_delay.as_millis()).unwrap_or(i64::MAX),
+        }
     }
 
     async fn schedule(&self, s: &Stepping, delay_ms: i64) -> Result<End> {
@@ -67,7 +77,7 @@ impl Engine {
         };
         let at = self.now().plus_ms(delay_ms);
         workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Scheduled);
-        workspace.cleanup_at = Some(at);
+        (workspace.cleanup_at, workspace.error) = (Some(at), None);
         let mut tx = self.store().write().await?;
         workspaces::put(&mut tx, &workspace, self.now()).await?;
         self.emit(
