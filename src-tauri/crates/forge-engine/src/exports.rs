@@ -8,6 +8,7 @@ use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use forge_model::ids::ProjectId;
@@ -19,6 +20,9 @@ pub(crate) const FOLDER: &str = ".forge";
 /// What keeps it out of git, and what of it is the repository's own.
 const EXCLUDED: [&str; 2] = ["/.forge/*", "!/.forge/workflow.json"];
 
+/// When an export that failed is tried again.
+const RETRY_EVERY: Duration = Duration::from_secs(5 * 60);
+
 /// Whose turn it is to write a project's exports, and to read what goes into each of them.
 pub(crate) type ExportTurns = Mutex<HashMap<(ProjectId, &'static str), Arc<tokio::sync::Mutex<()>>>>;
 
@@ -27,12 +31,13 @@ impl Engine {
     pub(crate) fn keep_exporting(&self) {
         self.keep_going(async |engine: Self| {
             loop {
-                if let Err(error) = engine.export_what_is_new().await {
-                    tracing::warn!(%error, "what could not be exported is exported with the next record or at the next start");
-                }
+                let failed = engine.export_what_is_new().await.inspect_err(|error| {
+                    tracing::warn!(%error, "failed to export what is new; trying again with the next record, or later");
+                });
                 tokio::select! {
                     () = engine.inner.shutdown.cancelled() => return,
                     () = engine.inner.unexported.notified() => {}
+                    goes_on = engine.pause(RETRY_EVERY), if failed.is_err() => if !goes_on { return },
                 }
             }
         });

@@ -15,7 +15,7 @@ use forge_model::time::Timestamp;
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::table::{executions, races, tasks, tasks::TaskRow, workspaces};
 
-use super::cleanup::Goes;
+use super::cleanup::{Goes, RETRY_MS};
 use crate::{
     ConflictCode, Engine, EngineError,
     command::attachments::remove_folder,
@@ -214,12 +214,16 @@ impl Engine {
 
     /// Has the losers of a race go when their time has come.
     fn forget_losers_at(&self, id: RaceId, at: Timestamp) {
-        let engine = self.clone();
-        self.in_background(async move {
-            if engine.sleep_until(at).await
-                && let Err(error) = engine.forget_losers(&id).await
-            {
-                tracing::error!(%error, "failed to remove what is kept of a lost race; the next start tries again");
+        self.keep_going(move |engine: Self| {
+            let id = id.clone();
+            async move {
+                if engine.sleep_until(at).await
+                    && let Err(error) = engine.forget_losers(&id).await
+                {
+                    tracing::error!(%error, "failed to remove what is kept of a lost race; trying again");
+                    let again = engine.now().plus_ms(RETRY_MS);
+                    engine.forget_losers_at(id, again);
+                }
             }
         });
     }
