@@ -144,7 +144,7 @@ impl From<EngineError> for ApiError {
                 Self::from_storage(trouble, &message)
             }
             EngineError::Panicked(panic) => Self::panicked(&panic),
-            EngineError::Git(git) => Self::from_git(&git, message),
+            ref error @ EngineError::Git(ref git) => Self::from_git(git, error.storage_trouble(), message),
             EngineError::TrustRequired(untrusted) => Self::new(409, "trust_required", message)
                 .hint("Look at the files and trust them: in the window, or by `forge project trust`.")
                 .details(json!({ "digest": untrusted.digest, "files": untrusted.files })),
@@ -196,7 +196,20 @@ impl ApiError {
             .details(json!({ "storage": trouble, "cause": cause }))
     }
 
-    fn from_git(error: &forge_engine::GitError, message: String) -> Self {
+    /// The disk of a repository refuses what git writes.
+    fn from_repository_disk(trouble: StorageTrouble, cause: &str) -> Self {
+        let (what, remedy) = match trouble {
+            StorageTrouble::Full => ("the disk is full", "Free some space on the disk of the repository"),
+            StorageTrouble::ReadOnly => ("it is read-only", "Make the repository writable again"),
+            _ => ("the disk reports an error", "Check the disk of the repository and its connection"),
+        };
+        let mut refused = Self::from_storage(trouble, cause);
+        refused.message = format!("Could not write to the repository: {what}.");
+        refused.hints = vec![format!("{remedy}, then try again.")];
+        refused
+    }
+
+    fn from_git(error: &forge_engine::GitError, trouble: Option<StorageTrouble>, message: String) -> Self {
         use forge_engine::GitError as G;
         match error {
             G::IndexLocked { .. } => Self::new(409, "git_locked", message)
@@ -219,7 +232,10 @@ impl ApiError {
             G::PathEscape(_) => Self::new(400, "path_escape", message),
             G::NotARepository { .. } | G::NoCommit { .. } => Self::new(409, "repository_missing", message)
                 .hint("Was the repository moved? Remove the project and add it again."),
-            _ => Self::new(500, "git_failed", message),
+            _ => match trouble {
+                Some(trouble) => Self::from_repository_disk(trouble, &message),
+                None => Self::new(500, "git_failed", message),
+            },
         }
     }
 }
@@ -227,6 +243,24 @@ impl ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn full_disk_that_git_meets_is_told_with_its_remedy() {
+        let met = |said: &str| {
+            let failed = forge_engine::GitError::Failed {
+                args: "commit-tree".to_owned(),
+                exit: Some(128),
+                stderr: said.to_owned(),
+            };
+            ApiError::from(EngineError::Git(failed))
+        };
+        let full = met("fatal: write error: No space left on device");
+        assert_eq!((full.status, full.code.as_str()), (507, "storage_full"), "{full}");
+        assert!(full.message.contains("repository") && full.hints[0].contains("Free some space"), "{full:?}");
+        let read_only = met("error: unable to create file: Read-only file system");
+        assert_eq!((read_only.status, read_only.code.as_str()), (503, "storage_unavailable"), "{read_only}");
+        assert_eq!(met("fatal: bad object HEAD").code, "git_failed");
+    }
 
     #[test]
     fn failure_for_want_of_open_files_is_told_as_such() {

@@ -33,7 +33,12 @@ const OF_ALL: [Kind; 10] = [
          database cannot be used (`storage_unavailable`, `database_damaged`), or too many files are open \
          (`too_many_open_files`): nothing was done, the hint says what helps.",
     ),
-    (507, "StorageFull", "The disk of the data folder is full. Nothing was done; the hint says what helps."),
+    (
+        507,
+        "StorageFull",
+        "The disk is full: that of the data folder, and nothing was done, or that of the repository. The hint says \
+         what helps.",
+    ),
 ];
 /// Those that name something.
 const OF_FIELDS: [Kind; 2] = [
