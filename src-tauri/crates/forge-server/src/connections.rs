@@ -26,8 +26,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::{self, Refusal};
 
-/// How many connections are told at once that there are too many; more are closed without a word.
-const TOLD_AT_ONCE: usize = 64;
+/// How long a connection beyond the limit may take to send its request before it is closed.
+const TOLD_WITHIN: Duration = Duration::from_secs(2);
 /// How long nothing is accepted after the system refused a connection.
 const REST: Duration = Duration::from_millis(500);
 
@@ -56,7 +56,6 @@ pub(crate) async fn serve(
     stopping: CancellationToken,
 ) {
     let places = Arc::new(Semaphore::new(limits.connections));
-    let told = Arc::new(Semaphore::new(TOLD_AT_ONCE));
     let full = when_full(limits.connections);
     let mut connections = JoinSet::new();
     loop {
@@ -72,14 +71,12 @@ pub(crate) async fn serve(
                 continue;
             }
         };
-        let (place, router) = match Arc::clone(&places).try_acquire_owned() {
-            Ok(place) => (place, &router),
-            Err(_) => match Arc::clone(&told).try_acquire_owned() {
-                Ok(place) => (place, &full),
-                Err(_) => continue,
-            },
+        let (place, router, head) = match Arc::clone(&places).try_acquire_owned() {
+            Ok(place) => (Some(place), &router, limits.head),
+            // However many there are, each is told, and soon gone.
+            Err(_) => (None, &full, limits.head.min(TOLD_WITHIN)),
         };
-        connections.spawn(connection(stream, router.clone(), limits, stopping.clone(), place));
+        connections.spawn(connection(stream, router.clone(), head, stopping.clone(), place));
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
@@ -89,16 +86,16 @@ pub(crate) async fn serve(
 async fn connection(
     stream: TcpStream,
     router: Router,
-    limits: Limits,
+    head: Duration,
     stopping: CancellationToken,
-    _place: OwnedSemaphorePermit,
+    _place: Option<OwnedSemaphorePermit>,
 ) {
     // Without this, small answers on a kept connection wait for the other side's acknowledgement.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "failed to send small answers at once");
     }
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(limits.head);
+    http.timer(TokioTimer::new()).header_read_timeout(head);
     let mut served = pin!(http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
     let ended = tokio::select! {
         ended = served.as_mut() => ended,
@@ -266,6 +263,30 @@ mod tests {
             }
         };
         tokio::time::timeout(PATIENCE, again).await.expect("its place was not given free");
+        served.stop().await;
+    }
+
+    #[tokio::test]
+    async fn each_connection_beyond_the_limit_is_told_while_others_beyond_it_say_nothing() {
+        let served = served().await;
+        let mut open = Vec::new();
+        for _ in 0..LIMITS.connections {
+            let mut stream = served.send(&served.get("/events")).await;
+            read_until(&mut stream, "text/event-stream").await;
+            open.push(stream);
+        }
+        // Connections that send no request, more than 64 of them.
+        let mut idle = Vec::new();
+        for _ in 0..100 {
+            idle.push(served.send("").await);
+        }
+        for _ in 0..100 {
+            let answer = rest(served.send(&served.get("/projects")).await).await;
+            assert!(answer.starts_with("HTTP/1.1 429 "), "{answer}");
+        }
+        for stream in idle {
+            rest(stream).await;
+        }
         served.stop().await;
     }
 
