@@ -323,6 +323,8 @@ impl Inner {
             && thread.join().is_err()
         {
             tracing::error!(log = %self.shared.paths.lines.display(), "the writer of a log panicked");
+            // What it did not get to is in memory still.
+            self.shared.write(true);
         }
         let files = self.shared.files.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = files.text.unlock() {
@@ -636,6 +638,26 @@ mod tests {
 
     use super::*;
     use crate::log::DEFAULT_CAP_BYTES;
+
+    #[test]
+    fn close_after_the_writer_panicked_writes_what_is_in_memory() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let log =
+            LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log");
+        let (shared, thread) = (&log.inner.shared, &log.inner.thread);
+        // The writer is gone before the entry comes.
+        shared.state().closing = true;
+        shared.wake.notify_all();
+        let writer = thread.lock().expect("not poisoned").take().expect("a writer");
+        writer.join().expect("an end in order");
+        shared.state().closing = false;
+        log.append_entry(NewEntry::text(EntryKind::Stdout, "the tail"));
+        let panics = std::thread::spawn(|| panic!("a mistake in the writer"));
+        *thread.lock().expect("not poisoned") = Some(panics);
+        assert_eq!(log.close().entries, 1);
+        let page = LogReader::page(dir.path(), "log", None, None, 10).expect("a page");
+        assert_eq!(page.entries.len(), 1, "the tail is lost");
+    }
 
     #[test]
     fn what_the_disk_refuses_is_kept_and_written_when_it_takes_it_again() {
