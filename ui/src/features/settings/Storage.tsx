@@ -190,6 +190,9 @@ function Usage() {
       <Row label={t("storage.database")}>
         <span className={styles.state}>{known(data?.database_bytes)}</span>
       </Row>
+      <Row label={t("storage.copies")} hint={t("storage.copiesHint")}>
+        <span className={styles.state}>{known(data?.backups_bytes)}</span>
+      </Row>
       <Row label={t("storage.logs")} hint={t("storage.logsHint")}>
         <span className={styles.state}>{known(data?.logs_bytes)}</span>
       </Row>
@@ -220,6 +223,9 @@ function Parts({ status, onChanged }: Changed & { status: StorageStatus }) {
       <Usage />
       <Days field="logs_days" retention={retention} onChanged={onChanged} />
       <Days field="events_days" retention={retention} onChanged={onChanged} />
+      <Row label={t("storage.worktrees")} hint={t("storage.worktreesHint")}>
+        <span className={styles.state}>{t("storage.worktreesKept", { count: 30 })}</span>
+      </Row>
       <Backups status={status} onChanged={onChanged} />
     </>
   );
