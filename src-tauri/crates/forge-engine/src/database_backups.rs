@@ -6,14 +6,17 @@ use std::{
 };
 
 use forge_model::storage::{Backup, BackupReason};
+use forge_model::time::Timestamp;
 use forge_store::backups::{self, BackupError};
 
-use crate::{Engine, StartError, Work, error::Result, instance::Instance};
+use crate::{Engine, EngineError, StartError, Work, engine::locked, error::Result, instance::Instance};
 
 /// How often the age of the newest copy is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(60 * 60);
 /// How old the newest copy may be.
 const ONE_DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// How old the newest copy is when something must be wrong.
+const BEHIND_MS: i64 = 2 * ONE_DAY_MS;
 /// Space that a copy leaves free besides its own size.
 const SPARE_BYTES: u64 = 256 * 1024 * 1024;
 
@@ -25,9 +28,11 @@ impl Engine {
         }
         self.keep_going(async |engine: Self| {
             loop {
-                if let Err(error) = engine.copy_if_due().await {
+                let failed = engine.copy_if_due().await.err().map(|error| error.to_string());
+                if let Some(error) = &failed {
                     tracing::warn!(%error, "failed to make the daily copy of the database; trying again in an hour");
                 }
+                *locked(&engine.inner.copy_failure) = failed;
                 if !engine.pause(LOOK_EVERY).await {
                     return;
                 }
@@ -44,8 +49,11 @@ impl Engine {
         }
         let needed = self.database_bytes().saturating_add(SPARE_BYTES);
         if self.disk_space().is_some_and(|space| space.free < needed) {
-            tracing::warn!(needed, "made no daily copy of the database: too little space is left for it");
-            return Ok(());
+            let reason = format!("a copy needs {} MiB of free space", needed.div_ceil(1024 * 1024));
+            return Err(EngineError::io("copy the database")(std::io::Error::new(
+                std::io::ErrorKind::StorageFull,
+                reason,
+            )));
         }
         tokio::select! {
             () = self.inner.shutdown.cancelled() => {}
@@ -60,6 +68,23 @@ impl Engine {
     /// When they cannot be listed.
     pub async fn database_backups(&self) -> Result<Vec<Backup>> {
         Ok(backups::list(self.data_dir())?)
+    }
+
+    /// Whether the daily copies are behind: by observed time the newest one is older than 2 days, or there is none for
+    /// so long.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn backups_are_behind(&self) -> Result<bool> {
+        let newest = self.database_backups().await?.into_iter().next();
+        let made = newest.map_or(Timestamp(0), |backup| backup.created_at);
+        Ok(self.observed_age(made).await?.is_some_and(|age| age >= BEHIND_MS))
+    }
+
+    /// Why the last daily copy could not be made; none when it was, or none was due.
+    #[must_use]
+    pub fn backup_failure(&self) -> Option<String> {
+        locked(&self.inner.copy_failure).clone()
     }
 
     /// Copies the database now, while work goes on.
@@ -151,7 +176,7 @@ pub fn needs_restore(error: &StartError) -> bool {
     matches!(error, StartError::Open(OpenError::Damaged { .. } | OpenError::Emptied { .. }))
 }
 
-impl From<BackupError> for crate::EngineError {
+impl From<BackupError> for EngineError {
     fn from(error: BackupError) -> Self {
         match error {
             BackupError::Unknown(name) => Self::not_found("backup", name),

@@ -88,6 +88,8 @@ pub(crate) struct Inner {
     pub(crate) merge_queues: MergeQueues,
     pub(crate) validations: Validations,
     pub(crate) storage: Storage,
+    /// Why the last daily copy of the database could not be made.
+    pub(crate) copy_failure: Mutex<Option<String>>,
     /// Told when what is old is to be looked for before its time.
     pub(crate) sweep: tokio::sync::Notify,
     /// Whose turn it is to look for it.
@@ -177,6 +179,7 @@ impl Engine {
                 merge_queues: MergeQueues::default(),
                 validations: Validations::default(),
                 storage: Storage::default(),
+                copy_failure: Mutex::default(),
                 sweep: tokio::sync::Notify::new(),
                 sweeping: tokio::sync::Mutex::default(),
                 looks: crate::steps::capture::Looks::default(),

@@ -85,11 +85,20 @@ fn disk(api: &Api) -> DoctorFinding {
 
 async fn backups(api: &Api) -> Result<DoctorFinding, ApiError> {
     let newest = api.engine().database_backups().await?.into_iter().next();
-    let detail = newest.map_or_else(
+    let mut detail = newest.map_or_else(
         || "none yet; one is made each day while Forge runs".to_owned(),
         |backup| format!("the newest is {}, of {}", backup.name, backup.created_at),
     );
-    Ok(DoctorFinding { subject: "backups".to_owned(), ok: true, detail, remedy: None })
+    if let Some(failure) = api.engine().backup_failure() {
+        detail = format!("{detail}; the last daily copy failed: {failure}");
+    }
+    let behind = api.engine().backups_are_behind().await?;
+    let remedy = behind.then(|| {
+        "The daily copies of the database are missing: free some space on the disk of the data folder, then run \
+         `forge backup create` to see whether a copy succeeds."
+            .to_owned()
+    });
+    Ok(DoctorFinding { subject: "backups".to_owned(), ok: !behind, detail, remedy })
 }
 
 /// The restore that the last start could not do, if there was one.
