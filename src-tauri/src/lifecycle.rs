@@ -10,7 +10,7 @@ use std::{
 };
 
 use forge_api::Api;
-use forge_engine::{Engine, EngineConfig, InstanceError, StartError, needs_restore};
+use forge_engine::{Engine, EngineConfig, InstanceError, OpenError, StartError, needs_restore};
 use forge_model::storage::Backup;
 use forge_server::{Running, ServeError, ServeOptions};
 use tauri::{AppHandle, Manager as _, Runtime};
@@ -66,15 +66,20 @@ impl LaunchError {
             }
             Self::Engine { source, .. } => source.as_ref(),
         };
+        if let Some(trouble) = source.storage_trouble() {
+            return trouble.remedy_at_start();
+        }
         match source {
             StartError::Instance(InstanceError::Taken(_)) => {
                 "Close the other Forge (or end `forge serve`), or set FORGE_DATA_DIR to another folder."
             }
             StartError::Instance(InstanceError::Io { .. }) => NO_FOLDER,
             StartError::Git(_) => "Install git 2.38 or later, and start Forge again.",
-            StartError::Open(_) | StartError::Recovery(_) => {
+            StartError::Open(OpenError::Emptied { .. }) => {
                 "The folder `backups` in the data folder holds earlier states of the database."
             }
+            StartError::Open(OpenError::TooNew { .. }) => "Start the newer Forge that wrote the database.",
+            StartError::Open(_) | StartError::Recovery(_) => "Report it with the text above.",
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use forge_api::{ApiError, TokenError};
-use forge_engine::{EngineAddress, InstanceError, StartError, needs_restore};
+use forge_engine::{BackupError, EngineAddress, InstanceError, OpenError, StartError, needs_restore};
 use forge_mcp::StdioError;
 use forge_server::ServeError;
 
@@ -116,7 +116,17 @@ impl CliError {
             Self::Start { source, .. } if needs_restore(source) => one(
                 "List the copies with `forge backup list`, then restore one with `forge backup restore NAME`.",
             ),
-            Self::Start { .. } => one("The folder `backups` in the data folder holds earlier states."),
+            Self::Start { source: StartError::Open(OpenError::TooNew { .. }), .. } => {
+                one("Start the newer Forge that wrote the database.")
+            }
+            Self::Start {
+                source: StartError::Open(OpenError::Backup(BackupError::Unknown(_) | BackupError::Foreign(_))),
+                ..
+            } => one("List the copies with `forge backup list`."),
+            Self::Start { source, .. } => match source.storage_trouble() {
+                Some(trouble) => one(trouble.remedy_at_start()),
+                None => one("Report it with the text above."),
+            },
             Self::Unreachable { .. } => one("If it is just starting or stopping, try again in a moment."),
             Self::Strange { .. } => one("Is it another version of Forge?"),
             Self::Token(_) => one("The token is made by the engine's first start, for its own user alone."),

@@ -11,6 +11,7 @@ use forge_exec::{LoginEnvironments, LoginShell};
 use forge_git::{Git, Repo};
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
+use forge_model::storage::StorageTrouble;
 use forge_model::time::Timestamp;
 use forge_store::table::tasks::TaskRow;
 use forge_store::{Store, Tx};
@@ -57,6 +58,20 @@ pub enum StartError {
     /// What an earlier process left cannot be settled.
     #[error("failed to settle what an earlier run left: {0}")]
     Recovery(#[from] crate::EngineError),
+}
+
+impl StartError {
+    /// What is wrong with the disk or the database, if that is the reason. A damaged database needs a copy, the others
+    /// pass.
+    #[must_use]
+    pub fn storage_trouble(&self) -> Option<StorageTrouble> {
+        match self {
+            Self::Open(error) => error.trouble(),
+            Self::Recovery(error) => error.storage_trouble(),
+            Self::Instance(InstanceError::Io { source, .. }) => forge_store::trouble_of_io(source),
+            Self::Instance(InstanceError::Taken(_)) | Self::Git(_) => None,
+        }
+    }
 }
 
 /// The engine of one data folder. Cheap to clone; all clones are the same engine.

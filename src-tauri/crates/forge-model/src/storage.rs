@@ -60,6 +60,25 @@ impl StorageTrouble {
     }
 }
 
+impl StorageTrouble {
+    /// What a person can do about it when it keeps Forge from starting.
+    #[must_use]
+    pub const fn remedy_at_start(self) -> &'static str {
+        match self {
+            Self::Full => "Free some space on the disk of the data folder, then start Forge again.",
+            Self::ReadOnly => "Make the data folder writable again, then start Forge again.",
+            Self::Io => "Check the disk of the data folder and its connection, then start Forge again.",
+            Self::Memory => "Close programs that need much memory, then start Forge again.",
+            Self::CannotOpen => {
+                "Make sure Forge can read and write the data folder, and that the system has open files left, then \
+                 start Forge again."
+            }
+            Self::Busy => "Close other programs that have the database open, then start Forge again.",
+            Self::Damaged => self.remedy(),
+        }
+    }
+}
+
 names! {
     /// Why a copy of the database was made.
     pub enum BackupReason {

@@ -14,7 +14,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use forge_model::storage::{Backup, BackupReason};
+use forge_model::storage::{Backup, BackupReason, StorageTrouble};
 use forge_model::time::Timestamp;
 use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
 use tokio::sync::Mutex;
@@ -23,6 +23,7 @@ use crate::{
     Store, StoreError,
     check::quick_check,
     open::{self, DATABASE},
+    trouble,
 };
 
 /// How many copies are kept.
@@ -72,6 +73,19 @@ pub enum BackupError {
         /// Why not.
         source: io::Error,
     },
+}
+
+impl BackupError {
+    /// What is wrong with the disk or the database, if that is the reason.
+    #[must_use]
+    pub fn trouble(&self) -> Option<StorageTrouble> {
+        match self {
+            Self::Store(error) => error.trouble(),
+            Self::Io { source, .. } => trouble::of_io(source),
+            Self::Damaged { .. } => Some(StorageTrouble::Damaged),
+            Self::Unknown(_) | Self::Foreign(_) => None,
+        }
+    }
 }
 
 impl From<sqlx::Error> for BackupError {

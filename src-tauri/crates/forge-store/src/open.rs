@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, atomic::Ordering};
 use std::time::Duration;
 
-use sqlx::migrate::Migrator;
+use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
@@ -79,7 +79,7 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: sqlx::migrate::MigrateError,
+        source: MigrateError,
     },
     /// The folder cannot be used.
     #[error("failed to use {}: {source}", path.display())]
@@ -92,6 +92,24 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    /// What is wrong with the disk or the database, if that is the reason.
+    #[must_use]
+    pub fn trouble(&self) -> Option<StorageTrouble> {
+        match self {
+            Self::Damaged { .. } => Some(StorageTrouble::Damaged),
+            Self::Backup(error) => error.trouble(),
+            Self::Database { source, .. } => trouble::of_sqlx(source),
+            Self::Migrate { source, .. } => match source {
+                MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => {
+                    trouble::of_sqlx(source)
+                }
+                _ => None,
+            },
+            Self::Io { source, .. } => trouble::of_io(source),
+            Self::TooNew { .. } | Self::Emptied { .. } => None,
+        }
+    }
+
     /// That the content of a database is damaged.
     #[must_use]
     pub fn damaged(path: PathBuf, folder: &Path, detail: String) -> Self {
