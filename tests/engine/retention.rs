@@ -1,13 +1,25 @@
 //! What is deleted because it is old, by a clock that is set forward or jumps.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result};
 use forge_engine::Clock;
+use forge_model::ids::TaskId;
+use forge_model::task::ExecutionMode;
 use forge_model::time::Timestamp;
+use forge_store::table::tasks::{self, TaskRow};
 use forge_testkit::Sandbox;
 use forge_tests::patience::until;
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -22,6 +34,32 @@ impl Clock for Later {
 
 async fn later(sandbox: &mut Sandbox, days: i64) -> Result<()> {
     sandbox.restart_with(|config| config.clock = Arc::new(Later(days))).await
+}
+
+/// The system's clock, which is set forward while the engine runs.
+#[derive(Default)]
+struct SetForward {
+    ms: AtomicI64,
+    jumped: Notify,
+}
+
+impl Clock for SetForward {
+    fn now(&self) -> Timestamp {
+        forge_engine::SystemClock.now().plus_ms(self.ms.load(Ordering::Acquire))
+    }
+
+    fn jumped(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.jumped.notified())
+    }
+}
+
+impl SetForward {
+    /// Jumps, and gives those who wait the time to see it.
+    async fn by_days(&self, days: i64) {
+        self.ms.fetch_add(days * DAY_MS, Ordering::AcqRel);
+        self.jumped.notify_one();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
 }
 
 /// Tasks that are closed, each with a log; the folders of their logs.
@@ -79,6 +117,46 @@ async fn logs_of_closed_tasks_go_after_their_days_and_not_because_a_clock_jumped
         .await?;
     assert!(of_open.iter().all(|folder| folder.exists()), "the log of an open task went");
     assert_eq!(questions(&sandbox).await?, json!([]));
+    Ok(())
+}
+
+/// An entry of a race of the task, with a log; the folder of its log.
+async fn entry_of(sandbox: &Sandbox, task: &str) -> Result<PathBuf> {
+    let mut tx = sandbox.api.engine().store().write().await?;
+    let raced = tasks::get(&mut tx, &TaskId(task.to_owned())).await?.context("no task")?;
+    let entry = TaskRow {
+        id: TaskId(format!("{task}-entry")),
+        status: "todo".to_owned(),
+        parent_id: Some(raced.id.clone()),
+        execution_mode: ExecutionMode::RaceEntry,
+        subtask_order: Some(1),
+        race: None,
+        ..raced
+    };
+    tasks::insert(&mut tx, &entry).await?;
+    tx.commit().await?;
+    let folder = sandbox.dir.path().join("data/logs").join(&sandbox.project).join(entry.id.as_str());
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("run.jsonl"), "{}\n")?;
+    Ok(folder)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logs_of_an_entry_are_as_old_as_the_raced_task() -> Result<()> {
+    let mut sandbox = Sandbox::new(json!({})).await?;
+    let retention = json!({ "retention": { "logs_days": 1, "events_days": 0 } });
+    sandbox.call("storage_update", retention).await?;
+    let id_of = |folder: &PathBuf| folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    let closed = closed_tasks(&sandbox, 1).await?;
+    let open = open_tasks(&sandbox, 2).await?;
+    let old = entry_of(&sandbox, &id_of(&closed[0]).context("no name")?).await?;
+    let young = entry_of(&sandbox, &id_of(&open[0]).context("no name")?).await?;
+    for day in 1..4 {
+        later(&mut sandbox, day).await?;
+    }
+    sandbox.api.engine().sweep().await?;
+    assert!(!old.exists() && !closed[0].exists(), "logs of a race that is over stay");
+    assert!(young.exists() && open.iter().all(|folder| folder.exists()), "logs of a race went");
     Ok(())
 }
 
@@ -195,5 +273,36 @@ async fn deletion_of_more_than_half_waits_for_an_answer() -> Result<()> {
     assert!(more.iter().all(|folder| folder.exists()), "logs of open tasks went");
     let unasked = sandbox.call("storage_answer", json!({ "kind": "logs", "answer": "delete" })).await;
     assert_eq!(unasked.err().map(|error| error.code), Some("not_found".to_owned()));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn worktree_of_a_closed_task_does_not_go_early_because_a_clock_jumped() -> Result<()> {
+    let clock = Arc::new(SetForward::default());
+    let sandbox = Sandbox::with_config(json!({}), |config| {
+        config.clock = Arc::clone(&clock) as Arc<dyn Clock>;
+        config.cleanup_delay = Duration::from_secs(3 * 24 * 60 * 60);
+    })
+    .await?;
+    let task = sandbox.task("Given up", &[], json!({ "roles": {} })).await?;
+    let claim = json!({ "task_id": task["id"], "agent_id": "user", "version": task["version"] });
+    sandbox.call("task_claim", claim).await?;
+    let is_ready = |task: &Value| task["workspace"]["status"] == "active" && task["entry_barrier"].is_null();
+    let task = sandbox.wait(&task, "ready", is_ready).await?;
+    let worktree = PathBuf::from(task["workspace"]["path"].as_str().context("no path")?);
+    let cancel = json!({
+        "task_id": task["id"], "verb": "cancel", "version": task["version"], "reason": "not wanted",
+    });
+    sandbox.call("task_action", cancel).await?;
+    sandbox.wait(&task, "to be removed", |task| task["workspace"]["status"] == "scheduled").await?;
+    clock.by_days(400).await;
+    let now = sandbox.get(&task).await?;
+    assert_eq!(now["workspace"]["status"], "scheduled", "removed because a clock jumped");
+    assert!(worktree.exists());
+    for _ in 0..3 {
+        clock.by_days(1).await;
+    }
+    sandbox.wait(&task, "removed", |task| task["workspace"]["status"] == "cleaned").await?;
+    assert!(!worktree.exists());
     Ok(())
 }

@@ -219,6 +219,51 @@ async fn read_only_disk_is_refused_at_start_and_harms_nothing() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn full_disk_at_start_is_refused_with_its_own_remedy_and_harms_nothing() -> Result<()> {
+    let work = Work::new()?;
+    std::fs::create_dir_all(work.data())?;
+    work.serve().start()?.end_in_order();
+    let content = work.data().with_extension("content");
+    std::fs::rename(work.data(), &content)?;
+    ensure!(work.serve().start_on_full_disk(DISK_BYTES, &content).is_err(), "it started where nothing fits");
+    let said = std::fs::read_to_string(work.data().with_extension("log"))?;
+    ensure!(said.contains("Free some space on the disk of the data folder"), "{said}");
+    ensure!(!said.contains("earlier states"), "an older state was offered: {said}");
+    std::fs::remove_dir(work.data())?;
+    std::fs::rename(&content, work.data())?;
+    let server = work.serve().start()?;
+    ensure!(server.health().await?.0 == 200);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_many_open_files_are_told_and_work_goes_on_once_there_are_fewer() -> Result<()> {
+    let work = Work::new()?;
+    std::fs::create_dir_all(work.data())?;
+    let server = work.serve().start()?;
+    // This connection is open when no more can be accepted.
+    server.get("/projects").await?;
+    let project = json!({ "name": "sample", "repo_path": work.repo.path() });
+    limit_open_files(&server, "4:")?;
+    let (status, refused) = server.answer(Method::POST, "/projects", Some(project.clone())).await?;
+    ensure!(status == 503 && refused["code"] == "too_many_open_files", "{status}: {refused}");
+    ensure!(refused["hints"][0].as_str().is_some_and(|hint| hint.contains("ulimit")), "{refused}");
+    limit_open_files(&server, "1024:")?;
+    server.post("/projects", project).await?;
+    ensure!(server.health().await?.0 == 200);
+    Ok(())
+}
+
+/// How many files the process may have open from now on.
+fn limit_open_files(server: &Served, limit: &str) -> Result<()> {
+    let status = Command::new("prlimit")
+        .args(["--pid", &server.pid().to_string(), &format!("--nofile={limit}")])
+        .status()?;
+    ensure!(status.success(), "prlimit: {status}");
+    Ok(())
+}
+
 /// Has one statement fail, then another so many later, and so on.
 struct Refusing {
     armed: AtomicBool,

@@ -60,6 +60,18 @@ impl Serve<'_> {
         self.start_mounted(&format!("mount -t tmpfs -o size={bytes} none \"$0\""))
     }
 
+    /// Starts it on a disk of so many bytes that holds what lies in a folder, and has no room for more.
+    ///
+    /// # Errors
+    /// When the system mounts none, or the program ends before it says where it is.
+    pub fn start_on_full_disk(self, bytes: u64, content: &Path) -> Result<Served> {
+        let content = content.display();
+        self.start_mounted(&format!(
+            "mount -t tmpfs -o size={bytes} none \"$0\" && cp -a '{content}/.' \"$0\" \
+             && {{ cat /dev/zero > \"$0/ballast\" 2>/dev/null || true; }}"
+        ))
+    }
+
     /// Starts it where nothing can be written to its data folder.
     ///
     /// # Errors
