@@ -188,3 +188,99 @@ impl From<BackupError> for EngineError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    };
+
+    use futures::future::BoxFuture;
+    use tokio::sync::Notify;
+
+    use super::*;
+    use crate::{Clock, EngineConfig, SystemClock};
+
+    const HOUR_MS: i64 = ONE_DAY_MS / 24;
+
+    /// The system's clock, so much later.
+    #[derive(Default)]
+    struct Later {
+        ms: AtomicI64,
+        jumped: Notify,
+    }
+
+    impl Clock for Later {
+        fn now(&self) -> Timestamp {
+            SystemClock.now().plus_ms(self.ms.load(Ordering::Acquire))
+        }
+
+        fn jumped(&self) -> BoxFuture<'_, ()> {
+            Box::pin(self.jumped.notified())
+        }
+    }
+
+    impl Later {
+        /// Jumps, and gives those who wait the time to see it.
+        async fn jump(&self, ms: i64) {
+            self.ms.fetch_add(ms, Ordering::AcqRel);
+            self.jumped.notify_one();
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+    }
+
+    async fn until_copies(engine: &Engine, count: usize) {
+        for _ in 0..400 {
+            if engine.database_backups().await.unwrap().len() == count {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("not {count} copies: {:#?}", engine.database_backups().await.unwrap());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn database_is_copied_when_the_newest_copy_is_a_day_old() {
+        let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(Later::default()));
+        let mut config = EngineConfig::new(dir.path().to_owned());
+        config.clock = Arc::clone(&clock) as Arc<dyn Clock>;
+        let engine = Engine::start(config).await.unwrap();
+        until_copies(&engine, 1).await;
+        assert!(!engine.backups_are_behind().await.unwrap());
+        clock.jump(23 * HOUR_MS).await;
+        assert_eq!(engine.database_backups().await.unwrap().len(), 1, "copied before its time");
+        clock.jump(2 * HOUR_MS).await;
+        until_copies(&engine, 2).await;
+        // Files have the system's time: to this clock the copies are as old as they were, and older each day.
+        for _ in 0..2 {
+            clock.jump(ONE_DAY_MS).await;
+        }
+        assert!(engine.backups_are_behind().await.unwrap());
+        engine.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn daily_copy_that_fails_is_told_until_one_succeeds() {
+        let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(Later::default()));
+        let backups = dir.path().join("backups");
+        std::fs::write(&backups, "no folder").unwrap();
+        let mut config = EngineConfig::new(dir.path().to_owned());
+        config.clock = Arc::clone(&clock) as Arc<dyn Clock>;
+        let engine = Engine::start(config).await.unwrap();
+        for _ in 0..400 {
+            if engine.backup_failure().is_some() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let failure = engine.backup_failure().expect("nothing is told");
+        assert!(failure.contains("backups"), "{failure}");
+        std::fs::remove_file(&backups).unwrap();
+        clock.jump(HOUR_MS).await;
+        until_copies(&engine, 1).await;
+        clock.jump(HOUR_MS).await;
+        assert_eq!(engine.backup_failure(), None);
+        engine.stop().await;
+    }
+}

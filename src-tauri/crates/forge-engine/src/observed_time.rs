@@ -110,7 +110,91 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    };
+
+    use futures::future::BoxFuture;
+    use tokio::sync::Notify;
+
     use super::*;
+    use crate::{Clock, EngineConfig, Observer, Work};
+
+    /// Refuses every statement while it is told to.
+    #[derive(Default)]
+    struct Refusing(AtomicBool);
+
+    impl Observer for Refusing {
+        fn at(&self, _: &str) {}
+
+        fn takes_statement(&self) -> bool {
+            !self.0.load(Ordering::Acquire)
+        }
+    }
+
+    #[derive(Default)]
+    struct Set {
+        now: AtomicI64,
+        jumped: Notify,
+    }
+
+    impl Clock for Set {
+        fn now(&self) -> Timestamp {
+            Timestamp(self.now.load(Ordering::Acquire))
+        }
+
+        fn jumped(&self) -> BoxFuture<'_, ()> {
+            Box::pin(self.jumped.notified())
+        }
+    }
+
+    async fn until(what: &str, holds: impl AsyncFn() -> bool) {
+        for _ in 0..400 {
+            if holds().await {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("waited in vain: {what}");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn disk_that_refuses_the_first_record_is_waited_for() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(Refusing::default()));
+        let mut config = EngineConfig::new(dir.path().to_owned());
+        (config.observer, config.work) = (Some(Arc::clone(&disk) as Arc<dyn Observer>), Work::Nothing);
+        let engine = Engine::start(config).await.unwrap();
+        disk.0.store(true, Ordering::Release);
+        engine.observe_time().await.expect("the start was refused");
+        assert_eq!(engine.observed_age(engine.now()).await.unwrap(), None);
+        disk.0.store(false, Ordering::Release);
+        until("a record", async || engine.observed_age(engine.now()).await.unwrap().is_some()).await;
+        engine.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn clock_that_is_set_back_between_two_looks_ages_nothing() {
+        let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(Set::default()));
+        clock.now.store(2000 * DAY_MS, Ordering::Release);
+        let mut config = EngineConfig::new(dir.path().to_owned());
+        (config.clock, config.work) = (Arc::clone(&clock) as Arc<dyn Clock>, Work::Nothing);
+        let engine = Engine::start(config).await.unwrap();
+        engine.observe_time().await.unwrap();
+        for (ms, earliest) in [(DAY_MS, DAY_MS), (2000 * DAY_MS + 1000, DAY_MS)] {
+            clock.now.store(ms, Ordering::Release);
+            clock.jumped.notify_one();
+            until("a record of the jump", async || {
+                let mut conn = engine.store().read().await.unwrap();
+                clock::last(&mut conn).await.unwrap().is_some_and(|mark| mark.wall == Timestamp(ms))
+            })
+            .await;
+            let mut conn = engine.store().read().await.unwrap();
+            let wall = clock::earliest_wall_since(&mut conn, 0).await.unwrap();
+            assert_eq!(wall, Some(Timestamp(earliest)), "made while the clock was back, and old by it");
+        }
+        engine.stop().await;
+    }
 
     #[test]
     fn a_pause_counts_for_a_day_at_most_and_a_clock_set_back_for_what_ran() {

@@ -256,6 +256,28 @@ fn has_panicked(run: &Execution) -> bool {
 mod tests {
     use super::*;
 
+    #[tokio::test(flavor = "multi_thread")]
+    async fn timer_that_panics_is_begun_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = crate::EngineConfig::new(folder.path().to_owned());
+        config.work = crate::Work::Nothing;
+        let engine = Engine::start(config).await.unwrap();
+        let (begun, mut passes) = tokio::sync::mpsc::unbounded_channel();
+        engine.keep_going(move |_| {
+            let begun = begun.clone();
+            async move {
+                begun.send(()).unwrap();
+                assert!(begun.is_closed(), "a mistake of the timer");
+            }
+        });
+        for _ in 0..2 {
+            let pass = tokio::time::timeout(Duration::from_secs(20), passes.recv()).await;
+            pass.expect("the timer was not begun again").unwrap();
+        }
+        passes.close();
+        engine.stop().await;
+    }
+
     #[tokio::test]
     async fn panic_in_guarded_work_says_what_and_where() {
         let panicked = guarded(async {

@@ -76,3 +76,45 @@ pub(crate) async fn quick_check(path: &Path, live: bool) -> Result<Option<String
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Has the next page of a value that fills several pages lead nowhere: whoever does not read that value sees nothing.
+    async fn damage_a_page(folder: &Path) {
+        let store = Store::open(folder).await.unwrap();
+        store.probe(1).await.unwrap();
+        let mut tx = store.write().await.unwrap();
+        let filler = vec![b'F'; 64 * 1024];
+        sqlx::query("UPDATE storage_probe SET filler = ?1").bind(filler).execute(&mut *tx).await.unwrap();
+        tx.commit().await.unwrap();
+        store.close().await;
+        let file = folder.join(open::DATABASE);
+        let mut content = std::fs::read(&file).unwrap();
+        let overflows = |page: &&mut [u8]| page[4..].iter().all(|byte| *byte == b'F');
+        let page = content.chunks_exact_mut(4096).find(overflows).expect("no page holds the value");
+        page[..4].copy_from_slice(&[0x7f, 0xff, 0xff, 0xff]);
+        std::fs::write(&file, content).unwrap();
+    }
+
+    #[tokio::test]
+    async fn damage_that_only_the_check_finds_stops_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        damage_a_page(folder.path()).await;
+        let store = Store::open(folder.path()).await.expect("nothing but the check reads that page");
+        crate::table::tasks::list(
+            &mut store.read().await.unwrap(),
+            &crate::table::tasks::Filter::default(),
+            10,
+        )
+        .await
+        .unwrap();
+        let found = store.check().await.unwrap();
+        assert!(found.is_some(), "the check found nothing");
+        let error = store.probe(2).await.unwrap_err();
+        assert_eq!(error.trouble(), Some(forge_model::storage::StorageTrouble::Damaged), "{error}");
+        let copy = store.back_up(forge_model::storage::BackupReason::Daily).await;
+        assert!(copy.is_err(), "a damaged database was copied");
+    }
+}
