@@ -3,6 +3,7 @@
 mod actions;
 mod checkout;
 mod environment;
+mod panics;
 mod paths;
 mod properties;
 mod races;
