@@ -20,6 +20,8 @@ mod code {
     pub(super) const NOT_A_DATABASE: u32 = 26;
     /// Of the class of I/O errors, but for want of memory.
     pub(super) const IO_NO_MEMORY: u32 = IO | (12 << 8);
+    /// Of the same class: the file of shared memory cannot be enlarged, as on a full disk.
+    pub(super) const IO_SHM_SIZE: u32 = IO | (19 << 8);
 }
 
 impl StoreError {
@@ -51,6 +53,9 @@ pub(crate) fn of_sqlx(error: &sqlx::Error) -> Option<StorageTrouble> {
 fn of_code(extended: u32) -> Option<StorageTrouble> {
     if extended == code::IO_NO_MEMORY {
         return Some(StorageTrouble::Memory);
+    }
+    if extended == code::IO_SHM_SIZE {
+        return Some(StorageTrouble::Full);
     }
     match extended & 0xff {
         code::FULL => Some(StorageTrouble::Full),
@@ -89,6 +94,7 @@ mod tests {
             (13, Some(StorageTrouble::Full)),
             (778, Some(StorageTrouble::Io)),
             (3082, Some(StorageTrouble::Memory)),
+            (4874, Some(StorageTrouble::Full)),
             (1032, Some(StorageTrouble::ReadOnly)),
             (270, Some(StorageTrouble::CannotOpen)),
             (267, Some(StorageTrouble::Damaged)),
