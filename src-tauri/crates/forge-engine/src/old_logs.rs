@@ -1,4 +1,4 @@
-//! Old logs: which logs may go, by the time that their tasks were closed, and their removal.
+//! Old logs: which logs may go, by the time that their tasks were closed, their compression and their removal.
 //!
 //! An entry of a race is as old as the raced task, whose logs it holds when it won. A log of a hook that was tested
 //! without a task is as old as its files.
@@ -10,6 +10,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
+use forge_agents::pack_logs;
 use forge_model::ids::TaskId;
 use forge_model::retention::{Bounds, Counts};
 use forge_model::time::Timestamp;
@@ -56,6 +57,25 @@ impl Engine {
             counts = counts.plus(more);
         }
         Ok(Some((old, counts)))
+    }
+
+    /// Compresses logs.
+    pub(crate) async fn compress_logs(&self, old: Vec<OldLog>) {
+        for path in old.into_iter().flat_map(|log| log.paths).filter(|path| path.is_dir()) {
+            if self.inner.shutdown.is_cancelled() {
+                return;
+            }
+            let (folder, stopping) = (path.clone(), self.inner.shutdown.clone());
+            let packed =
+                tokio::task::spawn_blocking(move || pack_logs(&folder, || !stopping.is_cancelled())).await;
+            match packed.map_err(io::Error::other).and_then(|packed| packed) {
+                Ok(0) => {}
+                Ok(files) => {
+                    tracing::info!(path = %path.display(), files, "compressed the logs of a closed task")
+                }
+                Err(error) => tracing::warn!(path = %path.display(), %error, "failed to compress old logs"),
+            }
+        }
     }
 
     /// Removes logs, unless somebody works on their task again.

@@ -17,6 +17,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The names of what may be deleted.
 const LOGS: &str = "logs";
 const EVENTS: &str = "events";
+/// The logs of a task are compressed when it has been closed for so many days.
+const COMPRESSED_AFTER_DAYS: u32 = 1;
 /// How many events are kept at most, however young.
 const EVENTS_KEPT: u32 = 100_000;
 /// The longest time that anything can be kept.
@@ -101,13 +103,18 @@ impl Engine {
         });
     }
 
-    /// Deletes what is old, as far as it may.
+    /// Deletes what is old, as far as it may, and compresses logs.
     ///
     /// # Errors
     /// When something cannot be looked at; the rest was.
     pub async fn sweep(&self) -> Result<()> {
         let _turn = self.inner.sweeping.lock().await;
-        let swept = [self.sweep_logs().await, self.sweep_events().await, self.prune_backups().await];
+        let swept = [
+            self.sweep_logs().await,
+            self.compress_old_logs().await,
+            self.sweep_events().await,
+            self.prune_backups().await,
+        ];
         swept.into_iter().collect()
     }
 
@@ -155,6 +162,15 @@ impl Engine {
         }
         self.remove_logs(old).await;
         self.storage_changed();
+        Ok(())
+    }
+
+    async fn compress_old_logs(&self) -> Result<()> {
+        let Some(until) = self.older_than(COMPRESSED_AFTER_DAYS).await? else { return Ok(()) };
+        if let Some((old, _)) = self.old_logs(Bounds::new(None, until)).await? {
+            self.compress_logs(old).await;
+            self.storage_changed();
+        }
         Ok(())
     }
 

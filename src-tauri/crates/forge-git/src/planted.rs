@@ -8,7 +8,7 @@ use crate::diff::{DiffPage, DiffScope};
 use crate::error::GitError;
 use crate::half_done::Standing;
 use crate::merge::{MergeRequest, MergeStrategy};
-use crate::push::{Push, PushError};
+use crate::push::{Push, PushError, RemoteWork};
 use crate::repo::Repo;
 use crate::testing::{Sandbox, pool_away, program_at, remove_away};
 use crate::worktree::NewWorktree;
@@ -179,7 +179,8 @@ impl Given {
             note("move", end);
             let push = Push { remote: "origin", branch: "work", commit: &head, left_at: &[] };
             note("push", git_error(repo.push(&push).await));
-            let end = repo.is_contained_at("origin", "work", None, &head).await;
+            let work = RemoteWork { remote: "origin", branch: "work", merged: None, head: None };
+            let end = repo.is_contained_at(&work, &head).await;
             note("fetch", git_error(end.map(drop)));
         }
         let listed = repo.at(tree, Kind::Read).args(["log", "-p", "--max-count=2"]).run().await;
