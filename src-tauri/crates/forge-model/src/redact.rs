@@ -11,6 +11,7 @@
 //! are too short or too common to be secrets (`literals.rs`) stay.
 
 mod formats;
+mod keys;
 mod literals;
 mod stream;
 #[cfg(test)]

@@ -7,24 +7,30 @@ use std::ops::Range;
 use aho_corasick::AhoCorasick;
 use memchr::memmem;
 
-use super::{Span, begins_word, searcher};
+use super::{
+    Span, begins_word,
+    keys::{color_length, pem},
+    literals::is_reference,
+    searcher,
+};
 
 /// How far the authority of a URL is read.
 const LONGEST_AUTHORITY: usize = 1024;
 
-/// How much may stand between the name of AWS's secret key and the key.
+/// How much may stand between the name of a secret and its value, colors of terminals not counted.
 const LONGEST_ASSIGNMENT: usize = 12;
 
-/// How long AWS's secret keys are.
-const AWS_SECRET: usize = 40;
+/// How much of that is read, colors of terminals included.
+const LONGEST_COLORED_ASSIGNMENT: usize = 64;
+
+/// What stands before the anchors of a session's token.
+const SESSION: &[u8] = b"sessio";
+
+/// How long the shortest value is that is assigned to a secret's name: a secret key of AWS.
+const SHORTEST_ASSIGNED: usize = 40;
 
 const URL_PASSWORD: &str = "URL_PASSWORD";
 pub(super) const PRIVATE_KEY: &str = "PRIVATE_KEY";
-
-/// What each private key in PEM begins with, and what ends it.
-const PEM_BEGIN: &[u8] = b"-----BEGIN ";
-const PEM_END: &[u8] = b"-----END ";
-const PEM_DASHES: &[u8] = b"-----";
 
 /// How a secret is read that an anchor announces.
 #[derive(Debug, Clone, Copy)]
@@ -33,13 +39,15 @@ enum Shape {
     Run { least: usize, of: fn(u8) -> bool, also: fn(&[u8]) -> bool },
     /// At least 16 capital letters and digits, which is how long they are.
     AwsId,
-    /// A value that is assigned to the anchor.
-    AwsSecret,
+    /// A long value that is assigned to a secret key.
+    SecretKey,
+    /// A long value that is assigned to a token of a session.
+    SessionToken,
     /// `sk-` and what makes it a key.
     Sk,
     /// `xox`, one letter, a dash.
     Slack,
-    /// Three parts with dots between them.
+    /// Three parts with dots between them; five when it is encrypted.
     Jwt,
     /// A private key.
     Pem,
@@ -55,16 +63,21 @@ const fn run(least: usize, of: fn(u8) -> bool) -> Shape {
 type Format = (&'static str, &'static str, Shape);
 
 /// Formats with anchors of three characters. They are looked for by themselves: one of them among longer anchors makes
-/// the search of all twice as slow.
-static SHORT_FORMATS: [Format; 4] = [
+/// the search of all twice as slow. Up to eight anchors cost nothing more.
+static SHORT_FORMATS: [Format; 8] = [
     ("sk-", "", Shape::Sk),
     ("xox", "SLACK_TOKEN", Shape::Slack),
     ("eyJ", "JWT", Shape::Jwt),
     ("://", URL_PASSWORD, Shape::Url),
+    ("glft-", "GITLAB_TOKEN", run(16, is_dotted)),
+    ("glimt-", "GITLAB_TOKEN", run(16, is_dotted)),
+    ("gloas-", "GITLAB_TOKEN", run(16, is_dotted)),
+    // A refresh token.
+    ("1//0", "GOOGLE_REFRESH_TOKEN", run(40, is_dashed)),
 ];
 
-/// Formats with longer anchors.
-static LONG_FORMATS: [Format; 27] = [
+/// Formats with longer anchors. More than 32 make the search twice as slow.
+static LONG_FORMATS: [Format; 32] = [
     ("ghp_", "GITHUB_TOKEN", run(20, is_word)),
     ("gho_", "GITHUB_TOKEN", run(20, is_word)),
     ("ghs_", "GITHUB_TOKEN", run(20, is_word)),
@@ -76,14 +89,20 @@ static LONG_FORMATS: [Format; 27] = [
     ("glrt-", "GITLAB_TOKEN", run(16, is_dotted)),
     ("glptt-", "GITLAB_TOKEN", run(16, is_dotted)),
     ("glcbt-", "GITLAB_TOKEN", run(16, is_dotted)),
+    ("glsoat-", "GITLAB_TOKEN", run(16, is_dotted)),
+    ("glagent-", "GITLAB_TOKEN", run(16, is_dotted)),
     ("AIza", "GOOGLE_API_KEY", run(30, is_dashed)),
     ("GOCSPX-", "GOOGLE_CLIENT_SECRET", run(20, is_dashed)),
     ("ya29.", "GOOGLE_ACCESS_TOKEN", run(20, is_dashed)),
     ("AKIA", "AWS_ACCESS_KEY_ID", Shape::AwsId),
     ("ASIA", "AWS_ACCESS_KEY_ID", Shape::AwsId),
-    ("ecret_access_key", "AWS_SECRET_ACCESS_KEY", Shape::AwsSecret),
-    ("ECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", Shape::AwsSecret),
-    ("ecretAccessKey", "AWS_SECRET_ACCESS_KEY", Shape::AwsSecret),
+    ("ecret", "SECRET_KEY", Shape::SecretKey),
+    ("ECRET", "SECRET_KEY", Shape::SecretKey),
+    // `session` itself is in too many texts.
+    ("n_token", "SESSION_TOKEN", Shape::SessionToken),
+    ("n-token", "SESSION_TOKEN", Shape::SessionToken),
+    ("N_TOKEN", "SESSION_TOKEN", Shape::SessionToken),
+    ("nToken", "SESSION_TOKEN", Shape::SessionToken),
     ("xapp-", "SLACK_TOKEN", run(10, is_dashed)),
     ("hooks.slack.com/services/", "SLACK_WEBHOOK", run(20, |it| it.is_ascii_alphanumeric() || it == b'/')),
     ("npm_", "NPM_TOKEN", run(30, |it| it.is_ascii_alphanumeric())),
@@ -119,7 +138,7 @@ fn is_dotted(byte: u8) -> bool {
     is_dashed(byte) || byte == b'.'
 }
 
-fn is_base64(byte: u8) -> bool {
+pub(super) fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
@@ -185,15 +204,32 @@ impl Shape {
                 let length = length_of(rest, is_of_id);
                 (!within && length >= 16).then(|| anchor.start..anchor.end + length)
             }
-            Self::AwsSecret => aws_secret(rest).map(|at| anchor.end + at.start..anchor.end + at.end),
+            Self::SecretKey => {
+                let (suffix, name) = secret_key(rest, name)?;
+                let from = anchor.end + suffix;
+                let at = assigned(text.get(from..)?)?;
+                return Some((from + at.start..from + at.end, name));
+            }
+            Self::SessionToken => {
+                let before =
+                    anchor.start.checked_sub(SESSION.len()).and_then(|at| text.get(at..anchor.start));
+                before
+                    .is_some_and(|before| before.eq_ignore_ascii_case(SESSION))
+                    .then(|| assigned(rest))
+                    .flatten()
+                    .map(|at| anchor.end + at.start..anchor.end + at.end)
+            }
             Self::Sk => {
                 let (length, name) = sk(text, anchor.start, rest)?;
                 return Some((anchor.start..anchor.end + length, name));
             }
             Self::Slack => {
                 let body = rest.get(2..)?;
-                let is_kind = matches!(rest, [b'a' | b'b' | b'e' | b'o' | b'p' | b'r' | b's', b'-', ..]);
-                let length = length_of(body, is_dashed);
+                let is_kind = matches!(rest, [b'a'..=b'e' | b'o' | b'p' | b'r' | b's', b'-', ..]);
+                // A cookie is base64, in which a URL's escapes may stand.
+                let is_cookie = rest.first() == Some(&b'd');
+                let is_of_cookie = |byte: u8| is_dashed(byte) || is_base64(byte) || byte == b'%';
+                let length = length_of(body, if is_cookie { is_of_cookie } else { is_dashed });
                 (is_kind && length >= 10).then(|| anchor.start..anchor.end + 2 + length)
             }
             Self::Jwt => jwt(rest).map(|length| anchor.start..anchor.end + length),
@@ -204,7 +240,7 @@ impl Shape {
     }
 }
 
-fn length_of(text: &[u8], of: impl Fn(u8) -> bool) -> usize {
+pub(super) fn length_of(text: &[u8], of: impl Fn(u8) -> bool) -> usize {
     text.iter().position(|byte| !of(*byte)).unwrap_or(text.len())
 }
 
@@ -233,88 +269,59 @@ fn is_of_a_key(part: &[u8]) -> bool {
     part.len() >= 32 && has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
 }
 
-/// Where the secret key is that is assigned by what follows its name.
-fn aws_secret(rest: &[u8]) -> Option<Range<usize>> {
-    let is_between = |byte: u8| matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'\\' | b':' | b'=' | b'>');
-    let between = length_of(rest, is_between);
-    let assigns = rest.get(..between)?.iter().any(|byte| matches!(byte, b':' | b'='));
-    if !assigns || between > LONGEST_ASSIGNMENT {
+/// How a secret key's name goes on behind `secret`, and how it is called.
+fn secret_key(rest: &[u8], name: &'static str) -> Option<(usize, &'static str)> {
+    let starts = |suffixes: &[&str]| {
+        suffixes.iter().find(|suffix| rest.starts_with(suffix.as_bytes())).map(|suffix| suffix.len())
+    };
+    let of_aws = starts(&["_access_key", "-access-key", "AccessKey", "_ACCESS_KEY"]);
+    let named = of_aws.map(|length| (length, "AWS_SECRET_ACCESS_KEY"));
+    named.or_else(|| starts(&["_key", "-key", "Key", "_KEY"]).map(|length| (length, name)))
+}
+
+/// Where the value is that is assigned by what follows a secret's name.
+fn assigned(rest: &[u8]) -> Option<Range<usize>> {
+    let is_between =
+        |byte: u8| matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'\\' | b':' | b'=' | b'>' | b',');
+    let window = rest.get(..LONGEST_COLORED_ASSIGNMENT).unwrap_or(rest);
+    let (mut between, mut plain, mut assigns) = (0, 0, false);
+    while let Some(left) = window.get(between..).filter(|left| !left.is_empty()) {
+        let colors = color_length(left);
+        if colors > 0 {
+            between += colors;
+            continue;
+        }
+        if !is_between(left[0]) {
+            break;
+        }
+        assigns |= matches!(left[0], b':' | b'=' | b',' | b'>');
+        between += 1;
+        plain += 1;
+    }
+    if !assigns || plain > LONGEST_ASSIGNMENT {
         return None;
     }
     // A slash may be escaped in JSON.
     let value = rest.get(between..)?;
     let run = value.get(..length_of(value, |byte| is_base64(byte) || byte == b'\\'))?;
-    // The last ones escape what comes behind the key.
+    // The last ones escape what comes behind the value.
     let escapes = run.iter().rev().take_while(|byte| **byte == b'\\').count();
     let length = run.len() - escapes;
     let content = run.iter().filter(|byte| **byte != b'\\').count();
-    (content >= AWS_SECRET).then_some(between..between + length)
+    (content >= SHORTEST_ASSIGNED).then_some(between..between + length)
 }
 
 /// How long a token is after its `eyJ`.
 fn jwt(rest: &[u8]) -> Option<usize> {
-    let mut length = 0;
-    for (part, least) in [8, 4, 8].into_iter().enumerate() {
-        if part > 0 {
-            (rest.get(length) == Some(&b'.')).then_some(())?;
-            length += 1;
-        }
-        let characters = length_of(rest.get(length..)?, is_dashed);
-        (characters >= least).then_some(())?;
-        length += characters;
-    }
-    Some(length)
-}
-
-/// How long a private key is after its `-----BEGIN `, as far as it stands on this line.
-fn pem(rest: &[u8]) -> Option<usize> {
-    let label = length_of(rest, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ');
-    let is_key = memmem::find(rest.get(..label)?, b"PRIVATE KEY").is_some();
-    if !is_key || !rest.get(label..)?.starts_with(PEM_DASHES) {
-        return None;
-    }
-    let head = label + PEM_DASHES.len();
-    Some(head + key_content(rest.get(head..)?))
-}
-
-/// How much of a line belongs to a key that ends on it.
-pub(super) fn key_end(line: &[u8]) -> Option<usize> {
-    let end = memmem::find(line, PEM_END)?;
-    let after = end + PEM_END.len();
-    let label = line.get(after..).and_then(|rest| memmem::find(rest, PEM_DASHES));
-    // Another key's end, far behind what is no key, is not this one's.
-    let is_its_own = !line.get(..end)?.contains(&b'"');
-    is_its_own.then(|| label.map_or(line.len(), |label| after + label + PEM_DASHES.len()))
-}
-
-/// How much of a line is the content of a key that began before it.
-pub(super) fn key_content(line: &[u8]) -> usize {
-    let is_content =
-        |byte: u8| is_base64(byte) || matches!(byte, b'\\' | b' ' | b'\t' | b'\r' | b':' | b',' | b'-');
-    key_end(line).unwrap_or_else(|| length_of(line, is_content))
-}
-
-/// Whether a line goes on with a key that began before it: its last word is base64, or it is a header of the key.
-pub(super) fn continues_key(line: &[u8]) -> bool {
-    let line = line.trim_ascii();
-    let last = line.rsplit(|byte| byte.is_ascii_whitespace() || *byte == b'|').next().unwrap_or_default();
-    let is_whole = last.len() == line.len();
-    let is_certain = is_whole || last.len() >= 24 || last.ends_with(b"=");
-    let is_content = last.iter().all(|byte| is_base64(*byte)) && is_certain;
-    line.is_empty()
-        || is_content
-        || memmem::find(line, PEM_END).is_some()
-        || line.starts_with(b"Proc-Type:")
-        || line.starts_with(b"DEK-Info:")
-}
-
-/// Whether a key begins in a line and does not end on it.
-pub(super) fn leaves_key_open(line: &[u8]) -> bool {
-    let Some(begin) = memmem::rfind(line, PEM_BEGIN) else { return false };
-    let rest = line.get(begin + PEM_BEGIN.len()..).unwrap_or_default();
-    pem(rest).is_some_and(|length| {
-        length == rest.trim_ascii_end().len().max(length) && memmem::find(rest, PEM_END).is_none()
-    })
+    let part = |from: usize, least: usize| {
+        let length = length_of(rest.get(from..)?, is_dashed);
+        (length >= least).then_some(from + length)
+    };
+    let next = |from: usize, least: usize| part((rest.get(from) == Some(&b'.')).then_some(from + 1)?, least);
+    let header = part(0, 8)?;
+    // An encrypted token has a key that may be empty, a nonce, the content and a tag.
+    let encrypted = || next(next(next(next(header, 0)?, 8)?, 1)?, 16);
+    encrypted().or_else(|| next(next(header, 4)?, 8))
 }
 
 /// Where the password is in a URL, from behind its `://`.
@@ -335,8 +342,11 @@ fn url_password(rest: &[u8]) -> Option<Range<usize>> {
         None => memmem::find(user, b"%3A").map(|at| at + 3)?,
     };
     let password = authority.get(start..end)?;
-    let is_reference =
-        matches!(password.first(), Some(b'$' | b'{' | b'[' | b'%')) && !password.starts_with(b"%2");
+    // `%s` stands for a password; `%40` is how one begins.
+    let is_directive = password.first() == Some(&b'%')
+        && !password.get(1..3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
     let is_masked = password.iter().all(|byte| matches!(byte, b'*' | b'x' | b'X' | b'.'));
-    (authority.len() > host && !is_reference && !is_masked).then_some(start..end)
+    let is_blank = matches!(password, [b'{', .., b'}'] | [b'[', .., b']']);
+    let is_secret = !is_directive && !is_blank && !is_reference(password) && !is_masked;
+    (authority.len() > host && is_secret).then_some(start..end)
 }

@@ -94,6 +94,9 @@ const ROOTS: [&str; 23] = [
 /// What a URL keeps as it is.
 const IN_URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
+/// What the field of a form keeps as it is.
+const IN_FORM: &AsciiSet = &IN_URL.remove(b'!').remove(b'*').remove(b'\'').remove(b'(').remove(b')');
+
 /// Base64 that takes bits which belong to what follows.
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, NO_PAD);
 
@@ -167,9 +170,25 @@ pub fn is_secret_value(value: &str) -> bool {
         && !is_short_number
         && !is_one_character
         && !COMMON.contains(&lower.as_str())
-        && !value.starts_with('$')
+        && !is_reference(value.as_bytes())
         && !is_path(&lower)
         && !is_server(&lower)
+}
+
+/// Whether it only names a variable, or a command that tells it: `$NAME`, `${NAME}`, `$(command)`.
+pub(super) fn is_reference(value: &[u8]) -> bool {
+    match value {
+        [b'$', b'{', .., b'}'] | [b'$', b'(', .., b')'] => true,
+        [b'$', name @ ..] => is_variable(name),
+        _ => false,
+    }
+}
+
+/// Whether it is a name as variables have: of capital letters, or of letters alone.
+fn is_variable(name: &[u8]) -> bool {
+    let is_upper = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+    !name.is_empty() && (name.iter().all(is_upper) || name.iter().all(is_letter))
 }
 
 fn is_path(lower: &str) -> bool {
@@ -189,8 +208,8 @@ fn is_server(lower: &str) -> bool {
     rest.is_some_and(|rest| !rest.contains(['/', '?', '#', '@']))
 }
 
-/// What a value looks like: as it is, in JSON, in JSON within JSON, in a URL, in base64 at each of the three places
-/// that it may begin at, and by its parts where it has several lines.
+/// What a value looks like: as it is, in quotes of a shell, in JSON of several writers, in JSON within JSON, in a URL, in
+/// base64 at each of the three places that it may begin at, and by its parts where it has several lines.
 fn forms(value: &str) -> Vec<String> {
     let mut forms = Vec::new();
     let mut add = |form: Cow<'_, str>| {
@@ -213,10 +232,20 @@ fn forms(value: &str) -> Vec<String> {
     if value.len() > LONGEST_IN_FORMS {
         return forms;
     }
+    // Standard JSON, Go's, and what escapes slashes.
     let once = in_json(value);
-    add(in_json(&once).into());
-    add(once.into());
-    add(utf8_percent_encode(value, IN_URL).into());
+    for json in [for_html(&once), once.replace('/', "\\/"), once] {
+        add(in_json(&json).into());
+        add(json.into());
+    }
+    for quoted in [escaped(value, &['"', '\\', '$', '`']), value.replace('\'', "'\\''")] {
+        add(in_json(&quoted).into());
+        add(quoted.into());
+    }
+    for url in [utf8_percent_encode(value, IN_URL).to_string(), in_form(value)] {
+        add(lower_escapes(&url).into());
+        add(url.into());
+    }
     for before in 0..3 {
         let encoded = in_base64(value, before);
         if encoded.len() >= SHORTEST_BASE64 {
@@ -242,6 +271,36 @@ fn is_part(part: &str) -> bool {
 fn in_json(value: &str) -> String {
     let quoted = serde_json::Value::from(value).to_string();
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
+}
+
+/// JSON as Go writes it, which keeps its content out of HTML.
+fn for_html(json: &str) -> String {
+    json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
+}
+
+/// With a backslash before these.
+fn escaped(value: &str, special: &[char]) -> String {
+    value.chars().flat_map(|it| special.contains(&it).then_some('\\').into_iter().chain([it])).collect()
+}
+
+/// As the field of a form in a URL.
+fn in_form(value: &str) -> String {
+    utf8_percent_encode(value, IN_FORM).to_string().replace("%20", "+")
+}
+
+/// A URL with the digits of its escapes in lower case.
+fn lower_escapes(url: &str) -> String {
+    let mut digits = 0_u8;
+    let lower = |it: char| {
+        if it == '%' {
+            digits = 2;
+            return it;
+        }
+        let is_digit = digits > 0;
+        digits = digits.saturating_sub(1);
+        if is_digit { it.to_ascii_lowercase() } else { it }
+    };
+    url.chars().map(lower).collect()
 }
 
 /// The characters that depend on the value alone when `before` bytes stand before it in a group of three.

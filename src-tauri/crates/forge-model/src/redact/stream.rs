@@ -4,7 +4,8 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::{
     Redactor,
-    formats::{PRIVATE_KEY, continues_key, key_content, key_end, leaves_key_open, may_continue},
+    formats::{PRIVATE_KEY, may_continue},
+    keys::{KeyLine, key_content, key_line, last_line_end, leaves_key_open},
     placeholder,
 };
 
@@ -35,8 +36,8 @@ enum Within {
     /// Nothing.
     #[default]
     Text,
-    /// A private key, of which this much was left out.
-    Key(usize),
+    /// A private key, of which this much was left out, and whether only headers were.
+    Key { left_out: usize, headers: bool },
     /// A secret whose beginning is redacted.
     Secret,
 }
@@ -136,10 +137,14 @@ impl State {
             }
             self.within = Within::Text;
         }
-        if let Within::Key(left_out) = self.within {
-            let ended = key_end(line);
-            if ended.is_none() && continues_key(line) && left_out <= LONGEST_KEY {
-                self.within = Within::Key(left_out + line.len() + 1);
+        if let Within::Key { left_out, headers } = self.within {
+            let ended = last_line_end(line);
+            let is = key_line(line);
+            let goes_on =
+                matches!(is, KeyLine::Blank | KeyLine::Content) || (is == KeyLine::Header && headers);
+            if ended.is_none() && goes_on && left_out <= LONGEST_KEY {
+                let headers = headers && is != KeyLine::Content;
+                self.within = Within::Key { left_out: left_out + line.len() + 1, headers };
                 return;
             }
             self.within = Within::Text;
@@ -154,14 +159,14 @@ impl State {
         }
         out.extend_from_slice(line.get(at..).unwrap_or_default());
         if redactor.formats.is_some() && leaves_key_open(line) {
-            self.within = Within::Key(0);
+            self.within = Within::Key { left_out: 0, headers: true };
         }
     }
 
     /// Writes the beginning of a line whose end has not come, and says how much of it that was. At least `overlap` bytes
     /// are left, unless a secret goes through all of them.
     fn part_of_line(&mut self, redactor: &Redactor, held: &[u8], overlap: usize, out: &mut Vec<u8>) -> usize {
-        if let Within::Secret | Within::Key(_) = self.within {
+        if let Within::Secret | Within::Key { .. } = self.within {
             let is_key = self.within != Within::Secret;
             let length = if is_key {
                 key_content(held)
@@ -183,7 +188,8 @@ impl State {
             out.extend_from_slice(placeholder(span.name).as_bytes());
             at = span.at.end;
             if span.at.end == held.len() {
-                self.within = if span.name == PRIVATE_KEY { Within::Key(0) } else { Within::Secret };
+                let key = Within::Key { left_out: 0, headers: true };
+                self.within = if span.name == PRIVATE_KEY { key } else { Within::Secret };
                 return held.len();
             }
         }

@@ -26,7 +26,14 @@ fn of_formats() -> Vec<(String, &'static str)> {
         (format!("npm_{}", body(36)), "[redacted: NPM_TOKEN]"),
         (format!("pypi-AgEIcHlwaS5vcmc{}", body(60)), "[redacted: PYPI_TOKEN]"),
         (JWT.to_owned(), "[redacted: JWT]"),
+        (format!("{JWT}.{}.{}", body(60), body(22)), "[redacted: JWT]"),
+        (format!("eyJhbGciOiJkaXIifQ..{}.{}.{}", body(16), body(40), body(22)), "[redacted: JWT]"),
+        (format!("xoxc-12345-{}", body(24)), "[redacted: SLACK_TOKEN]"),
+        (format!("xoxd-{}%2B{}%3D", body(24), body(24)), "[redacted: SLACK_TOKEN]"),
+        (format!("1//0g{}-{}", body(40), body(40)), "[redacted: GOOGLE_REFRESH_TOKEN]"),
     ]);
+    let of_gitlab = ["glsoat-", "glft-", "glimt-", "glagent-", "gloas-"];
+    all.extend(of_gitlab.map(|prefix| (format!("{prefix}{}", body(20)), "[redacted: GITLAB_TOKEN]")));
     all
 }
 
@@ -69,11 +76,24 @@ fn secret_key_of_aws_is_found_by_what_it_is_assigned_to() {
         ("export AWS_SECRET_ACCESS_KEY=", ""),
         ("{\"SecretAccessKey\": \"", "\"}"),
         ("{\\\"secretAccessKey\\\":\\\"", "\\\"}"),
+        ("aws-secret-access-key: ", "\n"),
+        ("\x1b[32mAWS_SECRET_ACCESS_KEY\x1b[0m=\x1b[33m", "\x1b[0m"),
+        ("(\"aws_secret_access_key\", \"", "\")"),
+        ("<SecretAccessKey>", "</SecretAccessKey>"),
     ] {
         let redacted = formats().text(&format!("{before}{key}{after}")).into_owned();
         assert_eq!(redacted, format!("{before}[redacted: AWS_SECRET_ACCESS_KEY]{after}"));
     }
     assert_eq!(formats().text(key), key, "nothing says that it is a key");
+    for (before, name) in [
+        ("secret_key=", "SECRET_KEY"),
+        ("SECRET_KEY: '", "SECRET_KEY"),
+        ("aws_session_token = ", "SESSION_TOKEN"),
+        ("\"SessionToken\": \"", "SESSION_TOKEN"),
+    ] {
+        let redacted = formats().text(&format!("{before}{key}{key}")).into_owned();
+        assert_eq!(redacted, format!("{before}[redacted: {name}]"));
+    }
 }
 
 #[test]
@@ -84,6 +104,9 @@ fn password_in_a_url_is_replaced_and_the_rest_of_the_url_stays() {
         ("redis://:secret@host", "redis://:[redacted: URL_PASSWORD]@host"),
         ("\"https:\\/\\/me:pw@host\\/x\"", "\"https:\\/\\/me:[redacted: URL_PASSWORD]@host\\/x\""),
         ("https%3A%2F%2Fme%3Apw%40host", "https%3A%2F%2Fme%3A[redacted: URL_PASSWORD]%40host"),
+        ("https://me:%40dmin%3A@host", "https://me:[redacted: URL_PASSWORD]@host"),
+        ("https://me:$ecr3t!@host", "https://me:[redacted: URL_PASSWORD]@host"),
+        ("https://me:{a[b@host", "https://me:[redacted: URL_PASSWORD]@host"),
     ] {
         assert_eq!(formats().text(url), expected);
     }
@@ -95,6 +118,8 @@ fn text_that_only_resembles_secrets_stays() {
         "https://example.com:8080/a:b@c",
         "ssh://git@example.com/x",
         "https://me:$PASSWORD@host and https://me:***@host",
+        "https://me:${PASSWORD}@host, https://me:{password}@host, https://me:%s@host, https://me:[password]@host",
+        "secret_key=settings.SECRET_KEY, secretKey: string, session_token = None",
         "risk-assessment-of-the-whole-project-2024-01",
         "task-0198c0de00007000800000000000",
         "class=sk-fading-circle-loading-spinner",
@@ -122,6 +147,69 @@ fn private_key_is_replaced_whole_and_line_ends_stay() {
     assert!(!redacted.contains("MIIE") && !redacted.contains("q7T9"), "{redacted}");
 }
 
+/// A key as programs show it, each line behind what stands before it.
+fn shown(before: impl Fn(usize) -> String, after: &str) -> String {
+    PEM.lines().enumerate().map(|(at, line)| format!("{}{line}{after}\n", before(at + 1))).collect()
+}
+
+#[test]
+fn private_key_is_found_behind_whatever_its_lines_are_shown_with() {
+    let same = |text: &'static str| move |_: usize| text.to_owned();
+    for text in [
+        shown(same("-"), ""),
+        shown(same("+"), ""),
+        shown(same("\x1b[31m-"), "\x1b[m"),
+        shown(same("\x1b[32m+\x1b[m\x1b[32m"), "\x1b[m"),
+        shown(same("# "), ""),
+        shown(same("    \""), "\\n\" +"),
+        shown(same("    '"), "',"),
+        shown(same("web-1  | "), ""),
+        shown(|line| format!("{line}:"), ""),
+        shown(|line| format!("key.pem-{line}-"), ""),
+        shown(|line| format!("     {line}\u{2192}"), ""),
+        shown(|line| format!("{line:6}\t"), ""),
+        shown(|line| format!("{line} \u{2502} "), ""),
+    ] {
+        let redacted = formats().text(&format!("{text}after\n")).into_owned();
+        for part in ["MIIE", "q7T9", "ZZ=="] {
+            assert!(!redacted.contains(part), "{text}\n{redacted}");
+        }
+        assert!(redacted.ends_with("after\n"), "{redacted}");
+        let in_json = json!({ "text": text, "more": "after" }).to_string();
+        let redacted = formats().text(&in_json).into_owned();
+        assert!(!redacted.contains("MIIE") && !redacted.contains("q7T9"), "{in_json}\n{redacted}");
+        let read: Value = serde_json::from_str(&redacted).expect("JSON");
+        assert_eq!(read["more"], "after");
+    }
+}
+
+#[test]
+fn headers_of_a_key_belong_to_it() {
+    let body = "lQVYBGV0aQwBDADx1Zp0aQWc4m7ZbFz0Vb2Q1cN5d8Jp3Yh";
+    for before in ["", "+", "\x1b[31m-", "7:", "  9\t"] {
+        let lines = [
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----",
+            "Version: GnuPG v2",
+            "Comment: of nobody",
+            "",
+            body,
+            "=q7T9",
+            "-----END PGP PRIVATE KEY BLOCK-----",
+        ];
+        let text: String = lines.map(|line| format!("{before}{line}\n")).concat();
+        let redacted = formats().text(&text).into_owned();
+        assert!(!redacted.contains("lQVY") && !redacted.contains("q7T9"), "{redacted}");
+    }
+}
+
+#[test]
+fn lines_of_an_agent_after_the_beginning_of_a_key_stay() {
+    let line = json!({ "id": "toolu_01A09q90qw90lq917835lq9", "text": "done" }).to_string();
+    let text = format!("{}\n{line}\n", json!({ "text": "-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKC" }));
+    let redacted = formats().text(&text).into_owned();
+    assert!(!redacted.contains("MIIE") && redacted.ends_with(&format!("{line}\n")), "{redacted}");
+}
+
 #[test]
 fn text_after_a_key_without_an_end_stays() {
     let text = "-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEAx1Zp0aQWc4m7Z\nerror: no such file\nmore\n";
@@ -140,6 +228,25 @@ fn value_is_replaced_by_the_name_of_its_variable_in_every_form() {
         let redacted = redactor.text(&text).into_owned();
         assert!(redacted.contains("[redacted: DB_PASSWORD]"), "{text}: {redacted}");
         assert!(!redacted.contains("4ss") && !redacted.contains("more"), "{text}: {redacted}");
+    }
+}
+
+#[test]
+fn value_is_found_as_shells_and_other_writers_of_json_write_it() {
+    let redactor = Redactor::new(&[secret("DB_PASSWORD", "p4ss/$w&rd`'<\"\\>")], &[], &[]);
+    for text in [
+        r#"declare -x DB_PASSWORD="p4ss/\$w&rd\`'<\"\\>""#,
+        r#"export DB_PASSWORD='p4ss/$w&rd`'\''<"\>'"#,
+        r#"{"a":"p4ss/$w\u0026rd`'\u003c\"\\\u003e"}"#,
+        r#"{"a":"p4ss\/$w&rd`'<\"\\>"}"#,
+        "q=p4ss%2f%24w%26rd%60%27%3c%22%5c%3e",
+        "q=p4ss%2F%24w%26rd%60'%3C%22%5C%3E",
+    ] {
+        let redacted = redactor.text(text).into_owned();
+        assert!(
+            redacted.contains("[redacted: DB_PASSWORD]") && !redacted.contains("p4ss"),
+            "{text}: {redacted}"
+        );
     }
 }
 
@@ -188,15 +295,21 @@ fn values_that_are_short_or_common_are_no_secrets() {
         "file:///key",
         "https://example.com:8080/",
         "$OTHER_TOKEN",
+        "${OTHER_TOKEN:-none}",
+        "$(cat /run/key)",
         "********",
         "postgres",
         "Password",
     ] {
         assert!(!is_secret_value(value), "{value}");
     }
-    for value in
-        ["hunter2hunter2", "/8fKq+base64==", "https://hooks.example.com/services/T0/B0", "correct horse"]
-    {
+    for value in [
+        "hunter2hunter2",
+        "/8fKq+base64==",
+        "https://hooks.example.com/services/T0/B0",
+        "correct horse",
+        "$2b$10$abcdefgh",
+    ] {
         assert!(is_secret_value(value), "{value}");
     }
     let redactor = Redactor::new(&[secret("USER_PASSWORD", "someuser")], &["someuser"], &[]);
