@@ -3,8 +3,9 @@
 //! Memory is bounded: at most [`READS_AHEAD`] reads wait, then the program does, and a line that is too long is
 //! given up. What is given up is in the raw log.
 //!
-//! The raw log gets the output without its secrets, the dialogue as it is: what a program must be told back unchanged,
-//! such as the input of a tool that is allowed to run, may hold one. What a dialogue logs is redacted by the log.
+//! The raw log gets the output without its secrets and with the texts of deltas masked (`deltas.rs`), the dialogue as it
+//! is: what a program must be told back unchanged, such as the input of a tool that is allowed to run, may hold a secret.
+//! What a dialogue logs is redacted by the log.
 
 use std::{io, sync::Arc};
 
@@ -15,6 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     Control, LogWriter,
+    deltas::MaskedDeltas,
     dialogue::MAX_LINE_BYTES,
     lines::lines,
     output::{LastOutput, Output, Sheet},
@@ -40,6 +42,7 @@ pub(crate) struct Ears {
     pub(crate) last: Arc<LastOutput>,
     lines: mpsc::Sender<Read>,
     carry: Vec<u8>,
+    deltas: MaskedDeltas,
     redacted: RedactedStream,
     /// Where the line under way starts in the raw log.
     raw_offset: u64,
@@ -55,6 +58,7 @@ impl Ears {
         let errors = Output::new(Sheet::Log(log.clone()), control);
         let last = errors.last_output();
         Self {
+            deltas: MaskedDeltas::new(),
             redacted: log.redactor().stream(),
             log,
             errors,
@@ -71,8 +75,10 @@ impl Ears {
     /// Takes the line that never got an end.
     pub(crate) fn finish(&mut self) -> Option<Read> {
         self.errors.finish();
-        let rest = self.redacted.finish();
-        self.raw(&rest);
+        let rest = self.deltas.finish();
+        let mut redacted = self.redacted.push(&rest).into_owned();
+        redacted.extend(self.redacted.finish());
+        self.raw(&redacted);
         if self.carry.is_empty() && self.skipped == 0 {
             return None;
         }
@@ -111,7 +117,8 @@ impl Ears {
     }
 
     async fn stdout(&mut self, bytes: &[u8]) {
-        let redacted = self.redacted.push(bytes);
+        let masked = self.deltas.push(bytes);
+        let redacted = self.redacted.push(&masked);
         // As many lines end in what is redacted as in what was read.
         let mut starts = self.raw(&redacted);
         let ended = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
@@ -255,6 +262,25 @@ mod tests {
             (secret, at("three") + 6),
         ];
         assert_eq!(heard, expected);
+    }
+
+    #[tokio::test]
+    async fn secret_that_comes_in_deltas_is_in_no_line_of_the_raw_log() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (mut ears, lines) = ears(&dir, MAX_LINE_BYTES);
+        let delta = |text: &str| {
+            format!("{{\"method\":\"item/agentMessage/delta\",\"params\":{{\"delta\":\"{text}\"}}}}\n")
+        };
+        let text = format!("one\n{}{}two", delta("ghp_aB3dE5"), delta("gH7jK9"));
+        let (first, second) = text.as_bytes().split_at(30);
+        ears.write(Stream::Stdout, first).await.expect("written");
+        ears.write(Stream::Stdout, second).await.expect("written");
+        assert!(ears.finish().is_some());
+        drop(lines);
+        ears.log.flush();
+        let raw = crate::LogReader::raw(dir.path(), "log", 0, 1000).expect("raw bytes");
+        let expected = format!("one\n{}{}two", delta("**********"), delta("******"));
+        assert_eq!(String::from_utf8_lossy(&raw), expected);
     }
 
     #[tokio::test]

@@ -11,6 +11,7 @@ pub mod adapter;
 pub mod claude;
 mod clock;
 pub mod codex;
+mod deltas;
 pub mod dialogue;
 mod doing;
 mod ears;
