@@ -148,8 +148,13 @@ impl Engine {
     /// project's login shell makes it once; none where the shell reads its profile itself or is no login shell.
     async fn surroundings(&self, settings: &ProjectSettings) -> Result<Option<(Variables, Vec<String>)>> {
         let login = match settings.shell_mode {
-            ShellMode::LoginOnce => LoginShell::read(&settings.shell),
-            ShellMode::LoginEach => None,
+            ShellMode::LoginOnce => read,
+            ShellMode::LoginEach => {
+                if let Some(shell) = read {
+                    self.learn_login_shell(&shell).await;
+                }
+                None
+            }
         };
         let Some(login) = login else { return Ok(None) };
         let taken = tokio::select! {
@@ -168,6 +173,7 @@ impl Engine {
 
     /// This process's own environment, with the folders that only the user's login shell knows behind its path.
     async fn extended_variables(&self) -> Variables {
+        let read = LoginShell::read(&settings.shell);
         let mut variables = self.own_variables();
         extend_path(&mut variables, self.login_variables().await.as_deref());
         variables
@@ -179,6 +185,7 @@ impl Engine {
         let login = self.login_variables().await;
         if let Some(path) = login.as_ref().and_then(|login| login.get(OsStr::new(PATH))) {
             variables.insert(PATH.into(), path.clone());
+        self.learn_variables(&taken);
         }
         variables
     }
@@ -194,7 +201,10 @@ impl Engine {
             () = self.inner.shutdown.cancelled() => return None,
         };
         match taken {
-            Ok(variables) => Some(variables),
+            Ok(variables) => {
+                self.learn_variables(&variables);
+                Some(variables)
+            }
             Err(error) => {
                 tracing::warn!(%error, "programs are looked for on this process's own path");
                 None
@@ -208,6 +218,18 @@ fn without_repository(mut variables: Variables) -> Variables {
     for name in REPOSITORY_VARIABLES {
         variables.remove(OsStr::new(name));
     }
+    /// Learns what a profile exports that each command runs for itself: it reaches commands unfiltered.
+    async fn learn_login_shell(&self, shell: &LoginShell) {
+        let taken = tokio::select! {
+            taken = self.inner.logins.get(shell) => taken,
+            () = self.inner.shutdown.cancelled() => return,
+        };
+        match taken {
+            Ok(variables) => self.learn_variables(&variables),
+            Err(error) => tracing::warn!(%error, "secrets that only the login shell exports are not known"),
+        }
+    }
+
     variables
 }
 

@@ -48,6 +48,10 @@ const OF_THE_SHELL: [&str; 5] = ["_", "OLDPWD", "PWD", "SHLVL", MARKER_VARIABLE]
 /// Shells whose options are known.
 const KNOWN_SHELLS: [&str; 6] = ["bash", "dash", "fish", "ksh", "sh", "zsh"];
 
+/// Shells that read configuration files whenever they start, with the option that keeps them from it. What is exported
+/// in such a file would bring back what the environment policy withholds.
+const WITHOUT_FILES: [(&str, &str); 2] = [("fish", "--no-config"), ("zsh", "-f")];
+
 /// This process's own environment, without what shells and Forge set for themselves.
 #[must_use]
 pub fn own_variables() -> Arc<Variables> {
@@ -130,6 +134,10 @@ impl LoginShell {
         }
         let takes_script =
             plain.last().is_some_and(|option| option.starts_with('-') && option.ends_with('c'));
+        // These read files of the user's without being login shells.
+        if let Some((_, option)) = WITHOUT_FILES.iter().find(|(shell, _)| *shell == name) {
+            plain.insert(1, (*option).to_owned());
+        }
         (is_login && takes_script).then(|| Self { login: command.to_vec(), plain })
     }
 
@@ -407,9 +415,12 @@ mod tests {
     #[test]
     fn login_options_are_taken_off() {
         assert_eq!(read(&["bash", "-lc"]).unwrap(), ["bash", "-c"]);
-        assert_eq!(read(&["/bin/zsh", "-l", "-c"]).unwrap(), ["/bin/zsh", "-c"]);
+        assert_eq!(read(&["/bin/zsh", "-l", "-c"]).unwrap(), ["/bin/zsh", "-f", "-c"]);
         assert_eq!(read(&["bash", "--login", "-ec"]).unwrap(), ["bash", "-ec"]);
-        assert_eq!(read(&["fish", "-l", "--private", "-c"]).unwrap(), ["fish", "--private", "-c"]);
+        assert_eq!(
+            read(&["fish", "-l", "--private", "-c"]).unwrap(),
+            ["fish", "--no-config", "--private", "-c"]
+        );
     }
 
     #[test]

@@ -25,6 +25,9 @@ const FORGE_PREFIX: &str = "FORGE_";
 /// The one variable of Forge that programs inherit: where `forge` finds its data.
 const FORGE_DATA_DIR: &str = "FORGE_DATA_DIR";
 
+/// Variables that name a file which shells run at every start: it would export again what is withheld.
+const SHELL_FILES: [&str; 2] = ["BASH_ENV", "ENV"];
+
 /// What `minimal` passes.
 const MINIMAL: [&str; 13] = [
     "HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ", "USER",
@@ -39,7 +42,7 @@ names! {
     pub enum EnvironmentMode {
         /// All of it.
         InheritAll = "inherit_all",
-        /// All of it but what looks like a secret.
+        /// All of it but what looks like a secret, and files that shells run at every start.
         Safe = "safe",
         /// The search path, the home folder, the language and the like.
         Minimal = "minimal",
@@ -153,7 +156,8 @@ impl EnvironmentPolicy {
             EnvironmentMode::InheritAll => true,
             EnvironmentMode::Safe => {
                 let is_of_forge = text.starts_with(FORGE_PREFIX) && text != FORGE_DATA_DIR;
-                !is_of_forge && !looks_secret(name)
+                let is_shell_file = SHELL_FILES.contains(&text.as_ref());
+                !is_of_forge && !is_shell_file && !looks_secret(name)
             }
             EnvironmentMode::Minimal => {
                 text == FORGE_DATA_DIR
@@ -184,8 +188,10 @@ impl Inherited {
 mod tests {
     use super::*;
 
-    const USUAL: [(&str, &str); 12] = [
+    const USUAL: [(&str, &str); 14] = [
         ("AWS_ACCESS_KEY_ID", "AKIA"),
+        ("BASH_ENV", "/home/me/env.sh"),
+        ("ENV", "/home/me/env.sh"),
         ("CARGO_HOME", "/cargo"),
         ("DB_PASSWORD", "hunter2"),
         ("FORGE_CWD", "/here"),
@@ -219,7 +225,9 @@ mod tests {
             inherited.withheld_names(),
             [
                 "AWS_ACCESS_KEY_ID",
+                "BASH_ENV",
                 "DB_PASSWORD",
+                "ENV",
                 "FORGE_CWD",
                 "GOOGLE_APPLICATION_CREDENTIALS",
                 "OPENAI_API_KEY",
