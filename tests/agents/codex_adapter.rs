@@ -4,7 +4,8 @@ use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use forge_agents::{
-    Adapter as _, AgentError, CodexAdapter, LimitKind, Limits, RunCommand, RunEvent, SessionRequest,
+    Adapter as _, AgentError, CodexAdapter, LimitKind, Limits, ProbePlace, RunCommand, RunEvent,
+    SessionRequest,
 };
 use forge_model::{
     agent::PermissionMode,
@@ -390,7 +391,9 @@ async fn a_program_that_is_not_there_is_named() -> Result<()> {
     let config = json!({ "program": "/no/such/codex" });
     let ran = place.start(CodexAdapter, config.clone(), Order::new("x"))?.end().await?;
     assert_eq!(ran.outcome.result.map_err(|error| error.code()), Err("unavailable"));
-    let detected = CodexAdapter.detect(&config, &forge_exec::own_variables()).await;
+    let folder = tempfile::tempdir()?;
+    let probed = ProbePlace::new(forge_exec::own_variables(), folder.path())?;
+    let detected = CodexAdapter.detect(&config, &probed).await;
     assert_eq!(detected.map_err(|error| error.code()), Err("unavailable"));
     Ok(())
 }
@@ -398,7 +401,8 @@ async fn a_program_that_is_not_there_is_named() -> Result<()> {
 #[tokio::test]
 async fn it_tells_its_version_and_its_models() -> Result<()> {
     let place = place().await?;
-    let own = &forge_exec::own_variables();
+    let folder = tempfile::tempdir()?;
+    let own = &ProbePlace::new(forge_exec::own_variables(), folder.path())?;
     let detected = CodexAdapter.detect(&place.config(), own).await?;
     assert_eq!(detected.version.as_deref(), Some("0.169.0"));
     assert_eq!(detected.signed_in, None, "it has a key of another provider");

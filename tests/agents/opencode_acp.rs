@@ -2,7 +2,7 @@
 //! all.
 
 use anyhow::{Context as _, Result, ensure};
-use forge_agents::{AcpAdapter, Adapter as _, AgentError, SessionRequest};
+use forge_agents::{AcpAdapter, Adapter as _, AgentError, ProbePlace, SessionRequest};
 use forge_model::{
     agent::PermissionMode,
     approval::ApprovalKind,
@@ -115,9 +115,11 @@ async fn it_is_stopped_with_all_that_it_started() -> Result<()> {
 #[tokio::test]
 async fn it_is_found_and_tells_its_models() -> Result<()> {
     let (place, config) = place().await?;
-    let found = AcpAdapter.detect(&config, &forge_exec::own_variables()).await?;
+    let folder = tempfile::tempdir()?;
+    let probed = ProbePlace::new(forge_exec::own_variables(), folder.path())?;
+    let found = AcpAdapter.detect(&config, &probed).await?;
     assert_eq!(found.version.as_deref(), Some("1.18.33"));
-    let models = AcpAdapter.models(&config, &forge_exec::own_variables()).await?;
+    let models = AcpAdapter.models(&config, &probed).await?;
     let model = models.iter().find(|model| model.id == "fake/fake-model").context("its model")?;
     ensure!(model.is_default, "{models:?}");
     ensure!(place.server.requests().is_empty(), "the model is not called");

@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{AgentError, CostScope, ForgeMcp, LimitKind, LogWriter};
+use crate::{AgentError, CostScope, ForgeMcp, LimitKind, LogWriter, ProbePlace};
 
 /// How often the live activity changes at most.
 const ACTIVITY_EVERY: Duration = Duration::from_millis(250);
@@ -386,15 +386,11 @@ pub trait Adapter: Send + Sync {
     /// uses. They are passed to this program although they look like secrets.
     fn sign_in_variables(&self, config: &Value, environment: &Variables) -> Vec<&'static str>;
 
-    /// Looks for the program that `config` names, in an environment with its `PATH`.
-    async fn detect(&self, config: &Value, environment: &Arc<Variables>) -> Result<Detected, AgentError>;
+    /// Looks for the program that `config` names, on the `PATH` of a place.
+    async fn detect(&self, config: &Value, place: &ProbePlace) -> Result<Detected, AgentError>;
 
-    /// The models that the program of `config` offers in an environment; none for adapters that cannot tell.
-    async fn models(
-        &self,
-        config: &Value,
-        environment: &Arc<Variables>,
-    ) -> Result<Vec<AgentModel>, AgentError>;
+    /// The models that the program of `config` offers in a place; none for adapters that cannot tell.
+    async fn models(&self, config: &Value, place: &ProbePlace) -> Result<Vec<AgentModel>, AgentError>;
 
     /// Runs one prompt to its end. Dropping the future kills what runs.
     async fn run(&self, launch: Launch, control: &Control) -> RunOutcome;

@@ -45,6 +45,7 @@ pub use dialogue::{Dialogue, Said, Scene};
 pub use error::{AgentError, CostScope, LimitKind};
 pub use log::{LogError, LogReader, LogSummary, LogWriter, NewEntry, pack_logs};
 pub use mcp::{ForgeMcp, MCP_TOKEN_VARIABLE, MCP_URL_VARIABLE};
+pub use probe::ProbePlace;
 pub use shell::ShellAdapter;
 
 /// The adapter of a kind.

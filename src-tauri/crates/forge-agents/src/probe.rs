@@ -3,7 +3,14 @@
 //! The model is never called. Each look has a time limit, what it says is kept up to a limit, and nothing of the
 //! program runs when the look is over.
 
-use std::{io, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs::{self, DirBuilder},
+    io,
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use forge_exec::{Command, Exit, Marker, OutputSink, Stdin, Stream, run};
@@ -27,16 +34,51 @@ const LAST_LINE_CHARS: usize = 300;
 /// How many messages wait for a program that does not read.
 const MESSAGES_AHEAD: usize = 8;
 
-/// The program with the profile's environment, in the folder for temporary files.
+/// Where a program is asked about itself: an environment, and an empty folder that goes with this value. Programs read
+/// settings from the folder that they start in and from those above it, so nobody else may write there.
+#[derive(Debug)]
+pub struct ProbePlace {
+    /// What the program inherits.
+    pub variables: Arc<Variables>,
+    folder: PathBuf,
+}
+
+impl ProbePlace {
+    /// Makes a folder below `parent`, which is made, too.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn new(variables: Arc<Variables>, parent: &Path) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+        let folder = parent.join(format!("probe-{}", Uuid::new_v4()));
+        DirBuilder::new().mode(0o700).create(&folder)?;
+        Ok(Self { variables, folder })
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for ProbePlace {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.folder) {
+            tracing::warn!(%error, folder = %self.folder.display(), "failed to remove the folder of a probe");
+        }
+    }
+}
+
+/// The program with the profile's environment, in the folder of the probe.
 pub(crate) fn command(
     config: &ProgramConfig,
     program: &Path,
-    environment: &Arc<Variables>,
+    place: &ProbePlace,
     patience: Duration,
 ) -> Command {
     let marker = Marker(format!("probe-{}", Uuid::new_v4()));
-    Command::new(program, std::env::temp_dir(), marker)
-        .base(Arc::clone(environment))
+    Command::new(program, place.folder(), marker)
+        .base(Arc::clone(&place.variables))
         .envs(config.env.iter().flatten())
         .timeout(patience)
         .grace(GRACE)
@@ -180,14 +222,34 @@ mod tests {
 
     use super::*;
 
-    fn script(script: &str) -> Command {
-        let own = forge_exec::own_variables();
-        command(&ProgramConfig::default(), Path::new("/bin/sh"), &own, Duration::from_secs(60))
+    fn place(parent: &Path) -> ProbePlace {
+        ProbePlace::new(forge_exec::own_variables(), parent).expect("a folder")
+    }
+
+    fn script(place: &ProbePlace, script: &str) -> Command {
+        command(&ProgramConfig::default(), Path::new("/bin/sh"), place, Duration::from_secs(60))
             .args(["-c", script])
     }
 
     #[tokio::test]
+    async fn program_starts_in_an_empty_folder_that_nobody_else_writes_to() -> Result<(), AgentError> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let parent = tempfile::tempdir().expect("a folder");
+        let place = place(&parent.path().join("trials"));
+        let mode = fs::metadata(place.folder()).expect("a folder").permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700);
+        let heard = listen(script(&place, "pwd -P; ls -A")).await?;
+        assert_eq!(heard.text().trim_end(), place.folder().canonicalize().expect("a path").to_string_lossy());
+        let folder = place.folder().to_owned();
+        drop(place);
+        assert!(!folder.exists());
+        Ok(())
+    }
+
+    #[tokio::test]
     async fn a_talk_goes_on_until_it_is_ended() -> Result<(), AgentError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = place(folder.path());
         let mut lines = Vec::new();
         let mut hear = |line: &[u8], input: &mut Input| {
             lines.push(String::from_utf8_lossy(line).trim().to_owned());
@@ -197,7 +259,8 @@ mod tests {
             }
         };
         // It reads until its input ends, and says something that has no end of line.
-        let echo = script("while read -r line; do echo \"$line\"; done; echo why >&2; printf rest; exit 3");
+        let echo =
+            script(&place, "while read -r line; do echo \"$line\"; done; echo why >&2; printf rest; exit 3");
         let heard = talk(echo, &json!({ "first": 1 }), &mut hear).await?;
         assert_eq!(lines, [r#"{"first":1}"#, r#"{"second":2}"#, "rest"]);
         assert_eq!((heard.exit, heard.last_words().as_str()), (Exit::Code(3), "why"));
@@ -206,18 +269,22 @@ mod tests {
 
     #[tokio::test]
     async fn who_goes_without_a_word_is_heard_out() -> Result<(), AgentError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = place(folder.path());
         let mut hear = |_: &[u8], _: &mut Input| {};
-        let heard = talk(script("echo no >&2"), &json!({}), &mut hear).await?;
+        let heard = talk(script(&place, "echo no >&2"), &json!({}), &mut hear).await?;
         assert_eq!((heard.bytes(), heard.last_words().as_str()), (&b""[..], "no"));
-        let heard = listen(script("echo one; echo two")).await?;
+        let heard = listen(script(&place, "echo one; echo two")).await?;
         assert_eq!(heard.text(), "one\ntwo\n");
         Ok(())
     }
 
     #[tokio::test]
     async fn who_never_answers_is_late() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = place(folder.path());
         let mut hear = |_: &[u8], _: &mut Input| {};
-        let silent = script("while read -r line; do :; done").timeout(Duration::from_millis(1));
+        let silent = script(&place, "while read -r line; do :; done").timeout(Duration::from_millis(1));
         let late = talk(silent, &json!({}), &mut hear).await;
         assert!(matches!(late, Err(AgentError::Unavailable { detail, .. }) if detail.contains("0 s")));
     }

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use forge_agents::{LogWriter, adapter};
+use forge_agents::{AgentError, LogWriter, ProbePlace, adapter};
 use forge_exec::{LoginShell, Variables};
 use forge_git::REPOSITORY_VARIABLES;
 use forge_model::agent::{AdapterKind, Agent, Profile};
@@ -20,6 +20,9 @@ use forge_model::settings::ProjectSettings;
 use serde_json::{Value, json};
 
 use crate::{ConflictCode, Engine, EngineError, Work, context::ProjectContext, error::Result};
+
+/// The folder below the data folder in which programs are tried and asked about themselves.
+pub(crate) const TRIALS: &str = "trials";
 
 /// The search path.
 const PATH: &str = "PATH";
@@ -115,15 +118,26 @@ impl Engine {
         Ok(self.program_environment(policy.apply(&variables), shell, context))
     }
 
-    /// The environment in which an agent program is asked about itself.
-    pub(crate) async fn probe_environment(&self, kind: AdapterKind, config: &Value) -> Arc<Variables> {
+    /// Where an agent program is asked about itself: its environment, and a folder that nobody else writes to.
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
+    pub(crate) async fn probe_place(
+        &self,
+        kind: AdapterKind,
+        config: &Value,
+    ) -> std::result::Result<ProbePlace, AgentError> {
         let variables = self.user_variables().await;
         let named = config.get("environment").and_then(|environment| environment.get("pass"));
         let named = named.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let policy = EnvironmentPolicy::of(&ProjectSettings::default().environment)
             .passing(adapter(kind).sign_in_variables(config, &variables))
             .passing(named);
-        Arc::new(policy.apply(&variables).passed)
+        let passed = Arc::new(policy.apply(&variables).passed);
+        ProbePlace::new(passed, &self.data_dir().join(TRIALS)).map_err(|error| AgentError::Unavailable {
+            program: kind.to_string(),
+            detail: format!("no folder can be made to start it in: {error}"),
+        })
     }
 
     /// The environment of a command of `validate`: this program's own, since such commands are run by `/bin/sh` without

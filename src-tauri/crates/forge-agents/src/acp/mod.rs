@@ -20,7 +20,6 @@ mod wire;
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use async_trait::async_trait;
@@ -34,7 +33,7 @@ use forge_model::{
 use serde_json::{Value, json};
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, RunOutcome, SessionRequest,
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, ProbePlace, RunOutcome, SessionRequest,
     clock::now_ms,
     dialogue::converse,
     end::{flush, never_began},
@@ -64,18 +63,14 @@ impl Adapter for AcpAdapter {
         sign_in::acp(program, environment)
     }
 
-    async fn detect(&self, config: &Value, environment: &Arc<Variables>) -> Result<Detected, AgentError> {
-        let (config, program) = program::named(config, None, &program::path_in(environment))?;
-        probe::detect(&config, program, environment).await
+    async fn detect(&self, config: &Value, place: &ProbePlace) -> Result<Detected, AgentError> {
+        let (config, program) = program::named(config, None, &program::path_in(&place.variables))?;
+        probe::detect(&config, program, place).await
     }
 
-    async fn models(
-        &self,
-        config: &Value,
-        environment: &Arc<Variables>,
-    ) -> Result<Vec<AgentModel>, AgentError> {
-        let (config, program) = program::named(config, None, &program::path_in(environment))?;
-        probe::models(&config, program, environment).await
+    async fn models(&self, config: &Value, place: &ProbePlace) -> Result<Vec<AgentModel>, AgentError> {
+        let (config, program) = program::named(config, None, &program::path_in(&place.variables))?;
+        probe::models(&config, program, place).await
     }
 
     async fn run(&self, mut launch: Launch, control: &Control) -> RunOutcome {

@@ -1,16 +1,12 @@
 //! Looks at a program without calling the model: its version, its models.
 
-use std::{fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use forge_exec::Exit;
-use forge_model::{
-    agent::{AgentModel, ProgramConfig},
-    environment::Variables,
-};
-use uuid::Uuid;
+use forge_model::agent::{AgentModel, ProgramConfig};
 
 use crate::{
-    AgentError, Detected,
+    AgentError, Detected, ProbePlace,
     probe::{self, Input, listen, talk},
 };
 
@@ -29,30 +25,27 @@ const SESSION: u64 = 2;
 pub(super) async fn detect(
     config: &ProgramConfig,
     program: PathBuf,
-    environment: &Arc<Variables>,
+    place: &ProbePlace,
 ) -> Result<Detected, AgentError> {
-    let heard = listen(probe::command(config, &program, environment, PATIENCE).arg("--version")).await?;
+    let heard = listen(probe::command(config, &program, place, PATIENCE).arg("--version")).await?;
     let version = version_in(&heard.text()).filter(|_| heard.exit == Exit::Code(0));
     Ok(Detected { program, version, signed_in: None })
 }
 
-/// The models that it offers in a session, opened in an empty folder and left at once.
+/// The models that it offers in a session, opened in the empty folder of the probe and left at once.
 pub(super) async fn models(
     config: &ProgramConfig,
     program: PathBuf,
-    environment: &Arc<Variables>,
+    place: &ProbePlace,
 ) -> Result<Vec<AgentModel>, AgentError> {
-    let folder = Folder::new()?;
-    let mut command =
-        probe::command(config, &program, environment, PATIENCE).args(config.args.iter().flatten());
-    command.cwd.clone_from(&folder.0);
+    let command = probe::command(config, &program, place, PATIENCE).args(config.args.iter().flatten());
     let (mut sign_in, mut session, mut error) = (Vec::new(), None, None);
     let mut hear = |line: &[u8], input: &mut Input| {
         let (true, Line::Answer { id, result }) = (input.is_open(), Line::read(line)) else { return };
         match (id, result) {
             (GREETING, Ok(answer)) => {
                 sign_in = Greeted::read(&answer).unwrap_or_default().sign_in;
-                input.say(&wire::new_session(SESSION, &folder.0, Vec::new()));
+                input.say(&wire::new_session(SESSION, place.folder(), Vec::new()));
             }
             (SESSION, Ok(answer)) => {
                 session = Some(answer);
@@ -86,28 +79,6 @@ fn offered(options: &Options) -> Vec<AgentModel> {
         is_default: *id == models.current,
     };
     models.offered.iter().map(model).collect()
-}
-
-/// An empty folder that goes with its value.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self, AgentError> {
-        let folder = std::env::temp_dir().join(format!("forge-probe-{}", Uuid::new_v4()));
-        fs::create_dir(&folder).map_err(|error| AgentError::Unavailable {
-            program: "acp".to_owned(),
-            detail: format!("a temporary folder cannot be made: {error}"),
-        })?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            tracing::warn!(%error, folder = %self.0.display(), "failed to remove a temporary folder");
-        }
-    }
 }
 
 /// The first word that is a version: `1.18.33`, `v2.0`.

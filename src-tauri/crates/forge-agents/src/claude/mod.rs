@@ -34,7 +34,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, RunOutcome, SessionRequest, Started,
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, ProbePlace, RunOutcome, SessionRequest,
+    Started,
     dialogue::{SESSION_LOST, converse},
     end::never_began,
     fuzz::play,
@@ -64,18 +65,14 @@ impl Adapter for ClaudeAdapter {
         sign_in::claude(environment)
     }
 
-    async fn detect(&self, config: &Value, environment: &Arc<Variables>) -> Result<Detected, AgentError> {
-        let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(environment))?;
-        probe::detect(&config, program, environment).await
+    async fn detect(&self, config: &Value, place: &ProbePlace) -> Result<Detected, AgentError> {
+        let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(&place.variables))?;
+        probe::detect(&config, program, place).await
     }
 
-    async fn models(
-        &self,
-        config: &Value,
-        environment: &Arc<Variables>,
-    ) -> Result<Vec<AgentModel>, AgentError> {
-        let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(environment))?;
-        probe::models(&config, program, environment).await
+    async fn models(&self, config: &Value, place: &ProbePlace) -> Result<Vec<AgentModel>, AgentError> {
+        let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(&place.variables))?;
+        probe::models(&config, program, place).await
     }
 
     async fn run(&self, mut launch: Launch, control: &Control) -> RunOutcome {

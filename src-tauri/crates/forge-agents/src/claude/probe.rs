@@ -3,19 +3,15 @@
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
 use forge_exec::{Command, Exit};
-use forge_model::{
-    agent::{AgentModel, ProgramConfig},
-    environment::Variables,
-};
+use forge_model::agent::{AgentModel, ProgramConfig};
 use serde_json::Value;
 
 use crate::{
-    AgentError, Detected,
+    AgentError, Detected, ProbePlace,
     json::{list, owned, text},
     probe::{self, Input, listen, talk},
     sign_in,
@@ -36,9 +32,9 @@ const TELLS_SIGN_IN: [u32; 3] = [2, 1, 330];
 pub(super) async fn detect(
     config: &ProgramConfig,
     program: PathBuf,
-    environment: &Arc<Variables>,
+    place: &ProbePlace,
 ) -> Result<Detected, AgentError> {
-    let answer = listen(command(config, &program, environment, &["--version"])).await?;
+    let answer = listen(command(config, &program, place, &["--version"])).await?;
     let version = version_in(&answer.text());
     if answer.exit != Exit::Code(0) {
         return Err(AgentError::Unavailable {
@@ -48,13 +44,12 @@ pub(super) async fn detect(
     }
     let told = match version.as_deref() {
         Some(version) if numbers(version) >= TELLS_SIGN_IN => {
-            let answer =
-                listen(command(config, &program, environment, &["auth", "status", "--json"])).await?;
+            let answer = listen(command(config, &program, place, &["auth", "status", "--json"])).await?;
             is_signed_in(answer.bytes())
         }
         _ => None,
     };
-    let inherited = |name: &str| environment.get(OsStr::new(name))?.to_str().map(str::to_owned);
+    let inherited = |name: &str| place.variables.get(OsStr::new(name))?.to_str().map(str::to_owned);
     let has_key = || {
         let set = |name: &&str| {
             let own = config.env.as_ref().and_then(|env| env.get(*name)).cloned();
@@ -69,7 +64,7 @@ pub(super) async fn detect(
 pub(super) async fn models(
     config: &ProgramConfig,
     program: PathBuf,
-    environment: &Arc<Variables>,
+    place: &ProbePlace,
 ) -> Result<Vec<AgentModel>, AgentError> {
     let args = [STREAMS, &["--no-session-persistence"]].concat();
     let mut response = None;
@@ -80,7 +75,7 @@ pub(super) async fn models(
             response = answer_in(line);
         }
     };
-    let command = command(config, &program, environment, &args);
+    let command = command(config, &program, place, &args);
     let answer = talk(command, &wire::initialize("models"), &mut hear).await?;
     let Some(response) = response else {
         return Err(AgentError::Protocol {
@@ -121,8 +116,8 @@ fn model(model: &Value) -> Option<AgentModel> {
     })
 }
 
-fn command(config: &ProgramConfig, program: &Path, environment: &Arc<Variables>, args: &[&str]) -> Command {
-    let mut command = probe::command(config, program, environment, PATIENCE).args(args);
+fn command(config: &ProgramConfig, program: &Path, place: &ProbePlace, args: &[&str]) -> Command {
+    let mut command = probe::command(config, program, place, PATIENCE).args(args);
     // The profile's own variables come after ours.
     let ours = ENVIRONMENT.iter().map(|(name, value)| (name.into(), value.into()));
     command.env.splice(0..0, ours);

@@ -20,7 +20,6 @@ use std::{
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use async_trait::async_trait;
@@ -36,8 +35,8 @@ pub use dialogue::{CodexDialogue, Plan};
 pub use fuzz::fuzz_lines;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, ForgeMcp, Launch, RunOutcome, clock::now_ms,
-    dialogue::converse, end::never_began, program, sign_in,
+    Adapter, AgentError, Capabilities, Control, Detected, ForgeMcp, Launch, ProbePlace, RunOutcome,
+    clock::now_ms, dialogue::converse, end::never_began, program, sign_in,
 };
 
 /// The program, unless a profile names another.
@@ -64,18 +63,14 @@ impl Adapter for CodexAdapter {
         sign_in::CODEX.to_vec()
     }
 
-    async fn detect(&self, config: &Value, environment: &Arc<Variables>) -> Result<Detected, AgentError> {
-        let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(environment))?;
-        probe::detect(&config, program, environment).await
+    async fn detect(&self, config: &Value, place: &ProbePlace) -> Result<Detected, AgentError> {
+        let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(&place.variables))?;
+        probe::detect(&config, program, place).await
     }
 
-    async fn models(
-        &self,
-        config: &Value,
-        environment: &Arc<Variables>,
-    ) -> Result<Vec<AgentModel>, AgentError> {
-        let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(environment))?;
-        probe::models(&config, program, environment).await
+    async fn models(&self, config: &Value, place: &ProbePlace) -> Result<Vec<AgentModel>, AgentError> {
+        let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(&place.variables))?;
+        probe::models(&config, program, place).await
     }
 
     async fn run(&self, launch: Launch, control: &Control) -> RunOutcome {

@@ -2,15 +2,11 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
 use forge_exec::Exit;
-use forge_model::{
-    agent::{AgentModel, ProgramConfig},
-    environment::Variables,
-};
+use forge_model::agent::{AgentModel, ProgramConfig};
 use serde_json::{Value, json};
 
 use super::{
@@ -18,7 +14,7 @@ use super::{
     wire::{self, Heard, Refusal},
 };
 use crate::{
-    AgentError, Detected,
+    AgentError, Detected, ProbePlace,
     json::{list, text},
     probe::{Input, command, listen, talk},
 };
@@ -33,9 +29,9 @@ const MOST_PAGES: usize = 20;
 pub(super) async fn detect(
     config: &ProgramConfig,
     program: PathBuf,
-    environment: &Arc<Variables>,
+    place: &ProbePlace,
 ) -> Result<Detected, AgentError> {
-    let told = listen(command(config, &program, environment, PATIENCE).arg("--version")).await?;
+    let told = listen(command(config, &program, place, PATIENCE).arg("--version")).await?;
     if told.exit != Exit::Code(0) {
         return Err(AgentError::Unavailable {
             program: program.to_string_lossy().into_owned(),
@@ -43,18 +39,18 @@ pub(super) async fn detect(
         });
     }
     let version = told.text().split_whitespace().next_back().map(str::to_owned);
-    let signed_in = signed_in(config, &program, environment).await;
+    let signed_in = signed_in(config, &program, place).await;
     Ok(Detected { program, version, signed_in })
 }
 
 /// Without a sign-in of its own it may still have a key of another provider: then nobody knows, and neither does
 /// anybody when it does not tell.
-async fn signed_in(config: &ProgramConfig, program: &Path, environment: &Arc<Variables>) -> Option<bool> {
-    let status = listen(command(config, program, environment, PATIENCE).args(["login", "status"])).await;
+async fn signed_in(config: &ProgramConfig, program: &Path, place: &ProbePlace) -> Option<bool> {
+    let status = listen(command(config, program, place, PATIENCE).args(["login", "status"])).await;
     if status.is_ok_and(|status| status.exit == Exit::Code(0)) {
         return Some(true);
     }
-    let account = match ask(config, program, environment, "account/read", |_| json!({})).await {
+    let account = match ask(config, program, place, "account/read", |_| json!({})).await {
         Ok(pages) => pages.into_iter().next()?,
         Err(error) => {
             tracing::warn!(%error, "failed to ask codex whether it is signed in");
@@ -71,10 +67,10 @@ async fn signed_in(config: &ProgramConfig, program: &Path, environment: &Arc<Var
 pub(super) async fn models(
     config: &ProgramConfig,
     program: PathBuf,
-    environment: &Arc<Variables>,
+    place: &ProbePlace,
 ) -> Result<Vec<AgentModel>, AgentError> {
     let page = |cursor: Option<&str>| cursor.map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
-    let pages = ask(config, &program, environment, "model/list", page).await?;
+    let pages = ask(config, &program, place, "model/list", page).await?;
     Ok(pages.iter().flat_map(|page| list(page, "data")).filter_map(model).collect())
 }
 
@@ -96,12 +92,11 @@ fn model(model: &Value) -> Option<AgentModel> {
 async fn ask(
     config: &ProgramConfig,
     program: &Path,
-    environment: &Arc<Variables>,
+    place: &ProbePlace,
     method: &'static str,
     params: fn(Option<&str>) -> Value,
 ) -> Result<Vec<Value>, AgentError> {
-    let server =
-        command(config, program, environment, PATIENCE).arg(SERVER).args(config.args.iter().flatten());
+    let server = command(config, program, place, PATIENCE).arg(SERVER).args(config.args.iter().flatten());
     let (mut pages, mut refusal, mut is_over) = (Vec::new(), None, false);
     let mut hear = |line: &[u8], input: &mut Input| match wire::read(line) {
         Some(Heard::Answer { result: Err(why), .. }) => {

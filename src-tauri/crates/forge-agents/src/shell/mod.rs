@@ -8,7 +8,7 @@ mod fuzz;
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use forge_exec::{Exit, Finished, ProcessIdentity};
@@ -24,7 +24,8 @@ use serde_json::{Value, json};
 pub use fuzz::fuzz_lines;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, LimitKind, Limits, NewEntry, RunOutcome,
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, LimitKind, Limits, NewEntry, ProbePlace,
+    RunOutcome,
     end::{flush, not_run, note_end},
     output::{Output, Sheet},
     program::path_in,
@@ -49,11 +50,11 @@ impl Adapter for ShellAdapter {
         Vec::new()
     }
 
-    async fn detect(&self, config: &Value, environment: &Arc<Variables>) -> Result<Detected, AgentError> {
-        command::detect(config, &path_in(environment))
+    async fn detect(&self, config: &Value, place: &ProbePlace) -> Result<Detected, AgentError> {
+        command::detect(config, &path_in(&place.variables))
     }
 
-    async fn models(&self, _: &Value, _: &Arc<Variables>) -> Result<Vec<AgentModel>, AgentError> {
+    async fn models(&self, _: &Value, _: &ProbePlace) -> Result<Vec<AgentModel>, AgentError> {
         Ok(Vec::new())
     }
 

@@ -344,7 +344,9 @@ async fn shows_the_last_activity_even_when_it_came_too_soon() {
 
 #[tokio::test]
 async fn finds_the_program_of_a_profile() {
-    let detect = async |config: Value| ShellAdapter.detect(&config, &on_path("/usr/bin:/bin")).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = ProbePlace::new(on_path("/usr/bin:/bin"), folder.path()).expect("a place");
+    let detect = async |config: Value| ShellAdapter.detect(&config, &place).await;
     let found = detect(json!({ "command": "sh", "args": [] })).await.expect("sh");
     assert!(found.program.ends_with("sh") && found.program.is_absolute());
     assert_eq!(

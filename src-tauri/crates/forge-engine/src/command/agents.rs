@@ -1,6 +1,6 @@
 //! Agent profiles.
 
-use forge_agents::{Detected, adapter};
+use forge_agents::Detected;
 use forge_model::agent::{AdapterKind, Agent, Profile, ProgramConfig, ShellConfig, config_findings};
 use forge_model::environment::findings_of_names;
 use forge_model::event::EventType;
@@ -149,7 +149,7 @@ impl Engine {
         config: &Value,
     ) -> Result<Result<Detected, forge_agents::AgentError>> {
         Ok(match self.refreshed_login().await {
-            Ok(()) => adapter(kind).detect(config, &self.probe_environment(kind, config).await).await,
+            Ok(()) => self.detect_program(kind, config).await,
             Err(error) => Err(error),
         })
     }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Engine, EngineError,
+    environment::TRIALS,
     error::Result,
     prices::{Cost, Ledger},
 };
@@ -86,10 +87,7 @@ impl Engine {
                     config = json!({ "program": known.program, "args": known.args });
                 }
                 let found = match refreshed {
-                    Ok(()) => {
-                        let environment = self.probe_environment(known.adapter, &config).await;
-                        adapter(known.adapter).detect(&config, &environment).await
-                    }
+                    Ok(()) => self.detect_program(known.adapter, &config).await,
                     Err(error) => Err(error.clone()),
                 };
                 let uses = |agent: &&Agent| {
@@ -106,6 +104,16 @@ impl Engine {
     }
 
     /// The models that a program offers; empty for adapters that cannot tell. The inner error is for people to read.
+    /// Looks for a program in a folder of its own.
+    pub(crate) async fn detect_program(
+        &self,
+        kind: AdapterKind,
+        config: &Value,
+    ) -> std::result::Result<Detected, AgentError> {
+        let place = self.probe_place(kind, config).await?;
+        adapter(kind).detect(config, &place).await
+    }
+
     ///
     /// # Errors
     /// Never today; the outer error is that of its siblings.
@@ -114,8 +122,11 @@ impl Engine {
         kind: AdapterKind,
         config: &Value,
     ) -> Result<std::result::Result<Vec<AgentModel>, AgentError>> {
-        Ok(match self.refreshed_login().await {
-            Ok(()) => adapter(kind).models(config, &self.probe_environment(kind, config).await).await,
+        if let Err(error) = self.refreshed_login().await {
+            return Ok(Err(error));
+        }
+        Ok(match self.probe_place(kind, config).await {
+            Ok(place) => adapter(kind).models(config, &place).await,
             Err(error) => Err(error),
         })
     }
@@ -128,7 +139,7 @@ impl Engine {
     pub async fn try_agent(&self, id: &AgentId) -> Result<Trial> {
         let agent = self.agent(id).await?;
         let trial = format!("trial-{}", self.inner.config.ids.new_id());
-        let folder = self.data_dir().join("trials").join(&trial);
+        let folder = self.data_dir().join(TRIALS).join(&trial);
         let made = tokio::fs::create_dir_all(&folder).await;
         made.map_err(EngineError::io("make a folder for the trial"))?;
         let tried = self.try_in(&agent, &trial, &folder).await;
