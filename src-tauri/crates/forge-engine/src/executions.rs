@@ -516,7 +516,7 @@ impl Engine {
         env.extend([
             ("FORGE_TASK_ID".to_owned(), task.id.0.clone()),
             ("FORGE_TASK_NUMBER".to_owned(), task.number.to_string()),
-            ("FORGE_TASK_TITLE".to_owned(), task.title.clone()),
+            ("FORGE_TASK_TITLE".to_owned(), self.redacted_in(context, task.title.clone())),
             ("FORGE_TASK_STATUS".to_owned(), task.status.clone()),
             ("FORGE_TASK_BRANCH".to_owned(), task_branch(task)),
         ]);

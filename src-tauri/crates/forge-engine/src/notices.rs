@@ -47,8 +47,8 @@ impl Engine {
             project_id: task.project_id.clone(),
             task_id: about.clone(),
             task_number: task.number,
-            title: task.title.clone(),
-            body: self.redactor_in(context).text(body).into_owned(),
+            title: self.redacted_in(context, task.title.clone()),
+            body: self.redacted_in(context, body.to_owned()),
             read: false,
             created_at: self.now(),
         };

@@ -107,6 +107,7 @@ impl Engine {
             Err(_) => None,
         };
         let text = read_plan(&workspace).await?.unwrap_or_default();
+        let text = self.redactor_of_task(id).await?.string(text);
         Ok(Plan { text, path: path.to_string_lossy().into_owned(), written_at })
     }
 

@@ -468,7 +468,8 @@ impl Engine {
     /// # Errors
     /// When they cannot be read.
     pub async fn notifications(&self, limit: u32) -> Result<Vec<Notification>> {
-        Ok(notifications::list(&mut *self.store().read().await?, limit).await?)
+        let all = notifications::list(&mut *self.store().read().await?, limit).await?;
+        Ok(all.into_iter().map(|it| self.without_secrets(it)).collect())
     }
 
     /// One notification.
@@ -477,7 +478,14 @@ impl Engine {
     /// `NotFound`.
     pub async fn notification(&self, id: &NotificationId) -> Result<Notification> {
         let found = notifications::get(&mut *self.store().read().await?, id).await?;
-        found.ok_or_else(|| EngineError::not_found("notification", id))
+        let found = found.ok_or_else(|| EngineError::not_found("notification", id))?;
+        Ok(self.without_secrets(found))
+    }
+
+    /// A notification is shown outside of the window, with the title that somebody typed.
+    fn without_secrets(&self, told: Notification) -> Notification {
+        let title = self.redactor_of(&told.project_id).string(told.title);
+        Notification { title, ..told }
     }
 
     /// Marks notifications as seen; all of them when none is named.

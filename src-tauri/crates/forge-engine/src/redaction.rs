@@ -17,12 +17,13 @@ use forge_agents::{RunCommand, RunOutcome};
 use forge_exec::{OutputSink, Stream, Variables};
 use forge_model::{
     environment::looks_secret,
-    ids::ProjectId,
+    ids::{ProjectId, TaskId},
     redact::{RedactedStream, Redactor, Secret, is_secret_value},
 };
+use forge_store::table::tasks;
 use serde_json::Value;
 
-use crate::{Engine, context::ProjectContext, engine::locked};
+use crate::{Engine, context::ProjectContext, engine::locked, error::Result};
 
 /// Variables whose values are names that programs print everywhere.
 const NAMES: [&str; 4] = ["USER", "LOGNAME", "HOSTNAME", "HOME"];
@@ -115,7 +116,20 @@ impl Engine {
         self.inner.secrets.redactor(&context.settings.redact)
     }
 
-    /// The same by the project's id. The patterns of a project that nothing was done for yet are not known.
+    /// A project's text without its secrets, for what leaves the database by another way than a log: messages of
+    /// commits, which are pushed to code hosts, variables of programs, notifications.
+    pub(crate) fn redacted_in(&self, context: &ProjectContext, text: String) -> String {
+        self.redactor_in(context).string(text)
+    }
+
+    /// What takes secrets out of a task's texts.
+    pub(crate) async fn redactor_of_task(&self, id: &TaskId) -> Result<Arc<Redactor>> {
+        let mut conn = self.store().read().await?;
+        let Some(task) = tasks::get(&mut conn, id).await? else { return Ok(self.redactor()) };
+        Ok(self.redactor_in(&*self.context_of(&mut conn, &task).await?))
+    }
+
+    /// What takes secrets out of the texts of a project with this id. The patterns of a project that nothing was done for yet are not known.
     #[must_use]
     pub fn redactor_of(&self, project: &ProjectId) -> Arc<Redactor> {
         let context = self.contexts().get(project).map(Arc::clone);

@@ -260,7 +260,7 @@ impl Engine {
         let tip = repo.resolve(&format!("refs/heads/{target}")).await?;
         let tip = tip.ok_or_else(|| EngineError::not_found("branch", target))?;
         let of_task = document.task.map(|number| format!(" (#{number})")).unwrap_or_default();
-        let message = format!("Lesson: {}{of_task}", document.lesson.title);
+        let message = self.redacted_in(context, format!("Lesson: {}{of_task}", document.lesson.title));
         let author = context.settings.author.as_ref();
         let author = author.map(|author| (author.name.as_str(), author.email.as_str()));
         // Names that differ in case alone are one file on some disks.

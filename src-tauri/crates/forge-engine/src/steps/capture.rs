@@ -211,6 +211,7 @@ impl Engine {
         let worktree = Path::new(&workspace.path);
         let author = s.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
+        let message = self.redacted_in(&s.context, message);
         let commit = async {
             let seen = match known.filter(|_| settled.is_none()) {
                 Some(seen) => seen,
@@ -350,6 +351,7 @@ impl Engine {
         }
         let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let message = format!("{}: left out of the review\n\nTask #{}", task.title, task.number);
+        let message = self.redacted_in(context, message);
         let commit = async {
             let worktree = Path::new(&workspace.path);
             let seen = repo.uncommitted(worktree).await?;

@@ -187,7 +187,7 @@ impl Engine {
             let is_new = |path: &String| !seen.dirty_submodules().any(|dirty| dirty == path);
             check.changed_files = changed.into_iter().map(|entry| entry.path).filter(is_new).collect();
             if !check.changed_files.is_empty() && config.allow_changes == Some(true) {
-                self.commit_changes(review, repo, worktree, &mut check).await?;
+                self.commit_changes(s, review, repo, worktree, &mut check).await?;
                 // What passed on the files as they were says nothing about these.
                 known.clear();
                 made.clear();
@@ -433,12 +433,14 @@ impl Engine {
     /// without anybody having looked at it. From then on that commit is what is judged.
     async fn commit_changes(
         &self,
+        s: &Stepping,
         review: &mut Review,
         repo: &Repo,
         worktree: &Path,
         check: &mut ReviewStep,
     ) -> Result<()> {
-        repo.commit_all(worktree, &format!("Changes made by check: {}", check.command), None).await?;
+        let message = format!("Changes made by check: {}", check.command);
+        repo.commit_all(worktree, &self.redacted_in(&s.context, message), None).await?;
         check.changed_files = Vec::new();
         self.review_commit(repo, review, repo.head(worktree).await?).await
     }

@@ -51,6 +51,7 @@ impl Engine {
         let author =
             s.context.settings.author.as_ref().map(|author| (author.name.as_str(), author.email.as_str()));
         let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
+        let message = self.redacted_in(&s.context, message);
         let committed = match repo
             .commit_all_keeping_staged(worktree, &seen, &message, author, &backup_prefix(&s.task))
             .await

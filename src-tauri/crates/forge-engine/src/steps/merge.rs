@@ -268,6 +268,7 @@ impl Engine {
             .replace("{branch}", &task_branch(&s.task))
             .replace("{target}", target)
             .replace("{title}", &s.task.title);
+        let message = self.redacted_in(&s.context, message);
         MergeRequest {
             target_branch: target.to_owned(),
             source: source.to_owned(),

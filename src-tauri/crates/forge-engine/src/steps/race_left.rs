@@ -76,6 +76,7 @@ impl Engine {
         self.mend_worktree(&repo, task, &workspace).await?;
         let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let message = format!("{}\n\nTask #{}, as it was when it was stopped", task.title, task.number);
+        let message = self.redacted_in(context, message);
         let commit = match repo.snapshot(worktree, &message, author).await? {
             Some(commit) => commit,
             None => repo.head(worktree).await?,

@@ -152,6 +152,7 @@ impl Engine {
         };
         let author = s.context.settings.author.as_ref().map(|a| (a.name.as_str(), a.email.as_str()));
         let message = format!("{}\n\nSubtask #{} of task #{}", part.title, part.number, s.task.number);
+        let message = self.redacted_in(&s.context, message);
         let prefix = backup_prefix(&s.task);
         match repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await {
             Err(GitError::CommitRefused { output }) => {
