@@ -73,6 +73,7 @@ impl Engine {
     /// # Errors
     /// When the login shell's profile fails.
     pub(crate) async fn command_environment(&self, context: &ProjectContext) -> Result<ProgramEnvironment> {
+        self.learn_host_token(context).await;
         let policy = EnvironmentPolicy::of(&context.settings.environment);
         let (variables, shell) = match self.surroundings(&context.settings).await? {
             Some(surroundings) => surroundings,
@@ -104,7 +105,10 @@ impl Engine {
         let usual = ProjectSettings::default();
         let settings = context.map_or(&usual, |context| &context.settings);
         let surroundings = match context {
-            Some(context) => self.surroundings(&context.settings).await?,
+            Some(context) => {
+                self.learn_host_token(context).await;
+                self.surroundings(&context.settings).await?
+            }
             None => None,
         };
         let (variables, shell) = match surroundings {
@@ -144,6 +148,9 @@ impl Engine {
     /// any profile. An engine that works may have been started from a desktop, with a bare path: what the login shell
     /// knows comes behind what this program was given on purpose.
     pub(crate) async fn validate_environment(&self, context: Option<&ProjectContext>) -> ProgramEnvironment {
+        if let Some(context) = context {
+            self.learn_host_token(context).await;
+        }
         let usual = ProjectSettings::default();
         let policy = EnvironmentPolicy::of(&context.map_or(&usual, |context| &context.settings).environment);
         let variables = match self.inner.config.work {
@@ -161,6 +168,7 @@ impl Engine {
     /// The whole environment that a project's programs choose from, and the shell that runs lines in it, where the
     /// project's login shell makes it once; none where the shell reads its profile itself or is no login shell.
     async fn surroundings(&self, settings: &ProjectSettings) -> Result<Option<(Variables, Vec<String>)>> {
+        let read = LoginShell::read(&settings.shell);
         let login = match settings.shell_mode {
             ShellMode::LoginOnce => read,
             ShellMode::LoginEach => {
@@ -177,6 +185,7 @@ impl Engine {
                 return Err(EngineError::conflict(ConflictCode::Stopping, "Forge is stopping"));
             }
         };
+        self.learn_variables(&taken);
         let mut variables = without_repository((*taken).clone());
         // Agent programs may be known to the user's own shell alone.
         if !self.inner.login_shell.is_same_program(&login) {
@@ -187,7 +196,6 @@ impl Engine {
 
     /// This process's own environment, with the folders that only the user's login shell knows behind its path.
     async fn extended_variables(&self) -> Variables {
-        let read = LoginShell::read(&settings.shell);
         let mut variables = self.own_variables();
         extend_path(&mut variables, self.login_variables().await.as_deref());
         variables
@@ -199,13 +207,24 @@ impl Engine {
         let login = self.login_variables().await;
         if let Some(path) = login.as_ref().and_then(|login| login.get(OsStr::new(PATH))) {
             variables.insert(PATH.into(), path.clone());
-        self.learn_variables(&taken);
         }
         variables
     }
 
     fn own_variables(&self) -> Variables {
         without_repository((*self.inner.config.environment).clone())
+    }
+
+    /// Learns what a profile exports that each command runs for itself: it reaches commands unfiltered.
+    async fn learn_login_shell(&self, shell: &LoginShell) {
+        let taken = tokio::select! {
+            taken = self.inner.logins.get(shell) => taken,
+            () = self.inner.shutdown.cancelled() => return,
+        };
+        match taken {
+            Ok(variables) => self.learn_variables(&variables),
+            Err(error) => tracing::warn!(%error, "secrets that only the login shell exports are not known"),
+        }
     }
 
     /// What the user's login shell sets up; none when it is not known.
@@ -232,18 +251,6 @@ fn without_repository(mut variables: Variables) -> Variables {
     for name in REPOSITORY_VARIABLES {
         variables.remove(OsStr::new(name));
     }
-    /// Learns what a profile exports that each command runs for itself: it reaches commands unfiltered.
-    async fn learn_login_shell(&self, shell: &LoginShell) {
-        let taken = tokio::select! {
-            taken = self.inner.logins.get(shell) => taken,
-            () = self.inner.shutdown.cancelled() => return,
-        };
-        match taken {
-            Ok(variables) => self.learn_variables(&variables),
-            Err(error) => tracing::warn!(%error, "secrets that only the login shell exports are not known"),
-        }
-    }
-
     variables
 }
 

@@ -5,7 +5,7 @@
 //! What was read last is kept in memory alone: a new process reads everything once.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -13,10 +13,10 @@ use std::{
 use forge_exec::{Command, HeadTail, Marker, find_program, run};
 use forge_git::Repo;
 use forge_hosts::{
-    Etags, FoundToken, Host, HostError, NamedBy, PATIENCE, PollFacts, connect, find_token, next_poll,
-    remote::Remote,
+    Etags, FoundToken, Host, HostError, NamedBy, PATIENCE, PollFacts, connect, find_token, host_name,
+    next_poll, remote::Remote,
 };
-use forge_model::ids::TaskId;
+use forge_model::ids::{ProjectId, TaskId};
 use forge_model::pull_request::HostConfig;
 use forge_model::time::Timestamp;
 use forge_model::workflow::Action;
@@ -30,10 +30,17 @@ use crate::{Engine, context::ProjectContext, engine::locked, error::Result};
 
 /// How long a program that knows a token may take.
 const PROGRAM_PATIENCE: Duration = Duration::from_secs(20);
+/// How long a program waits for what the keychain says.
+const KEYCHAIN_PATIENCE: Duration = Duration::from_secs(5);
+/// What stands in the place of a token for a code host.
+pub(crate) const HOST_TOKEN: &str = "CODE_HOST_TOKEN";
 /// A token is short.
 const LONGEST_TOKEN: usize = 16 * 1024;
 /// A look that was asked for and left no trace is asked for again after this many milliseconds.
 const ASK_AGAIN_MS: i64 = 15 * 60 * 1000;
+
+/// A project and its configured code host.
+type LearnedHost = (ProjectId, Option<String>);
 
 /// Ways to code hosts, and what was read there.
 #[derive(Default)]
@@ -43,6 +50,8 @@ pub(crate) struct Hosts {
     /// By task; there is an entry once this process looked.
     read: Mutex<HashMap<TaskId, Etags>>,
     due_changed: Notify,
+    /// Projects, each with its configured code host, whose token in the keychain is known.
+    learned: Mutex<HashSet<LearnedHost>>,
 }
 
 /// Why it is not known where a project's pull requests go.
@@ -124,8 +133,48 @@ impl Engine {
             self.said_by(words)
         })
         .await?;
-        self.learn_secrets([("CODE_HOST_TOKEN", found.token.expose())]);
+        self.learn_secrets([(HOST_TOKEN, found.token.expose())]);
         Ok(found)
+    }
+
+    /// Learns the token that the keychain holds for a project's code host, before a program of the project starts: what
+    /// that prints may show the token. A keychain that waits for its owner does not hold the program up for long.
+    pub(crate) async fn learn_host_token(&self, context: &ProjectContext) {
+        let configured = context.settings.code_host.as_ref().map(key_of);
+        let key = (context.project.id.clone(), configured);
+        if !locked(&self.inner.hosts.learned).insert(key.clone()) {
+            return;
+        }
+        let host = async { self.code_host(context, &self.repo(context).await?).await };
+        let config = match Box::pin(host).await {
+            Ok(Ok(config)) => config,
+            // No code host, so no token.
+            Ok(Err(_)) => return,
+            Err(error) => return self.did_not_learn(&key, &error),
+        };
+        let engine = self.clone();
+        let learning = tokio::spawn(async move {
+            let Ok(host) = host_name(&config) else { return };
+            match engine.inner.config.keychain.read(config.kind, &host).await {
+                Ok(token) => {
+                    engine.learn_secrets(token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
+                }
+                Err(error) => engine.did_not_learn(&key, &error),
+            }
+        });
+        match tokio::time::timeout(KEYCHAIN_PATIENCE, learning).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the keychain was not asked for a token"),
+            Err(_) => {
+                tracing::warn!("the keychain does not answer: until it does, its token is not redacted")
+            }
+        }
+    }
+
+    /// Has the keychain asked again at the next start of a program.
+    fn did_not_learn(&self, key: &LearnedHost, error: &(dyn std::error::Error + 'static)) {
+        tracing::warn!(error, "the keychain's token for a code host is not known, so it is not redacted");
+        locked(&self.inner.hosts.learned).remove(key);
     }
 
     /// What a program prints; nothing when it is missing or fails.

@@ -27,7 +27,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     context::ProjectContext,
     error::{Result, whole},
-    hosts::{NoHost, remedy},
+    hosts::{HOST_TOKEN, NoHost, remedy},
     transition::Move,
 };
 
@@ -337,6 +337,7 @@ impl Engine {
         })?;
         let host = host_name(&config)
             .map_err(|error| EngineError::conflict(ConflictCode::NoCodeHost, error.to_string()))?;
+        self.learn_secrets(token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
         let keychain = &self.inner.config.keychain;
         let kept = match &token {
             Some(token) => keychain.write(config.kind, &host, token).await,
