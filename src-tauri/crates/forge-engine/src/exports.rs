@@ -6,6 +6,7 @@
 use std::{
     collections::HashMap,
     io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
@@ -136,7 +137,7 @@ fn make_folder(place: &Path) -> io::Result<()> {
 pub(crate) fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
     let fresh = file.with_file_name(format!(".fresh-{}", uuid::Uuid::new_v4().simple()));
     let write = || {
-        let mut made = std::fs::OpenOptions::new().write(true).create_new(true).open(&fresh)?;
+        let mut made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
         made.write_all(content)?;
         made.sync_all()?;
         std::fs::rename(&fresh, file)

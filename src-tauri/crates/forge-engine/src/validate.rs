@@ -12,9 +12,10 @@ mod place;
 mod running;
 
 use forge_model::event::EventType;
+use forge_model::redact::Redactor;
 use forge_model::validate::{
-    CheckResult, CwdCheck, IterationState, LogEventKind, LogEvents, Measures, Recommendation, ValidateInput,
-    ValidateReport, judge, measure,
+    AttemptFacts, CheckResult, CwdCheck, IterationState, LogEventKind, LogEvents, Measures, Recommendation,
+    ValidateInput, ValidateReport, judge, measure,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -176,14 +177,16 @@ impl Engine {
             };
         };
         self.point("validate.checked");
+        let redactor = self.redactor_in(context);
         let by_itself = measure(&[], &facts);
         let (passed, score) = (facts.passed, facts.score);
         let counted = Counted {
             id: call.id.clone(),
             at: self.now(),
-            facts,
-            input: call.input.clone(),
-            results: results.clone(),
+            facts: redacted_facts(&redactor, facts),
+            // What a person or a project typed into a command is a secret in a file, too.
+            input: redactor.record(call.input.clone()),
+            results: redactor.record(results.clone()),
         };
         let counted = if notes.keeps {
             let module = Module::new(context, &call.input.module_id, call.input.run_id.as_deref());
@@ -259,6 +262,13 @@ impl Notes {
 /// Whether a process is a command of a validation, by its mark.
 pub(crate) fn is_of_validation(marker: &str) -> bool {
     marker.starts_with(checks::MARKER)
+}
+
+/// The facts of an attempt as they are kept: what failed is named by what was typed.
+fn redacted_facts(redactor: &Redactor, facts: AttemptFacts) -> AttemptFacts {
+    let mut failures: Vec<String> = facts.failures.into_iter().map(|it| redactor.string(it)).collect();
+    failures.sort();
+    AttemptFacts { failures, ..facts }
 }
 
 /// What a report says in an event and in a log, without what the checks printed.

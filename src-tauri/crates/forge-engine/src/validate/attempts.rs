@@ -7,6 +7,7 @@
 use std::{
     fs::{File, OpenOptions},
     io,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -179,7 +180,7 @@ impl Module {
         let (folder, _) = name.rsplit_once('/').unwrap_or_default();
         // It stays where it is: whoever waits for it has it open.
         let path = place_for(&self.root, &format!("{folder}/.{}.lock", self.module))?;
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
         Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| error.into())
     }
 }

@@ -5,6 +5,7 @@ use std::{
     collections::VecDeque,
     fs::{File, OpenOptions},
     io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -35,7 +36,7 @@ impl Engine {
             module_id: call.input.module_id.clone(),
             run_id: call.input.run_id.clone(),
             task_id: call.at.task_id().cloned(),
-            data,
+            data: self.redactor_in(context).json(data),
         };
         // A time as text begins with its day.
         let day = || event.at.to_string().chars().take(10).collect();
@@ -47,7 +48,7 @@ impl Engine {
             let mut line = serde_json::to_vec(&event)?;
             line.push(b'\n');
             let place = place_for(&root, &path)?;
-            let file = OpenOptions::new().read(true).append(true).create(true).open(place)?;
+            let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(place)?;
             let mut file = Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| error)?;
             if is_torn(&mut file)? {
                 line.insert(0, b'\n');
