@@ -448,3 +448,17 @@ async fn a_rejected_fix_stays_so_and_one_at_work_keeps_hands_off() -> Result<()>
     assert_eq!((of_project.len(), &of_project[0]["status"]), (1, &json!("rejected")));
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_drafted_with_forges_own_files_that_nobody_trusted() -> Result<()> {
+    let own = "cd \"$FORGE_REPO_PATH\" && echo '{ \"innerLoop\": {} }' > .forge.json && git add .forge.json && \
+               git -c user.name=a -c user.email=a@example.org commit -qm own > /dev/null";
+    let check =
+        format!("grep -q good total.txt || {{ ( {own} ); echo 'total.txt:2:1: error: no' >&2; exit 1; }}");
+    let fixing = Fixing::with(FIX, json!({}), json!({ "ci_steps": [check] }), json!({})).await?;
+    fixing.board.claim(&fixing.task).await?;
+    let reason = fixing.dropped().await?;
+    assert!(reason.contains("`.forge.json` (new)"), "{reason}");
+    assert_eq!(fixing.asked(), 0, "the agent was not started");
+    Ok(())
+}

@@ -384,3 +384,38 @@ async fn the_command_line_shows_the_files_and_asks_before_it_trusts_them() -> Re
     assert_eq!((after.code, after.stdout.trim()), (Some(0), "Trusted: 1 file."));
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_in_the_users_checkout_wait_for_what_lies_there_on_any_branch() -> Result<()> {
+    let board = Board::new(json!({})).await?;
+    let hook = json!({ "type": "script", "command": touch(&board, "hook"), "blocking": true });
+    board
+        .patch(
+            &format!("/projects/{}/settings", board.project),
+            json!({ "lifecycle_hooks": { "before_work": [hook] } }),
+        )
+        .await?;
+    let repo = &board.sandbox.repo;
+    repo.git(&["switch", "-q", "-c", "other"])?;
+    repo.write(".mcp.json", SERVERS)?;
+    repo.commit("servers")?;
+    repo.write(".envrc", "export A=1\n")?;
+
+    let test = json!({ "event": "before_work", "hook_index": 0 });
+    let hooks = format!("/projects/{}/hooks/test", board.project);
+    let (status, body) = board.refuse(&hooks, test.clone()).await?;
+    assert_eq!((status, &body["code"]), (409, &json!("trust_required")), "{body:#}");
+    let call = json!({ "moduleId": "m", "cwd": repo.path(), "commands": [touch(&board, "validate")] });
+    let (status, body) = board.refuse("/validate", call.clone()).await?;
+    assert_eq!((status, &body["code"]), (409, &json!("trust_required")), "{body:#}");
+    assert!(!mark(&board, "hook").exists() && !mark(&board, "validate").exists());
+
+    let listing = board.server.get(&path(&board, "")).await?;
+    assert_eq!((&listing["trusted"], &file(&listing, ".envrc")?["state"]), (&json!(false), &json!("new")));
+    assert_eq!(file(&listing, ".mcp.json")?["state"], "new");
+    trust(&board).await?;
+    board.server.post(&hooks, test).await?;
+    board.server.post("/validate", call).await?;
+    assert!(mark(&board, "hook").exists() && mark(&board, "validate").exists());
+    Ok(())
+}

@@ -31,7 +31,8 @@ use crate::{
     fixes::Undrafted,
     meter::Metered,
     prices::{Cost, Ledger},
-    trust::Start,
+    private_data,
+    trust::{Start, branch_tip},
 };
 
 /// The longest that a draft may take.
@@ -208,7 +209,8 @@ impl Engine {
         Ok((outcome, cost))
     }
 
-    /// The folder of a draft holds one file of the commit, which may be one that programs start with.
+    /// The folder of a draft holds one file of the commit, which may be one that programs start with. The project's own
+    /// settings, which Forge's files make, say which agent runs there.
     async fn require_trust_of_draft(
         &self,
         context: &ProjectContext,
@@ -216,7 +218,8 @@ impl Engine {
         draft: &FixDraft,
     ) -> Result<()> {
         let commits = vec![draft.base_commit.clone()];
-        self.require_trust(context, repo, &Start { commits, ..Start::default() }).await
+        let default_commit = branch_tip(repo, &context.project.default_branch).await?;
+        self.require_trust(context, repo, &Start { commits, default_commit, ..Start::default() }).await
     }
 
     async fn end_drafter(

@@ -191,20 +191,22 @@ impl Engine {
         self.require_trust(context, &repo, &start).await
     }
 
-    /// The same for a program of a project, beside its tasks.
+    /// The same for a program of a project, beside its tasks, in the user's own checkout.
     pub(crate) async fn require_trust_of_project(&self, context: &ProjectContext) -> Result<()> {
         let repo = self.repo(context).await?;
         let start = self.start_of_project(context, &repo).await?;
         self.require_trust(context, &repo, &start).await
     }
 
-    /// What programs of a project start with.
+    /// What programs of a project start with: what tasks start on, and what the user's checkout holds, on whichever
+    /// branch that is, since scripts without a worktree run there.
     pub(crate) async fn start_of_project(&self, context: &ProjectContext, repo: &Repo) -> Result<Start> {
         let default_commit = branch_tip(repo, &context.project.default_branch).await?;
         let target = branch_tip(repo, &context.usual_target()).await?;
         let mut commits: Vec<String> = target.into_iter().chain(default_commit.clone()).collect();
         commits.dedup();
-        Ok(Start { commits, default_commit, ..Start::default() })
+        let worktree = (!repo.is_bare()).then(|| repo.root().to_owned());
+        Ok(Start { commits, worktree, default_commit, ..Start::default() })
     }
 
     /// What programs of a task start with: its branch, or where that will begin, and the worktree that was made.
@@ -329,7 +331,7 @@ async fn earlier_files(repo: &Repo, start: &Start, accepted: &[TrustRow]) -> Res
 }
 
 /// The commit of a branch.
-async fn branch_tip(repo: &Repo, branch: &str) -> Result<Option<String>> {
+pub(crate) async fn branch_tip(repo: &Repo, branch: &str) -> Result<Option<String>> {
     Ok(repo.resolve(&format!("refs/heads/{branch}")).await?)
 }
 

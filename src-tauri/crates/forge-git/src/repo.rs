@@ -112,6 +112,11 @@ impl Repo {
         &self.inner.root
     }
 
+    /// Whether it has no main work tree.
+    pub fn is_bare(&self) -> bool {
+        self.inner.bare
+    }
+
     /// The git directory that all worktrees share.
     pub fn common_dir(&self) -> &Path {
         &self.inner.common_dir
