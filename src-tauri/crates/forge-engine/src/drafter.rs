@@ -156,8 +156,8 @@ impl Engine {
         let prompt = &*self.redactor_in(context).text(prompt);
         let make = async {
             tokio::fs::create_dir_all(copy.parent().unwrap_or(&tree)).await?;
-            tokio::fs::write(&copy, content).await?;
-            tokio::fs::write(&prompt_file, prompt).await
+            private_data::write(&copy, content).await?;
+            private_data::write(&prompt_file, prompt).await
         };
         make.await.map_err(EngineError::io("make the folder of a draft"))?;
         let (id, log_dir) = (execution.id.as_str(), self.log_dir(&task.project_id, &task.id));

@@ -51,6 +51,7 @@ use crate::{
     panics::guarded,
     plan::{needs_merge_begun, plan_file},
     prices::{Cost, Ledger},
+    private_data,
     run_events::Listening,
     steps::{audit::audits, traces::leaves_no_trace},
 };
@@ -291,7 +292,7 @@ impl Engine {
         corrections.extend(suffix.map(|text| Correction::Workflow { text }));
         let prompt = prompt_of(&self.layers_of(&p.context, &p.task, who, &corrections).await?);
         let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
-        tokio::fs::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
+        private_data::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
         let before = repo.head(Path::new(&p.workspace.path)).await?;
         let author = p.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
         let identity = repo.missing_identity(Path::new(&p.workspace.path), author).await?;

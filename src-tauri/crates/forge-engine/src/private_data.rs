@@ -8,6 +8,8 @@ use std::{
     path::Path,
 };
 
+use tokio::{fs::OpenOptions, io::AsyncWriteExt as _};
+
 /// Folders of the data folder whose whole content is Forge's own. Worktrees are not: what is in them keeps its modes.
 const OWN: [&str; 6] = ["attachments", "backups", "kept", "logs", "set-aside", "trials"];
 
@@ -21,6 +23,16 @@ pub(crate) fn make(path: &Path) -> io::Result<()> {
     }
     DirBuilder::new().recursive(true).mode(FOLDER).create(path)?;
     fs::set_permissions(path, Permissions::from_mode(FOLDER))
+}
+
+/// Writes a file that only its owner can read, in place of what was there.
+pub(crate) async fn write(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(FILE).open(path).await?;
+    // One that was there keeps its mode.
+    file.set_permissions(Permissions::from_mode(FILE)).await?;
+    file.write_all(content.as_ref()).await?;
+    file.flush().await
 }
 
 /// Takes every right of others from the data folder and from what Forge keeps in it. What cannot be changed is told and
@@ -69,6 +81,19 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).expect("it is there").permissions().mode() & 0o777
+    }
+
+    #[tokio::test]
+    async fn file_is_written_for_its_owner_alone_also_over_an_open_one() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("prompt.md");
+        fs::write(&path, b"a longer text").expect("written");
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("a mode");
+        for name in ["prompt.md", "fresh.md"] {
+            let path = dir.path().join(name);
+            write(&path, "short").await.expect("written");
+            assert_eq!((fs::read(&path).expect("read").as_slice(), mode(&path)), (&b"short"[..], FILE));
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use forge_store::table::{attachments, tasks::TaskRow};
 use serde_json::json;
 use tokio::{fs, io::AsyncReadExt as _};
 
-use crate::{ConflictCode, Engine, EngineError, error::Result};
+use crate::{ConflictCode, Engine, EngineError, error::Result, private_data};
 
 /// Where a file comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Engine {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).await.map_err(EngineError::io("keep a file"))?;
         }
-        let kept = match fs::write(&path, &content).await {
+        let kept = match private_data::write(&path, &content).await {
             Ok(()) => self.keep_attachment(&attachment).await,
             Err(error) => Err(EngineError::io("keep a file")(error)),
         };

@@ -17,6 +17,7 @@ use crate::{
     environment::TRIALS,
     error::Result,
     prices::{Cost, Ledger},
+    private_data,
 };
 
 /// A program that Forge knows how to drive.
@@ -103,7 +104,6 @@ impl Engine {
         Ok(futures::future::join_all(looks).await)
     }
 
-    /// The models that a program offers; empty for adapters that cannot tell. The inner error is for people to read.
     /// Looks for a program in a folder of its own.
     pub(crate) async fn detect_program(
         &self,
@@ -114,6 +114,7 @@ impl Engine {
         adapter(kind).detect(config, &place).await
     }
 
+    /// The models that a program offers; empty for adapters that cannot tell. The inner error is for people to read.
     ///
     /// # Errors
     /// Never today; the outer error is that of its siblings.
@@ -153,7 +154,7 @@ impl Engine {
         let (logs, tree) = (folder.join("log"), folder.join("tree"));
         let prompt_file = folder.join("prompt.md");
         tokio::fs::create_dir_all(&tree).await.map_err(EngineError::io("make a folder for the trial"))?;
-        tokio::fs::write(&prompt_file, TRIAL_PROMPT).await.map_err(EngineError::io("write the prompt"))?;
+        private_data::write(&prompt_file, TRIAL_PROMPT).await.map_err(EngineError::io("write the prompt"))?;
         let environment = self.agent_environment(None, agent).await?;
         let redactor = std::sync::Arc::clone(environment.redactor());
         let log = LogWriter::open(&logs, trial, trial, DEFAULT_CAP_BYTES, redactor)?;
