@@ -1,14 +1,15 @@
 //! Agent profiles: which program runs, how, and within which limits.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ffi::OsStr};
 
 use serde_json::Value;
 
 use crate::{
     contract,
-    environment::AgentEnvironment,
+    environment::{AgentEnvironment, looks_secret},
     ids::AgentId,
     names,
+    redact::placeholder,
     time::Timestamp,
     usage::MAX_FIGURE,
     workflow::{Finding, key_path, nul_findings},
@@ -69,6 +70,41 @@ contract! {
         /// When it last changed.
         pub updated_at: Timestamp,
     }
+}
+
+impl Agent {
+    /// The profile as it is shown: secrets of its `env` are replaced by their placeholders.
+    #[must_use]
+    pub fn without_secrets(mut self) -> Self {
+        for (name, value) in secrets_of(&mut self.config) {
+            *value = Value::from(placeholder(name));
+        }
+        self
+    }
+}
+
+/// Puts stored values back where a configuration has the placeholders that were shown for them. `stored` tells them by
+/// their names.
+pub fn restore_secrets<'s>(config: &mut Value, stored: impl Fn(&str) -> Option<&'s str>) {
+    for (name, value) in secrets_of(config) {
+        if value.as_str() == Some(&placeholder(name))
+            && let Some(kept) = stored(name)
+        {
+            *value = Value::from(kept);
+        }
+    }
+}
+
+/// The variable's value in a configuration's `env`.
+#[must_use]
+pub fn env_value<'c>(config: &'c Value, name: &str) -> Option<&'c str> {
+    config.get("env")?.get(name)?.as_str()
+}
+
+/// Variables of a configuration's `env` whose names look like a secret's.
+fn secrets_of(config: &mut Value) -> impl Iterator<Item = (&String, &mut Value)> {
+    let env = config.get_mut("env").and_then(Value::as_object_mut);
+    env.into_iter().flatten().filter(|(name, value)| value.is_string() && looks_secret(OsStr::new(name)))
 }
 
 contract! {
@@ -241,6 +277,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn secrets_of_a_profile_are_shown_as_placeholders_and_come_back_from_what_is_stored() {
+        let config = json!({ "program": "x", "env": { "MY_API_KEY": "k-1234", "HOME": "/home/me" } });
+        let mut shown = config.clone();
+        for (name, value) in secrets_of(&mut shown) {
+            *value = Value::from(placeholder(name));
+        }
+        let placeholders = json!({ "MY_API_KEY": "[redacted: MY_API_KEY]", "HOME": "/home/me" });
+        assert_eq!(shown["env"], placeholders);
+        restore_secrets(&mut shown, |name| env_value(&config, name));
+        assert_eq!(shown, config);
+        let mut changed = json!({ "env": { "MY_API_KEY": "other", "NEW_TOKEN": "[redacted: NEW_TOKEN]" } });
+        let expected = changed.clone();
+        restore_secrets(&mut changed, |name| env_value(&config, name));
+        assert_eq!(changed, expected, "what is new stays");
+    }
 
     #[test]
     fn a_configuration_that_no_run_can_keep_is_refused_by_its_fields() {

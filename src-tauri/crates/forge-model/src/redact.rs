@@ -300,8 +300,8 @@ pub fn findings_of_patterns(patterns: &[String], path: &str) -> Vec<Finding> {
     findings
 }
 
-/// What stands in a secret's place.
-fn placeholder(name: &str) -> String {
+/// What stands in the place of the secret that is called `name`.
+pub(crate) fn placeholder(name: &str) -> String {
     let name: String = name.chars().map(|it| if is_of_name(it) { it } else { '_' }).collect();
     format!("{PLACEHOLDER}{name}]")
 }

@@ -2,8 +2,9 @@
 
 use forge_engine::{AgentError, Detected, NewAgent};
 use forge_model::actor::Actor;
-use forge_model::agent::{AdapterKind, Agent, AgentModel};
+use forge_model::agent::{AdapterKind, Agent, AgentModel, env_value, restore_secrets};
 use forge_model::ids::AgentId;
+use forge_model::redact::Redactor;
 use serde_json::Value;
 
 use super::{Done, Empty, Page, answer, input};
@@ -128,12 +129,13 @@ answer! {
 }
 
 impl AgentCheck {
-    fn of(found: Result<Detected, AgentError>) -> Self {
+    /// What was found, without the secrets in what the program said.
+    fn of(found: Result<Detected, AgentError>, redactor: &Redactor) -> Self {
         match found {
             Ok(found) => Self {
                 found: true,
                 program: Some(found.program.to_string_lossy().into_owned()),
-                version: found.version,
+                version: found.version.map(|version| redactor.string(version)),
                 signed_in: found.signed_in,
                 problem: None,
                 remedy: None,
@@ -143,7 +145,7 @@ impl AgentCheck {
                 program: None,
                 version: None,
                 signed_in: None,
-                problem: Some(error.to_string()),
+                problem: Some(redactor.string(error.to_string())),
                 remedy: Some(error.remedy().to_owned()),
             },
         }
@@ -151,26 +153,32 @@ impl AgentCheck {
 }
 
 pub(crate) async fn known(api: Api, _: Actor, _: Empty) -> Result<Page<KnownAgent>, ApiError> {
-    let found = api.engine().known_programs().await?.into_iter().map(|known| KnownAgent {
+    let found = api.engine().known_programs().await?;
+    let redactor = api.engine().redactor();
+    let found = found.into_iter().map(|known| KnownAgent {
         name: known.name.to_owned(),
         adapter: known.adapter,
         config: known.config,
-        check: AgentCheck::of(known.found),
+        check: AgentCheck::of(known.found, &redactor),
         profiles: known.profiles,
     });
     Ok(Page::whole(found.collect()))
 }
 
 pub(crate) async fn probe(api: Api, _: Actor, probe: ProbeAgent) -> Result<AgentCheck, ApiError> {
-    Ok(AgentCheck::of(api.engine().probe_program(probe.adapter, &probe.config).await?))
+    let config = with_stored_secrets(&api, probe.config).await?;
+    let found = api.engine().probe_program(probe.adapter, &config).await?;
+    Ok(AgentCheck::of(found, &api.engine().redactor()))
 }
 
 pub(crate) async fn models(api: Api, _: Actor, probe: ProbeAgent) -> Result<AgentModels, ApiError> {
-    Ok(match api.engine().models_of(probe.adapter, &probe.config).await? {
+    let config = with_stored_secrets(&api, probe.config).await?;
+    let asked = api.engine().models_of(probe.adapter, &config).await?;
+    Ok(match asked {
         Ok(models) => AgentModels { models, problem: None, remedy: None },
         Err(error) => AgentModels {
             models: Vec::new(),
-            problem: Some(error.to_string()),
+            problem: Some(api.engine().redactor().string(error.to_string())),
             remedy: Some(error.remedy().to_owned()),
         },
     })
@@ -182,15 +190,28 @@ pub(crate) async fn trial(api: Api, _: Actor, path: AgentPath) -> Result<AgentTr
     Ok(AgentTrial {
         ok: error.is_none(),
         text: trial.text,
-        problem: error.as_ref().map(ToString::to_string),
+        problem: error.as_ref().map(|error| api.engine().redactor().string(error.to_string())),
         remedy: error.map(|error| error.remedy().to_owned()),
         duration_ms: u64::try_from(trial.took.as_millis()).unwrap_or(u64::MAX),
         cost_micro_usd: trial.cost_micro_usd,
     })
 }
 
+/// A configuration that is asked about while it is edited has placeholders for the secrets of the profile that it comes
+/// from. A value counts when all profiles with such a variable have the same.
+async fn with_stored_secrets(api: &Api, mut config: Value) -> Result<Value, ApiError> {
+    let agents = api.engine().agents().await?;
+    restore_secrets(&mut config, |name| {
+        let mut values = agents.iter().filter_map(|agent| env_value(&agent.config, name));
+        let first = values.next()?;
+        values.all(|other| other == first).then_some(first)
+    });
+    Ok(config)
+}
+
 pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Agent>, ApiError> {
-    Ok(Page::whole(api.engine().agents().await?))
+    let agents = api.engine().agents().await?;
+    Ok(Page::whole(agents.into_iter().map(Agent::without_secrets).collect()))
 }
 
 pub(crate) async fn create(api: Api, _: Actor, new: CreateAgent) -> Result<Agent, ApiError> {
@@ -202,11 +223,11 @@ pub(crate) async fn create(api: Api, _: Actor, new: CreateAgent) -> Result<Agent
         max_concurrent: new.max_concurrent,
         paused: None,
     };
-    Ok(api.engine().create_agent(new).await?)
+    Ok(api.engine().create_agent(new).await?.without_secrets())
 }
 
 pub(crate) async fn get(api: Api, _: Actor, path: AgentPath) -> Result<Agent, ApiError> {
-    Ok(api.engine().agent(&path.agent_id).await?)
+    Ok(api.engine().agent(&path.agent_id).await?.without_secrets())
 }
 
 pub(crate) async fn update(api: Api, _: Actor, change: UpdateAgent) -> Result<Agent, ApiError> {
@@ -217,7 +238,7 @@ pub(crate) async fn update(api: Api, _: Actor, change: UpdateAgent) -> Result<Ag
         max_concurrent: change.max_concurrent,
         ..NewAgent::default()
     };
-    Ok(api.engine().update_agent(&change.agent_id, edit).await?)
+    Ok(api.engine().update_agent(&change.agent_id, edit).await?.without_secrets())
 }
 
 pub(crate) async fn delete(api: Api, _: Actor, path: AgentPath) -> Result<Done, ApiError> {
@@ -229,16 +250,19 @@ pub(crate) async fn pause(api: Api, _: Actor, path: AgentPath) -> Result<Agent, 
     Ok(api
         .engine()
         .update_agent(&path.agent_id, NewAgent { paused: Some(true), ..NewAgent::default() })
-        .await?)
+        .await?
+        .without_secrets())
 }
 
 pub(crate) async fn resume(api: Api, _: Actor, path: AgentPath) -> Result<Agent, ApiError> {
     Ok(api
         .engine()
         .update_agent(&path.agent_id, NewAgent { paused: Some(false), ..NewAgent::default() })
-        .await?)
+        .await?
+        .without_secrets())
 }
 
 pub(crate) async fn check(api: Api, _: Actor, path: AgentPath) -> Result<AgentCheck, ApiError> {
-    Ok(AgentCheck::of(api.engine().detect_agent(&path.agent_id).await?))
+    let found = api.engine().detect_agent(&path.agent_id).await?;
+    Ok(AgentCheck::of(found, &api.engine().redactor()))
 }

@@ -1,7 +1,9 @@
 //! Agent profiles.
 
 use forge_agents::Detected;
-use forge_model::agent::{AdapterKind, Agent, Profile, ProgramConfig, ShellConfig, config_findings};
+use forge_model::agent::{
+    AdapterKind, Agent, Profile, ProgramConfig, ShellConfig, config_findings, env_value, restore_secrets,
+};
 use forge_model::environment::findings_of_names;
 use forge_model::event::EventType;
 use forge_model::ids::AgentId;
@@ -64,7 +66,11 @@ impl Engine {
     async fn write_agent(&self, mut agent: Agent, change: NewAgent) -> Result<Agent> {
         agent.name = change.name.unwrap_or(agent.name).trim().to_owned();
         agent.adapter = change.adapter.unwrap_or(agent.adapter);
-        agent.config = change.config.unwrap_or(agent.config);
+        if let Some(mut config) = change.config {
+            // Who changes a profile was shown placeholders for its secrets.
+            restore_secrets(&mut config, |name| env_value(&agent.config, name));
+            agent.config = config;
+        }
         agent.model = change.model.unwrap_or(agent.model);
         agent.max_concurrent = change.max_concurrent.unwrap_or(agent.max_concurrent);
         agent.paused = change.paused.unwrap_or(agent.paused);
