@@ -1,5 +1,7 @@
 //! `comments`: what was said on lines of a task's diff.
 
+use std::borrow::Cow;
+
 use forge_model::comment::{Anchor, CommentSource, CommentStatus, DiffSide};
 use forge_model::ids::{CommentId, ReviewId, TaskId};
 use forge_model::time::Timestamp;
@@ -7,7 +9,7 @@ use forge_model::verdict::Severity;
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    StoreError,
+    StoreError, Tx,
     row::{Columns, json},
 };
 
@@ -56,7 +58,7 @@ pub struct CommentRow {
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, c: &CommentRow) -> Result<bool, StoreError> {
+pub async fn insert(tx: &mut Tx, c: &CommentRow) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO comments (id, task_id, review_id, source, author, status, severity, path, side, line, last_line, anchor,
          at_commit, text, url, external_id, created_at, updated_at)
@@ -76,12 +78,12 @@ pub async fn insert(conn: &mut SqliteConnection, c: &CommentRow) -> Result<bool,
     .bind(c.last_line)
     .bind(json(&c.anchor)?)
     .bind(&c.at_commit)
-    .bind(&c.text)
+    .bind(text_of(tx, c))
     .bind(&c.url)
     .bind(&c.external_id)
     .bind(c.created_at.0)
     .bind(c.updated_at.0)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(done.rows_affected() > 0)
 }
@@ -90,16 +92,24 @@ pub async fn insert(conn: &mut SqliteConnection, c: &CommentRow) -> Result<bool,
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn update(conn: &mut SqliteConnection, c: &CommentRow) -> Result<(), StoreError> {
+pub async fn update(tx: &mut Tx, c: &CommentRow) -> Result<(), StoreError> {
     sqlx::query("UPDATE comments SET review_id = ?2, status = ?3, text = ?4, updated_at = ?5 WHERE id = ?1")
         .bind(c.id.as_str())
         .bind(c.review_id.as_ref().map(ReviewId::as_str))
         .bind(c.status.as_str())
-        .bind(&c.text)
+        .bind(text_of(tx, c))
         .bind(c.updated_at.0)
-        .execute(conn)
+        .execute(&mut **tx)
         .await?;
     Ok(())
+}
+
+/// What was said, without secrets unless a person typed it here.
+fn text_of<'c>(tx: &Tx, c: &'c CommentRow) -> Cow<'c, str> {
+    match c.source {
+        CommentSource::Person => Cow::Borrowed(&c.text),
+        CommentSource::Auditor | CommentSource::Host => tx.text(&c.text),
+    }
 }
 
 /// Removes a comment.

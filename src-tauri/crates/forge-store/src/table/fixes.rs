@@ -5,7 +5,7 @@ use forge_model::ids::{ExecutionId, ProjectId, ReviewId, TaskId};
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    StoreError,
+    StoreError, Tx,
     row::{Columns, json, json_opt},
 };
 
@@ -13,7 +13,7 @@ use crate::{
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<bool, StoreError> {
+pub async fn insert(tx: &mut Tx, fix: &FixProposal) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO fixes (fix_id, task_id, execution_id, review_id, base_commit, files, added_lines, removed_lines, gate, author,
          cost_micro_usd, status, created_at, applied_commit, verification, reason, decided_by, updated_at, patch, wanted_by, strategy)
@@ -34,14 +34,14 @@ pub async fn insert(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<bo
     .bind(fix.status.as_str())
     .bind(fix.created_at.0)
     .bind(&fix.applied_commit)
-    .bind(json_opt(fix.verification.as_ref())?)
-    .bind(&fix.reason)
+    .bind(tx.json_opt(fix.verification.as_ref())?)
+    .bind(tx.text_opt(fix.reason.as_ref()))
     .bind(json_opt(fix.decided_by.as_ref())?)
     .bind(fix.updated_at.0)
     .bind(&fix.patch)
     .bind(json_opt(fix.wanted_by.as_ref())?)
     .bind(&fix.strategy)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(done.rows_affected() > 0)
 }
@@ -50,7 +50,7 @@ pub async fn insert(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<bo
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn update(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<(), StoreError> {
+pub async fn update(tx: &mut Tx, fix: &FixProposal) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE fixes SET status = ?3, applied_commit = ?4, verification = ?5, reason = ?6, decided_by = ?7, updated_at = ?8, wanted_by = ?9
          WHERE task_id = ?1 AND fix_id = ?2",
@@ -59,12 +59,12 @@ pub async fn update(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<()
     .bind(&fix.fix_id)
     .bind(fix.status.as_str())
     .bind(&fix.applied_commit)
-    .bind(json_opt(fix.verification.as_ref())?)
-    .bind(&fix.reason)
+    .bind(tx.json_opt(fix.verification.as_ref())?)
+    .bind(tx.text_opt(fix.reason.as_ref()))
     .bind(json_opt(fix.decided_by.as_ref())?)
     .bind(fix.updated_at.0)
     .bind(json_opt(fix.wanted_by.as_ref())?)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }
@@ -157,7 +157,7 @@ pub async fn half_applied(conn: &mut SqliteConnection) -> Result<Vec<FixProposal
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn begin_draft(conn: &mut SqliteConnection, draft: &FixDraft) -> Result<bool, StoreError> {
+pub async fn begin_draft(tx: &mut Tx, draft: &FixDraft) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO fix_drafts (review_id, task_id, execution_id, agent_id, file, base_commit, gate, status, reason, fix_id,
          started_at, finished_at, strategy) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
@@ -171,12 +171,12 @@ pub async fn begin_draft(conn: &mut SqliteConnection, draft: &FixDraft) -> Resul
     .bind(&draft.base_commit)
     .bind(json(&draft.gate)?)
     .bind(draft.status.as_str())
-    .bind(&draft.reason)
+    .bind(tx.text_opt(draft.reason.as_ref()))
     .bind(&draft.fix_id)
     .bind(draft.started_at.0)
     .bind(draft.finished_at.map(|at| at.0))
     .bind(&draft.strategy)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(done.rows_affected() > 0)
 }
@@ -185,17 +185,17 @@ pub async fn begin_draft(conn: &mut SqliteConnection, draft: &FixDraft) -> Resul
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn update_draft(conn: &mut SqliteConnection, draft: &FixDraft) -> Result<(), StoreError> {
+pub async fn update_draft(tx: &mut Tx, draft: &FixDraft) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE fix_drafts SET execution_id = ?2, status = ?3, reason = ?4, fix_id = ?5, finished_at = ?6 WHERE review_id = ?1",
     )
     .bind(draft.review_id.as_str())
     .bind(draft.execution_id.as_ref().map(ExecutionId::as_str))
     .bind(draft.status.as_str())
-    .bind(&draft.reason)
+    .bind(tx.text_opt(draft.reason.as_ref()))
     .bind(&draft.fix_id)
     .bind(draft.finished_at.map(|at| at.0))
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }

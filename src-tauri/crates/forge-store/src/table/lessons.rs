@@ -6,7 +6,7 @@ use forge_model::time::Timestamp;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    StoreError,
+    StoreError, Tx,
     row::{Columns, json, push_list},
 };
 
@@ -50,7 +50,7 @@ pub struct LessonRow {
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn propose(conn: &mut SqliteConnection, row: &LessonRow) -> Result<bool, StoreError> {
+pub async fn propose(tx: &mut Tx, row: &LessonRow) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO lessons (id, project_id, task_id, task_number, execution_id, title, body, paths, status, created_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (project_id, title, body) DO NOTHING",
@@ -60,12 +60,12 @@ pub async fn propose(conn: &mut SqliteConnection, row: &LessonRow) -> Result<boo
     .bind(row.task_id.as_ref().map(TaskId::as_str))
     .bind(row.task_number)
     .bind(row.execution_id.as_ref().map(ExecutionId::as_str))
-    .bind(&row.draft.title)
-    .bind(&row.draft.body)
+    .bind(tx.text(&row.draft.title))
+    .bind(tx.text(&row.draft.body))
     .bind(json(&row.draft.paths)?)
     .bind(row.status.as_str())
     .bind(row.created_at.0)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(done.rows_affected() == 1)
 }

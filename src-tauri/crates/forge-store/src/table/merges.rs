@@ -5,13 +5,13 @@ use forge_model::merge::Merge;
 use forge_model::time::Timestamp;
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
-use crate::{StoreError, row::Columns};
+use crate::{StoreError, Tx, row::Columns};
 
 /// Inserts or rewrites a merge.
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn put(conn: &mut SqliteConnection, m: &Merge, now: Timestamp) -> Result<(), StoreError> {
+pub async fn put(tx: &mut Tx, m: &Merge, now: Timestamp) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO merges (id, task_id, target, strategy, source_commit, merge_commit, target_before, status, reason, created_at, updated_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
@@ -25,10 +25,10 @@ pub async fn put(conn: &mut SqliteConnection, m: &Merge, now: Timestamp) -> Resu
     .bind(&m.merge_commit)
     .bind(&m.target_before)
     .bind(m.status.as_str())
-    .bind(&m.reason)
+    .bind(tx.text_opt(m.reason.as_ref()))
     .bind(m.created_at.0)
     .bind(now.0)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }

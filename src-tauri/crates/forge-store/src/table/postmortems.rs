@@ -4,16 +4,13 @@ use forge_model::ids::{ProjectId, ReviewId, TaskId};
 use forge_model::postmortem::Postmortem;
 use sqlx::SqliteConnection;
 
-use crate::{
-    StoreError,
-    row::{Columns, json},
-};
+use crate::{StoreError, Tx, row::Columns};
 
 /// Inserts a postmortem; false when there is one with its number, or about its review.
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, record: &Postmortem) -> Result<bool, StoreError> {
+pub async fn insert(tx: &mut Tx, record: &Postmortem) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO postmortems (task_id, number, review_id, at, record) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT DO NOTHING",
@@ -22,8 +19,8 @@ pub async fn insert(conn: &mut SqliteConnection, record: &Postmortem) -> Result<
     .bind(record.number)
     .bind(record.review_id.as_ref().map(ReviewId::as_str))
     .bind(record.at.0)
-    .bind(json(record)?)
-    .execute(conn)
+    .bind(tx.json(record)?)
+    .execute(&mut **tx)
     .await?;
     Ok(done.rows_affected() > 0)
 }

@@ -8,7 +8,7 @@ use forge_model::time::Timestamp;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    StoreError,
+    StoreError, Tx,
     row::{Columns, json, push_list},
 };
 
@@ -56,7 +56,7 @@ pub struct PullRequestRow {
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn put(conn: &mut SqliteConnection, p: &PullRequestRow, now: Timestamp) -> Result<(), StoreError> {
+pub async fn put(tx: &mut Tx, p: &PullRequestRow, now: Timestamp) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO pull_requests (task_id, host, head, base, intended_commit, pushed_commit, told_by, pull_request, over, told,
          checked_at, changed_at, next_check_at, failures, trouble, remedy, created_at, updated_at)
@@ -79,11 +79,11 @@ pub async fn put(conn: &mut SqliteConnection, p: &PullRequestRow, now: Timestamp
     .bind(p.changed_at.map(|time| time.0))
     .bind(p.next_check_at.map(|time| time.0))
     .bind(p.failures)
-    .bind(&p.trouble)
-    .bind(&p.remedy)
+    .bind(tx.text_opt(p.trouble.as_ref()))
+    .bind(tx.text_opt(p.remedy.as_ref()))
     .bind(p.created_at.0)
     .bind(now.0)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use forge_model::time::Timestamp;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    StoreError,
+    StoreError, Tx,
     row::{Columns, json, json_opt, push_list},
 };
 
@@ -18,7 +18,7 @@ use crate::{
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn put(conn: &mut SqliteConnection, race: &Race) -> Result<(), StoreError> {
+pub async fn put(tx: &mut Tx, race: &Race) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO races (id, task_id, number, status, base_commit, reviewer_enabled, max_parallel, timeout_sec, human_crown,
          keep_losers_days, election, winner, crowned_by, error, started_at, finished_at, losers_until, name_decides)
@@ -39,15 +39,15 @@ pub async fn put(conn: &mut SqliteConnection, race: &Race) -> Result<(), StoreEr
     .bind(json_opt(race.election().as_ref())?)
     .bind(&race.winner)
     .bind(json_opt(race.crowned_by.as_ref())?)
-    .bind(&race.error)
+    .bind(tx.text_opt(race.error.as_ref()))
     .bind(race.started_at.0)
     .bind(race.finished_at.map(|at| at.0))
     .bind(race.losers_until.map(|at| at.0))
     .bind(race.name_decides)
-    .execute(&mut *conn)
+    .execute(&mut **tx)
     .await?;
     for entry in &race.entries {
-        put_entry(conn, &race.id, entry).await?;
+        put_entry(tx, &race.id, entry).await?;
     }
     Ok(())
 }
@@ -56,7 +56,7 @@ pub async fn put(conn: &mut SqliteConnection, race: &Race) -> Result<(), StoreEr
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn put_entry(conn: &mut SqliteConnection, race: &RaceId, e: &RaceEntry) -> Result<(), StoreError> {
+pub async fn put_entry(tx: &mut Tx, race: &RaceId, e: &RaceEntry) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO race_entries (race_id, name, strategy, task_id, status, reason, gate, reviewer_score, cost_micro_usd, duration_ms,
          diff_files, diff_added, diff_removed, commit_id, branch, started_at, finished_at, checks)
@@ -70,7 +70,7 @@ pub async fn put_entry(conn: &mut SqliteConnection, race: &RaceId, e: &RaceEntry
     .bind(json(&e.how())?)
     .bind(e.task_id.as_str())
     .bind(e.status.as_str())
-    .bind(&e.reason)
+    .bind(tx.text_opt(e.reason.as_ref()))
     .bind(e.gate.as_str())
     .bind(e.score)
     .bind(e.cost_micro_usd.map(|cost| i64::try_from(cost).unwrap_or(i64::MAX)))
@@ -83,7 +83,7 @@ pub async fn put_entry(conn: &mut SqliteConnection, race: &RaceId, e: &RaceEntry
     .bind(e.started_at.map(|at| at.0))
     .bind(e.finished_at.map(|at| at.0))
     .bind(e.checks)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }

@@ -4,13 +4,13 @@ use forge_model::ids::{ProjectId, TaskId};
 use forge_model::trajectory::Trajectory;
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
-use crate::{StoreError, row::Columns};
+use crate::{StoreError, Tx, row::Columns};
 
 /// Writes a task's note in place of the one before.
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn put(conn: &mut SqliteConnection, task: &TaskId, note: &Trajectory) -> Result<(), StoreError> {
+pub async fn put(tx: &mut Tx, task: &TaskId, note: &Trajectory) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT OR REPLACE INTO trajectories (task_id, execution_id, agent_id, text, is_cut, at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -18,10 +18,10 @@ pub async fn put(conn: &mut SqliteConnection, task: &TaskId, note: &Trajectory) 
     .bind(task.as_str())
     .bind(note.execution_id.as_str())
     .bind(note.agent_id.as_str())
-    .bind(&note.text)
+    .bind(tx.text(&note.text))
     .bind(note.is_cut)
     .bind(note.at.0)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use forge_model::workspace::{Workspace, WorkspaceView};
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    StoreError,
+    StoreError, Tx,
     row::{Columns, push_list},
 };
 
@@ -16,7 +16,7 @@ use crate::{
 ///
 /// # Errors
 /// When it cannot be written.
-pub async fn put(conn: &mut SqliteConnection, w: &Workspace, now: Timestamp) -> Result<(), StoreError> {
+pub async fn put(tx: &mut Tx, w: &Workspace, now: Timestamp) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO workspaces (id, task_id, status, path, branch, base_commit, cleanup_at, disk_bytes, error, port_base, created_at, updated_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
@@ -31,11 +31,11 @@ pub async fn put(conn: &mut SqliteConnection, w: &Workspace, now: Timestamp) -> 
     .bind(&w.base_commit)
     .bind(w.cleanup_at.map(|time| time.0))
     .bind(w.disk_bytes.and_then(|bytes| i64::try_from(bytes).ok()))
-    .bind(&w.error)
+    .bind(tx.text_opt(w.error.as_ref()))
     .bind(w.port_base)
     .bind(w.created_at.0)
     .bind(now.0)
-    .execute(conn)
+    .execute(&mut **tx)
     .await?;
     Ok(())
 }
