@@ -10,3 +10,4 @@ mod races;
 mod refusals;
 mod retention;
 mod secrets;
+mod typed_secrets;

@@ -62,6 +62,10 @@ fn canaries() -> Vec<(String, String)> {
         whole(format!("pypi-AgEI{}", body(16, 80))),
         whole(format!("eyJ{}.{}.{}", body(17, 20), body(18, 30), body(19, 43))),
         whole(format!("run_{}", body(20, 43))),
+        whole(format!("glft-{}", body(25, 20))),
+        whole(format!("glagent-{}", body(26, 50))),
+        whole(format!("xoxc-{}", body(27, 40))),
+        whole(format!("1//0{}", body(28, 90))),
         whole("cust-48151".to_owned()),
         whole(IN_TWO.to_owned()),
     ];
@@ -69,6 +73,16 @@ fn canaries() -> Vec<(String, String)> {
     all.push((format!("aws_secret_access_key = {key}"), key));
     let password = body(22, 12);
     all.push((format!("postgres://me:{password}@db.example.org/x"), password));
+    let session = body(29, 120);
+    all.push((format!("aws_session_token: {session}"), session));
+    let password = format!("%40{}", body(30, 12));
+    all.push((format!("https://me:{password}@git.example.org/x"), password));
+    let shown = [body(31, 64), body(32, 40)];
+    let diff = format!(
+        "\x1b[31m------BEGIN RSA PRIVATE KEY-----\x1b[m\n\x1b[31m-{}\x1b[m\n-{}\n------END RSA PRIVATE KEY-----",
+        shown[0], shown[1]
+    );
+    all.push((diff, shown[1].clone()));
     let lines = [body(23, 64), body(24, 64)];
     let pem = format!("-----BEGIN PRIVATE KEY-----\n{}\n{}\n-----END PRIVATE KEY-----", lines[0], lines[1]);
     all.push((pem, lines[1].clone()));
@@ -97,7 +111,7 @@ fn files_below(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) -> Result<()>
 }
 
 /// The same, with the content of raw logs besides.
-fn written_below(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+pub(crate) fn written_below(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let mut found = Vec::new();
     files_below(folder, &mut found)?;
     let mut raw = Vec::new();
@@ -111,8 +125,33 @@ fn written_below(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     Ok(found)
 }
 
-fn holds(content: &[u8], canary: &str) -> bool {
+pub(crate) fn holds(content: &[u8], canary: &str) -> bool {
     content.windows(canary.len()).any(|window| window == canary.as_bytes())
+}
+
+/// What every operation that only reads answers about a task, its project and one of its runs, refusals included.
+async fn answers_of_all_reads(sandbox: &Sandbox, task: &Value, run: &Value) -> Vec<(&'static str, String)> {
+    let known = BTreeMap::from([
+        ("task_id", task["id"].clone()),
+        ("project_id", json!(sandbox.project)),
+        ("agent_id", json!(sandbox.agent)),
+        ("execution_id", run.clone()),
+    ]);
+    let mut answers = Vec::new();
+    for operation in forge_api::operations() {
+        let fields = operation.path_fields();
+        let input: Option<serde_json::Map<_, _>> =
+            fields.into_iter().map(|field| Some((field.to_owned(), known.get(field)?.clone()))).collect();
+        let Some(input) = input.filter(|_| matches!(operation.method, forge_api::Method::Get)) else {
+            continue;
+        };
+        let answer = match sandbox.call(operation.name, Value::Object(input)).await {
+            Ok(answer) => answer.to_string(),
+            Err(refused) => format!("{refused:?}"),
+        };
+        answers.push((operation.name, answer));
+    }
+    answers
 }
 
 /// Prints all canaries, one of them in two writes, as text and within a line that is an entry of the log.
@@ -158,6 +197,11 @@ async fn no_secret_that_a_program_prints_is_kept_told_or_sent() -> Result<()> {
     sandbox.claim(&task).await?;
     sandbox.reach(&task, "done").await?;
 
+    // A person's own call prints them, too, and its attempts are kept below `.forge`.
+    let call =
+        json!({ "moduleId": "m", "cwd": sandbox.repo.path(), "commands": [format!("{print}; false")] });
+    sandbox.call("validate", call).await?;
+
     let mut answers = Vec::new();
     for op in ["task_executions", "task_transitions", "task_reviews", "task_get"] {
         match sandbox.call(op, json!({ "task_id": task["id"] })).await {
@@ -165,16 +209,17 @@ async fn no_secret_that_a_program_prints_is_kept_told_or_sent() -> Result<()> {
             Err(error) => anyhow::bail!("{op}: {error:?}"),
         }
     }
+    let read = answers_of_all_reads(&sandbox, &task, &answers[0].1["items"][0]["id"]).await;
+    assert!(read.len() > 25, "{} operations read", read.len());
     let runs = answers[0].1["items"].as_array().context("no runs")?.clone();
     assert_eq!(runs.len(), 2, "one run, and one that was told what failed");
     let data = sandbox.dir.path().join("data");
     sandbox.api.engine().stop().await;
 
     let mut written = written_below(&data)?;
-    let exports = sandbox.repo.path().join(".forge");
-    if exports.is_dir() {
-        written.extend(written_below(&exports)?);
-    }
+    let exports = written_below(&sandbox.repo.path().join(".forge"))?;
+    assert!(exports.len() >= 2, "the attempts and the log of `validate` are among them");
+    written.extend(exports);
     let mut prompts = Vec::new();
     files_below(outside.path(), &mut prompts)?;
     prompts.retain(|(path, _)| {
@@ -198,6 +243,9 @@ async fn no_secret_that_a_program_prints_is_kept_told_or_sent() -> Result<()> {
         for (op, answer) in &answers {
             let is_typed = secret == "cust-48151" && *op == "task_get";
             assert!(is_typed || !answer.to_string().contains(secret), "{op} answers {canary}: {answer:#}");
+        }
+        for (op, answer) in read.iter().filter(|_| secret != "cust-48151") {
+            assert!(!answer.contains(secret), "{op} answers {canary}: {answer}");
         }
     }
     let logs: Vec<_> =
