@@ -5,6 +5,7 @@ pub mod bench;
 mod cleanup;
 mod creation;
 mod guard;
+mod kept;
 mod locks;
 mod orphans;
 mod policies;

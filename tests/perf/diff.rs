@@ -45,7 +45,7 @@ pub async fn measure(folder: &Path, rounds: usize) -> Result<[Row; 3]> {
         // Somebody reads it; what it depends on is worked out meanwhile and does not slow the yardstick down.
         tokio::time::sleep(SETTLED).await;
         let numstat = timed_by_hand(|| git(&tree, &["diff", "--numstat", &base]))?;
-        let (_, one) = timed(repo.diff_file(&scope, &path(file), DiffPage::default())).await?;
+        let (_, one) = timed(Box::pin(repo.diff_file(&scope, &path(file), DiffPage::default()))).await?;
         let diff = timed_by_hand(|| git(&tree, &["diff", &base, "--", &path(file)]))?;
         let (second, unchanged) = timed(repo.diff_files(&scope)).await?;
         ensure!(first.files.len() == (FILES / EACH) as usize && first == second, "the lists differ");

@@ -155,7 +155,10 @@ impl Served {
             request = request.json(&body);
         }
         let answer = request.send().await?;
-        Ok((answer.status().as_u16(), answer.json().await?))
+        let status = answer.status().as_u16();
+        let body = answer.bytes().await?;
+        let body = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body)? };
+        Ok((status, body))
     }
 
     /// Reads a route.

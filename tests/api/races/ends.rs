@@ -304,3 +304,29 @@ async fn raced_work_without_a_winner_is_never_told_as_nothing_to_merge() -> Resu
     }
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commit_on_the_winners_branch_after_its_end_is_kept() -> Result<()> {
+    let board = raced(&["a", "b"], json!({ "humanCrown": true })).await?;
+    let blocks = ["a", "b"].map(|name| block(name, &[&format!("edit good <<< \"{name}\\n\"")]));
+    let task = task(&board, &blocks, json!({})).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, |task| task["waiting"]["reason"] == "race_crown").await?;
+    let of_entry = text(&entry(&race(&board, &task).await?, "a")?, "task_id");
+    let worktree =
+        PathBuf::from(text(&board.server.get(&format!("/tasks/{of_entry}")).await?["workspace"], "path"));
+    ensure!(worktree.is_dir(), "no worktree at {}", worktree.display());
+    std::fs::write(worktree.join("late"), "late\n")?;
+    for args in [&["add", "late"][..], &["commit", "-qm", "late"]] {
+        let mut git = std::process::Command::new("git");
+        let output = git.args(args).current_dir(&worktree).envs(forge_testkit::HERMETIC_GIT).output()?;
+        ensure!(output.status.success(), "{output:?}");
+    }
+    board.act(&task, "race/crown", json!({ "strategy": "a" })).await?;
+    board.server.until(&task, is("done")).await?;
+    assert_eq!(git(&board, &["show", "main:good"])?, "a");
+    let kept = board.items(&format!("/tasks/{}/backups", text(&task, "id"))).await?;
+    let has_late = |kept: &Value| board.sandbox.repo.show(&text(kept, "commit"), "late").is_some();
+    assert!(kept.iter().any(has_late), "{kept:#?}");
+    Ok(())
+}

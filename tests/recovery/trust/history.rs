@@ -59,6 +59,8 @@ pub struct History {
     project: String,
     agent: String,
     tasks: Vec<String>,
+    /// Tasks that a person deleted.
+    deleted: BTreeSet<usize>,
     ledger: Ledger,
     written: usize,
     away: bool,
@@ -84,13 +86,18 @@ impl History {
         // Neighbouring seeds begin alike otherwise.
         let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let dir = tempfile::tempdir()?;
-        let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
+        let files = [("README.md", "# Sample\n"), ("src/main.txt", "main\n")];
+        let repo = Repository::create(&dir.path().join("repo"), &files)?;
+        let core = Repository::create(&dir.path().join("core"), &[("core.txt", "one\n")])?;
         let library = Repository::create(&dir.path().join("library"), &[("lib.txt", "one\n")])?;
-        let from = library.path().display().to_string();
-        repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "lib"])?;
-        repo.commit("a library")?;
+        for (repo, from, to) in [(&library, &core, "core"), (&repo, &library, "lib")] {
+            let from = from.path().display().to_string();
+            repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, to])?;
+            repo.commit("a library")?;
+        }
         let start = repo.git(&["rev-parse", "main"])?;
-        let ledger = Ledger::new(dir.path(), library.path())?;
+        let libraries = [&library, &core].map(|library| library.path().to_owned());
+        let ledger = Ledger::new(dir.path(), libraries)?;
         let program = drafter::install(&dir.path().join("drafter"), FIX)?;
         let server = serve(dir.path())?;
         let agent = id(&server.post("/agents", scripted_agent("Bot")?).await?)?;
@@ -99,7 +106,7 @@ impl History {
         let strategies = ["merge", "squash", "rebase"];
         let settings = json!({
             "auto_approve": dice.next(2) == 0, "shell": ["sh", "-c"],
-            "setup": ["git -c protocol.file.allow=always submodule update --init --quiet"],
+            "setup": ["git -c protocol.file.allow=always submodule update --init --recursive --quiet"],
             "review_config": { "ci_steps": [CHECK] },
             "merge_config": { "strategy": dice.pick(&strategies) },
             "innerLoop": { "autoFix": { "agentId": drafts, "applyWithoutReview": dice.next(2) == 0 } },
@@ -115,6 +122,7 @@ impl History {
             project,
             agent,
             tasks: Vec::new(),
+            deleted: BTreeSet::new(),
             ledger,
             written: 0,
             away: false,
@@ -147,9 +155,12 @@ impl History {
     async fn event(&mut self) -> Result<()> {
         let task = match self.dice.next(self.tasks.len() + 1) {
             number if number < self.tasks.len() => number,
-            _ if self.tasks.len() < 4 => return self.create().await,
+            _ if self.tasks.len() - self.deleted.len() < 4 => return self.create().await,
             _ => 0,
         };
+        if self.deleted.contains(&task) {
+            return Ok(());
+        }
         let now = self.get(task).await?;
         match self.dice.next(16) {
             0..=2 if now["status"] == "todo" => self.claim(task).await,
@@ -164,6 +175,7 @@ impl History {
             10 => self.person_destroys(task).await,
             11 if self.away => self.bring_back(),
             11 if self.dice.next(2) == 0 => self.move_away().await,
+            12 if !self.away && self.dice.next(3) == 0 => self.delete(task).await,
             _ => self.watch(task, &now).await,
         }
     }
@@ -193,7 +205,7 @@ impl History {
         let work = self.writes(task, ".", "true");
         let more = self.writes(task, ".", "true");
         let git_add = "git -C nested add --all && git -C nested commit -qm nested";
-        let lines: Vec<String> = match self.dice.next(12) {
+        let lines: Vec<String> = match self.dice.next(18) {
             0 => vec![work, "commit mine".into(), more],
             1 => vec![work, "hang".into()],
             2 => vec![work, "commit mine".into(), more, "fail 1".into()],
@@ -213,6 +225,36 @@ impl History {
             }
             8 => vec![work, "edit total.txt <<< \"one\\nbad\\nthree\\n\"".into()],
             9 => vec!["sleep 200".into(), work, "commit mine".into()],
+            10 => {
+                let beside = self.writes(task, ".", "git add --all && git commit -qm beside");
+                vec![work, "commit mine".into(), "run git checkout -q --detach".into(), beside, more]
+            }
+            11 => {
+                let elsewhere = "git add --all && git commit -qm away && git checkout -q --orphan fresh";
+                let away = self.writes(task, ".", elsewhere);
+                vec![work, "commit mine".into(), "run git checkout -q --detach".into(), away, more]
+            }
+            12 => {
+                let overlooked = self.text(task);
+                let commit = format!(
+                    "git add --all && git commit -qm own && git update-index --assume-unchanged {overlooked}"
+                );
+                let before = self.ledger.agent_writes(&overlooked, ".", &commit);
+                let hidden = self.text(task);
+                vec![work, before, self.ledger.agent_overwrites(&hidden, &overlooked)]
+            }
+            13 => {
+                let beside =
+                    "git -C src add --all && git -C src commit -qm beside && git -C src rm -q 'text-*'";
+                let beside = self.writes(task, "src", beside);
+                vec![work, "run git init -q src".into(), beside]
+            }
+            14 => {
+                let inside = "git -C lib/core add --all && git -C lib/core commit -qm inside";
+                let inside = self.writes(task, "lib/core", inside);
+                let uncommitted = self.writes(task, "lib/core", "true");
+                vec![work, inside, uncommitted]
+            }
             _ => vec![work],
         };
         self.story.push(format!("task {task} created: {lines:?}"));
@@ -263,6 +305,18 @@ impl History {
     async fn claim(&mut self, task: usize) -> Result<()> {
         let who = if self.dice.next(3) == 0 { "user".to_owned() } else { self.agent.clone() };
         self.act(task, "claim", json!({ "agent_id": who })).await
+    }
+
+    async fn delete(&mut self, task: usize) -> Result<()> {
+        // Only a task that is closed can be deleted.
+        self.act(task, "actions/cancel?wait=none", json!({ "reason": "so" })).await?;
+        let path = format!("/tasks/{}", self.tasks[task]);
+        let is_deleted = self.answer(Method::DELETE, &path, None).await?.is_some();
+        self.story.push(format!("task {task}: deleted: {is_deleted}"));
+        if is_deleted {
+            self.deleted.insert(task);
+        }
+        Ok(())
     }
 
     async fn take_an_offer(&mut self, task: usize) -> Result<()> {

@@ -32,8 +32,8 @@ pub struct Ledger {
     by_people: Vec<(usize, String)>,
     /// What people destroyed with their own hands.
     given_up: BTreeSet<String>,
-    /// The remote of the submodule.
-    library: PathBuf,
+    /// The remotes of the submodule and of the one in it.
+    libraries: [PathBuf; 2],
     scratch: PathBuf,
 }
 
@@ -48,18 +48,12 @@ pub struct Held {
 }
 
 impl Ledger {
-    pub fn new(dir: &Path, library: &Path) -> Result<Self> {
+    pub fn new(dir: &Path, libraries: [PathBuf; 2]) -> Result<Self> {
         let scratch = dir.join("scratch");
         std::fs::create_dir(&scratch)?;
         let file = dir.join("ledger");
         std::fs::write(&file, "")?;
-        Ok(Self {
-            file,
-            by_people: Vec::new(),
-            given_up: BTreeSet::new(),
-            library: library.to_owned(),
-            scratch,
-        })
+        Ok(Self { file, by_people: Vec::new(), given_up: BTreeSet::new(), libraries, scratch })
     }
 
     /// A directive by which the scripted agent writes a text into `folder` and says so; `then` runs in between.
@@ -68,6 +62,12 @@ impl Ledger {
         format!(
             "run printf '%s was written by somebody\\n' {name} >{folder}/{name} && {then} && echo {name} >>{ledger}"
         )
+    }
+
+    /// A directive by which the scripted agent writes a text over a file that is there.
+    pub fn agent_overwrites(&self, name: &str, file: &str) -> String {
+        let ledger = self.file.display();
+        format!("run printf '%s was written by somebody\\n' {name} >{file} && echo {name} >>{ledger}")
     }
 
     pub fn person_wrote(&mut self, task: usize, name: &str) {
@@ -172,8 +172,9 @@ impl Ledger {
             .status()?;
         ensure!(status.success(), "the bundle {blob} cannot be read");
         // The bundle of a submodule holds what its remote does not have.
-        let library = self.library.display().to_string();
+        let [library, core] = self.libraries.each_ref().map(|path| path.display().to_string());
         git(&self.scratch, &["clone", "--quiet", "--bare", &library, &into.display().to_string()])?;
+        git(&into, &["fetch", "--quiet", &core, "main:refs/core"])?;
         git(&into, &["bundle", "unbundle", &file.display().to_string()])?;
         Ok(into)
     }

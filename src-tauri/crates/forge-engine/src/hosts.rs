@@ -166,7 +166,7 @@ impl Engine {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "the keychain was not asked for a token"),
             Err(_) => {
-                tracing::warn!("the keychain does not answer: until it does, its token is not redacted")
+                tracing::warn!("the keychain does not answer: until it does, its token is not redacted");
             }
         }
     }

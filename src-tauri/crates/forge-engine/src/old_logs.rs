@@ -71,7 +71,7 @@ impl Engine {
             match packed.map_err(io::Error::other).and_then(|packed| packed) {
                 Ok(0) => {}
                 Ok(files) => {
-                    tracing::info!(path = %path.display(), files, "compressed the logs of a closed task")
+                    tracing::info!(path = %path.display(), files, "compressed the logs of a closed task");
                 }
                 Err(error) => tracing::warn!(path = %path.display(), %error, "failed to compress old logs"),
             }

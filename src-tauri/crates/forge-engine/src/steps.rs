@@ -187,7 +187,7 @@ impl Engine {
                 Next::Run(stepping) => {
                     let name = name_of(&stepping.step);
                     self.point(&format!("step.begin:{name}"));
-                    let end = match self.ask_and_run(&stepping, cancel).await {
+                    let end = match Box::pin(self.ask_and_run(&stepping, cancel)).await {
                         Ok(Some(end)) => end,
                         Ok(None) => continue,
                         Err(_) if cancel.is_cancelled() => End::Interrupted,
@@ -342,7 +342,7 @@ impl Engine {
         if leaving::must_be_asked(s) {
             return self.ask_to_leave(s).await;
         }
-        match self.run_step(s, cancel).await? {
+        match Box::pin(self.run_step(s, cancel)).await? {
             End::Found(found) => self.ask_to_pass(s, found).await.map(Some),
             end => Ok(Some(end)),
         }
@@ -355,7 +355,7 @@ impl Engine {
             (StepKind::Hook, _) => self.run_hook(s, cancel).await,
             (StepKind::CommitWork, _) => self.commit_work(s).await,
             (StepKind::Capture, _) => self.capture(s, cancel).await,
-            (StepKind::Advance, _) => self.advance(s, cancel).await,
+            (StepKind::Advance, _) => Box::pin(self.advance(s, cancel)).await,
             (StepKind::BlockDependents, _) => self.block_dependents(s).await,
             (StepKind::Race, _) => self.run_race(s).await,
             (StepKind::Promote, _) => self.promote(s).await,

@@ -207,7 +207,7 @@ impl GitCommand {
     }
 
     /// Starts it from the user's whole environment: it talks to a remote, and helpers for credentials need their keys.
-    pub(crate) fn to_remote(mut self) -> Self {
+    pub(crate) fn with_credentials(mut self) -> Self {
         self.remote = true;
         self
     }

@@ -175,7 +175,7 @@ impl Repo {
         }
         let command = self
             .at(self.root(), Kind::User)
-            .to_remote()
+            .with_credentials()
             .args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
             .args(["--no-recurse-submodules", "--refmap=", "--", remote, commit]);
         let output = command.run().await?;
@@ -194,7 +194,7 @@ impl Repo {
         let name = format!("refs/heads/{}", push.branch);
         let command = self
             .at(self.root(), Kind::User)
-            .to_remote()
+            .with_credentials()
             .args(["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"])
             .arg(format!("--force-with-lease={name}:{}", expected.unwrap_or_default()))
             .args(["--", push.remote, &format!("{}:{name}", push.commit)]);
@@ -211,7 +211,7 @@ impl Repo {
     /// Where the branch is at the remote; nothing when it is not there.
     async fn branch_at(&self, remote: &str, branch: &str) -> Result<Option<String>, PushError> {
         let name = format!("refs/heads/{branch}");
-        let command = self.read().to_remote().args(["ls-remote", "--", remote, &name]);
+        let command = self.read().with_credentials().args(["ls-remote", "--", remote, &name]);
         let output = command.run().await?;
         if output.exit == Some(0) {
             let listed = bytes::text(&output.stdout);

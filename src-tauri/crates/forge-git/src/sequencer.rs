@@ -43,14 +43,16 @@ pub(crate) fn foreign_in(git_dir: &Path, signing_key: &str) -> Result<Option<Str
     }
     for folder in ["rebase-merge", "rebase-apply"] {
         let said = |name: &str| read(&git_dir.join(folder).join(name));
-        let checks: [(&str, &dyn Fn(&str) -> bool); 3] = [
-            ("strategy", &|name| STRATEGIES.contains(&name)),
-            ("gpg_sign_opt", &|option| is_signing(option, signing_key)),
-            ("apply-opt", &are_apply_options),
-        ];
-        for (name, is_own) in checks {
-            if let Some(value) = said(name)?.filter(|value| !is_own(value.trim())) {
-                return Ok(Some(refusal(name, value.trim())));
+        for name in ["strategy", "gpg_sign_opt", "apply-opt"] {
+            let Some(said) = said(name)? else { continue };
+            let value = said.trim();
+            let is_own = match name {
+                "strategy" => STRATEGIES.contains(&value),
+                "gpg_sign_opt" => is_signing(value, signing_key),
+                _ => are_apply_options(value),
+            };
+            if !is_own {
+                return Ok(Some(refusal(name, value)));
             }
         }
     }

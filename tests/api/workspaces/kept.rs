@@ -1,0 +1,164 @@
+//! What an agent's git, or a person's, leaves in a worktree that is on no branch, or without its `.git`: it is kept, and
+//! every way on works.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+
+use super::bench::{Bench, tree};
+use crate::{
+    board::{Board, is},
+    forge::text,
+};
+
+fn git(folder: &Path, args: &[&str]) -> Result<String> {
+    let mut git = std::process::Command::new("git");
+    let output = git.args(args).current_dir(folder).envs(forge_testkit::HERMETIC_GIT).output()?;
+    ensure!(output.status.success(), "git {args:?}: {output:?}");
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+fn commit(folder: &Path, name: &str) -> Result<String> {
+    std::fs::write(folder.join(name), format!("{name}\n"))?;
+    git(folder, &["add", "--all"])?;
+    git(folder, &["commit", "-qm", name])?;
+    git(folder, &["rev-parse", "HEAD"])
+}
+
+/// Takes a worktree of a task away as a person does who is done with it.
+async fn removed(bench: &Bench, task: &Value) -> Result<()> {
+    bench.act(task, "cancel", json!({})).await?;
+    bench.server.until(task, |task| task["workspace"]["status"] == "scheduled").await?;
+    let gone = bench.post(task, "/workspace/remove", json!({})).await?;
+    assert_eq!((gone["status"].as_str(), &gone["error"]), (Some("cleaned"), &Value::Null));
+    Ok(())
+}
+
+async fn is_kept(bench: &Bench, task: &Value, file: &str) -> Result<bool> {
+    let repo = &bench.sandbox.repo;
+    Ok(bench.backups(task).await?.iter().any(|kept| repo.show(&text(kept, "commit"), file).is_some()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_on_a_detached_head_are_kept_when_the_worktree_goes() -> Result<()> {
+    for (reuse, is_there) in [("off", true), ("tracked", true), ("off", false)] {
+        let bench = Bench::new(json!({ "workspace_reuse": reuse })).await?;
+        let task = bench.by_hand("Detached").await?;
+        git(&tree(&task), &["checkout", "-q", "--detach"])?;
+        let alone = commit(&tree(&task), "alone")?;
+        if !is_there {
+            std::fs::remove_dir_all(tree(&task))?;
+        }
+        removed(&bench, &task).await?;
+        let kept: Vec<_> = bench.backups(&task).await?.iter().map(|kept| text(kept, "commit")).collect();
+        assert_eq!(kept, [alone], "{reuse}, there: {is_there}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn head_without_a_commit_leaves_every_way_on() -> Result<()> {
+    let leave: [&[&str]; 2] = [&["checkout", "-q", "--orphan", "fresh"], &["update-ref", "-d", "HEAD"]];
+    for args in leave {
+        let bench = Bench::new(json!({ "auto_approve": false })).await?;
+        // Removed.
+        let task = bench.by_hand("Removed").await?;
+        commit(&tree(&task), "work")?;
+        git(&tree(&task), args)?;
+        std::fs::write(tree(&task).join("new"), "new\n")?;
+        removed(&bench, &task).await?;
+        assert!(is_kept(&bench, &task, "new").await? && is_kept(&bench, &task, "work").await?, "{args:?}");
+        // Worked on: by the end of that run, and by the next one when it failed.
+        let leave = format!("run git {}", args.join(" "));
+        let mut task = Value::Null;
+        for end in ["say done", "fail 1"] {
+            let lines = ["edit work <<< \"w\\n\"", "commit work", &leave, "edit new <<< \"n\\n\"", end];
+            let again = "```forge-script attempt=2\nsay again\n```";
+            let description = format!("{}\n{again}", crate::forge::script(&lines));
+            let new = json!({ "title": end, "description": description, "roles": { "coder": bench.agent } });
+            task = bench.server.task(&bench.project, new).await?;
+            bench.claim(&task).await?;
+            let judged = |task: &Value| task["review"]["status"] == "awaiting_human";
+            task = bench.server.until(&task, judged).await?;
+            let branch = format!("forge/{}", text(&task, "id"));
+            for file in ["work", "new", "README.md"] {
+                assert!(bench.sandbox.repo.show(&branch, file).is_some(), "{args:?}, {end}: {file}");
+            }
+        }
+        // Deleted.
+        git(&tree(&task), args)?;
+        bench.act(&task, "cancel", json!({})).await?;
+        let path = format!("/tasks/{}", text(&task, "id"));
+        let asked = bench.server.request(reqwest::Method::DELETE, &path).send().await?;
+        ensure!(asked.status().is_success(), "{args:?}: {asked:?}");
+        assert!(!tree(&task).exists(), "{args:?}");
+    }
+    Ok(())
+}
+
+/// A board whose reviews wait for a person, and a task there with the file `work`.
+async fn awaiting() -> Result<(Board, Value)> {
+    let board = Board::new(json!({ "auto_approve": false })).await?;
+    let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;
+    board.claim(&task).await?;
+    let task = board.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    Ok((board, task))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn merging_the_reviewed_commit_keeps_what_came_on_a_detached_head() -> Result<()> {
+    let (board, task) = awaiting().await?;
+    git(&tree(&task), &["checkout", "-q", "--detach"])?;
+    commit(&tree(&task), "after")?;
+    std::fs::write(tree(&task).join("loose"), "loose\n")?;
+    let (status, _) =
+        board.refuse(&format!("/tasks/{}/review/approve", text(&task, "id")), json!({})).await?;
+    assert_eq!(status, 409);
+    board.act(&task, "actions/merge_reviewed?wait=none", json!({})).await?;
+    board.server.until(&task, is("done")).await?;
+    let branch = format!("forge/{}", text(&task, "id"));
+    for file in ["after", "loose"] {
+        assert!(board.sandbox.repo.show(&branch, file).is_some(), "{file}");
+        assert!(board.sandbox.repo.show("main", file).is_none(), "{file}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_git_file_hides_no_work_from_approval_and_merge() -> Result<()> {
+    for is_known in [true, false] {
+        let (board, task) = awaiting().await?;
+        std::fs::write(tree(&task).join("after"), "after\n")?;
+        std::fs::remove_file(tree(&task).join(".git"))?;
+        if !is_known {
+            std::fs::rename(tree(&task), tree(&task).with_file_name("away"))?;
+            board.sandbox.repo.git(&["worktree", "prune"])?;
+            std::fs::rename(tree(&task).with_file_name("away"), tree(&task))?;
+        }
+        let path = format!("/tasks/{}/review/approve", text(&task, "id"));
+        let (status, refusal) = board.refuse(&path, json!({})).await?;
+        assert_eq!((status, text(&refusal, "code").as_str()), (409, "work_changed_since_review"));
+        assert_eq!(refusal["details"]["uncommitted"], json!(["after"]), "known: {is_known}");
+        std::fs::remove_file(tree(&task).join(".git"))?;
+        board.act(&task, "actions/review_again?wait=none", json!({})).await?;
+        let again = |task: &Value| {
+            task["review"]["attempt_number"] == 2 && task["review"]["status"] == "awaiting_human"
+        };
+        let now = board.server.until(&task, again).await?;
+        let commit = text(&now["review"], "reviewed_commit");
+        assert!(board.sandbox.repo.show(&commit, "after").is_some(), "known: {is_known}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_git_was_told_to_overlook_is_reviewed_and_merged() -> Result<()> {
+    let board = Board::new(json!({ "auto_approve": true })).await?;
+    let hide = "run git update-index --assume-unchanged README.md && echo hidden >README.md";
+    let task = board.task(&[hide], json!({})).await?;
+    board.claim(&task).await?;
+    board.server.until(&task, is("done")).await?;
+    assert_eq!(board.sandbox.repo.show("main", "README.md").as_deref(), Some("hidden"));
+    Ok(())
+}
