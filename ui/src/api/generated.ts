@@ -1390,7 +1390,7 @@ export type DecideGate = {
 	task_id: TaskId,
 	/**  The gate's state. */
 	state: string,
-	/**  Why; a rejection needs it or a comment, both go to the agent. */
+	/**  Why. With a rejection it goes to the agent, as comments do; both may be absent. */
 	reason?: string | null,
 	/**
 	 *  With an approval: the reviewed commit that the person saw, in full or its first seven digits or more. Another
@@ -1409,7 +1409,7 @@ export type DecideGate = {
 export type DecideReview = {
 	/**  The task. */
 	task_id: TaskId,
-	/**  Why; a rejection needs it or a comment, both go to the agent. */
+	/**  Why. With a rejection it goes to the agent, as comments do; both may be absent. */
 	reason?: string | null,
 	/**
 	 *  With an approval: the reviewed commit that the person saw, in full or its first seven digits or more. Another
@@ -1726,7 +1726,7 @@ export type EntryStatus =
 export type EnvironmentMode = 
 /**  All of it. */
 "inherit_all" | 
-/**  All of it but what looks like a secret. */
+/**  All of it but what looks like a secret, and files that shells run at every start. */
 "safe" | 
 /**  The search path, the home folder, the language and the like. */
 "minimal";
