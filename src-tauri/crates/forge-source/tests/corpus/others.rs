@@ -206,6 +206,8 @@ fn tsc_and_the_contract_agree() {
                 // The page is checked by tsc before it lands.
                 Outcome::Fail => differ.push(format!("{importer} <- {exporter}: {judged:?}")),
                 Outcome::Unknown => unknown += 1,
+                // `skipLibCheck`: tsc does not look at what a declaration file takes.
+                Outcome::Pass if importer.ends_with(".d.ts") => {}
                 Outcome::Pass => pairs.push((importer, exporter, judged.imported)),
             }
         }
