@@ -404,16 +404,11 @@ impl Engine {
             return Ok(());
         }
         let Some(repo) = self.present_repo(&context).await? else { return Ok(()) };
-        let Some(head) = repo.resolve(&format!("refs/heads/{}", task_branch(&task))).await? else {
-            // A branch that somebody deleted can be restored; one that went with its worktree cannot.
+        let head = repo.resolve(&format!("refs/heads/{}", task_branch(&task))).await?;
+        // A branch that somebody deleted can be restored; one that went with its worktree cannot.
+        let is_set_aside = head.is_none() && {
             let workspace = workspaces::last(&mut *self.store().read().await?, id).await?;
-            if workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active) {
-                let mut tx = self.store().write().await?;
-                self.supersede_all(&mut tx, &task, SET_ASIDE).await?;
-                tx.commit().await?;
-                self.export_fixes(&context, None).await;
-            }
-            return Ok(());
+            workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active)
         };
         for fix in open {
             match self.is_of_present_work(&mut *self.store().read().await?, &fix).await? {
@@ -427,9 +422,15 @@ impl Engine {
                     continue;
                 }
             }
+            let Some(head) = &head else {
+                if is_set_aside {
+                    self.supersede(&context, &task, &fix.fix_id, Some(SET_ASIDE)).await?;
+                }
+                continue;
+            };
             for file in &fix.files {
-                if repo.version_at(&head, file).await? != repo.version_at(&fix.base_commit, file).await? {
-                    self.supersede(&context, &task, &fix.fix_id).await?;
+                if repo.version_at(head, file).await? != repo.version_at(&fix.base_commit, file).await? {
+                    self.supersede(&context, &task, &fix.fix_id, None).await?;
                     break;
                 }
             }
@@ -437,12 +438,20 @@ impl Engine {
         Ok(())
     }
 
-    pub(crate) async fn supersede(&self, context: &ProjectContext, task: &TaskRow, fix: &str) -> Result<()> {
+    /// Marks a proposal that still waits: its file changed, unless another reason is given.
+    pub(crate) async fn supersede(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        fix: &str,
+        why: Option<&str>,
+    ) -> Result<()> {
         let mut tx = self.store().write().await?;
         let Some(fix) = fixes::get(&mut tx, &task.id, fix).await?.filter(is_waiting) else {
             return Ok(());
         };
-        let why = format!("{} changed since it was drafted", fix.files.join(", "));
+        let changed = || format!("{} changed since it was drafted", fix.files.join(", "));
+        let why = why.map_or_else(changed, str::to_owned);
         self.mark_superseded(&mut tx, task, fix, &why).await?;
         tx.commit().await?;
         self.export_fixes(context, None).await;

@@ -201,14 +201,14 @@ impl Engine {
         let head = self.head_of(of).await?;
         let path = file_of(&fix)?;
         if repo.version_at(&head, &path).await? != repo.version_at(&fix.base_commit, &path).await? {
-            self.supersede(of.context, of.task, &fix.fix_id).await?;
+            self.supersede(of.context, of.task, &fix.fix_id, None).await?;
             let message = format!("{path} changed since the fix was drafted");
             return Err(EngineError::conflict(ConflictCode::FixOutdated, message));
         }
         let message = format!("Fix `{}` in {path}\n\nDrafted fix {}", fix.gate.command, fix.fix_id);
         let commit = repo.patched(&head, &path, (&fix.patch, Way::Forward), &message, FORGE).await;
         if matches!(commit, Err(GitError::PatchRefused { .. })) {
-            self.supersede(of.context, of.task, &fix.fix_id).await?;
+            self.supersede(of.context, of.task, &fix.fix_id, None).await?;
         }
         let commit = commit.map_err(refusal)?;
         fix.applied_commit = Some(commit.clone());
