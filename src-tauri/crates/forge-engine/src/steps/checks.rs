@@ -19,7 +19,7 @@ use forge_model::workflow::OnFailure;
 use forge_model::workspace::Workspace;
 use forge_store::{
     Tx,
-    table::{fixes, reviews, tasks},
+    table::{fixes, reviews, tasks, workspaces},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -41,13 +41,15 @@ const GRACE: Duration = Duration::from_secs(5);
 
 impl Engine {
     pub(super) async fn run_checks(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-        let review = {
+        let (review, was_begun) = {
             let mut conn = self.store().read().await?;
-            reviews::of_transition(&mut conn, &s.task.id, s.transition.seq).await?
+            let review = reviews::of_transition(&mut conn, &s.task.id, s.transition.seq).await?;
+            (review, workspaces::last(&mut conn, &s.task.id).await?.is_some())
         };
         let Some(mut review) = review else { return Ok(End::skipped("no review belongs to this move")) };
         s.context.require_checks(&s.task)?;
-        if review.reviewed_commit.is_none() {
+        // The review of a plan gets its commit here, from the worktree that the planner left.
+        if review.reviewed_commit.is_none() && !was_begun {
             return Ok(End::skipped("no work was begun"));
         }
         let repo = self.repo(&s.context).await?;
