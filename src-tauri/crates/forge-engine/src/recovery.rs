@@ -201,7 +201,7 @@ impl Engine {
         };
         // A removal that was tried before has waited already.
         if workspace.error.is_none()
-            && let Some(again) = self.waits_for_observed_time(state, task.status_since).await?
+            && let Some(again) = self.waits_for_observed_time(state, &workspace, task.status_since).await?
         {
             return Ok(Some(again));
         }
@@ -213,8 +213,15 @@ impl Engine {
 
     /// When a worktree is to be looked at again that is due by the wall clock, but whose delay has not passed by the time
     /// that was observed: the wall clock has jumped.
-    async fn waits_for_observed_time(&self, state: &State, closed: Timestamp) -> Result<Option<Timestamp>> {
-        let delay = self.cleanup_delay_ms(state);
+    async fn waits_for_observed_time(
+        &self,
+        state: &State,
+        workspace: &Workspace,
+        closed: Timestamp,
+    ) -> Result<Option<Timestamp>> {
+        // What was planned counts where the setting was changed since.
+        let planned = workspace.cleanup_at.map(|due| due.since(closed).max(0));
+        let delay = self.cleanup_delay_ms(state).min(planned.unwrap_or(i64::MAX));
         // Both clocks drift apart a little.
         let drift = delay / 100 + 1000;
         let left = match self.observed_age(closed).await? {

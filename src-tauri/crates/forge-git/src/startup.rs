@@ -110,8 +110,15 @@ impl Repo {
     /// left out.
     pub async fn startup_files_in(&self, worktree: &Path) -> Result<Vec<StartupFile>, GitError> {
         let pattern = format!(":(glob)**/{DIRENV}");
-        let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", &pattern];
-        let listed = self.at(worktree, Kind::Read).args(list).ok().await?;
+        let list = |rules: &[&str]| {
+            let command = self.at(worktree, Kind::Read).args(["ls-files", "-z", "--cached", "--others"]);
+            command.args(rules).args(["--", &pattern])
+        };
+        let listed = match list(&["--exclude-standard"]).run().await? {
+            listed if listed.exit == Some(0) => listed.stdout,
+            // Rules that git cannot read hide nothing.
+            _ => list(&[]).ok().await?,
+        };
         let mut nested: Vec<String> = bytes::records(&listed)
             .filter_map(|path| std::str::from_utf8(path).ok())
             .filter(|path| is_nested_direnv(path))
