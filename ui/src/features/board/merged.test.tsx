@@ -41,10 +41,13 @@ it.each([
   [0, "Closed without merging", "Closed without merging"],
   [1, "Closed without merging, 1 commit", "1 commit stays on forge/t1"],
   [3, "Closed without merging, 3 commits", "3 commits stay on forge/t1"],
-])("says on a card that was closed by hand with %d commits what it leaves", (commits, text, stays) => {
-  showDone({ id: "t1", closed_unmerged: true, unmerged_commits: commits });
-  expect(screen.getByTitle(stays).textContent).toBe(text);
-});
+])(
+  "says on a card that was closed by hand with %d commits what it leaves",
+  (commits, text, stays) => {
+    showDone({ id: "t1", closed_unmerged: true, unmerged_commits: commits });
+    expect(screen.getByTitle(stays).textContent).toBe(text);
+  },
+);
 
 it("says nothing on a card whose work was merged", () => {
   showDone({});
