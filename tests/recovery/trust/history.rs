@@ -137,7 +137,7 @@ impl History {
         if self.away {
             self.bring_back()?;
         }
-        tokio::time::sleep(Duration::from_millis(400)).await;
+        self.come_to_an_end().await?;
         let finished = self.finished_tasks().await?;
         self.server.end_in_order();
         self.done_means_merged(&finished)?;
@@ -145,6 +145,23 @@ impl History {
         let lost = self.ledger.lost(&held)?;
         ensure!(lost.is_empty(), "lost: {lost:?}\nlisted: {:#?}", self.repo.git(&["for-each-ref"])?);
         Ok(Seen { finished: finished.len(), texts: self.ledger.texts()?.len() })
+    }
+
+    /// A person approves what waits for them, and leaves every task its time.
+    async fn come_to_an_end(&mut self) -> Result<()> {
+        for task in 0..self.tasks.len() {
+            if self.deleted.contains(&task) {
+                continue;
+            }
+            let mut now = self.get(task).await?;
+            if now["review"]["status"] == "awaiting_human" {
+                let commit = now["review"]["reviewed_commit"].clone();
+                self.act(task, "review/approve?wait=none", json!({ "commit": commit })).await?;
+                now = self.get(task).await?;
+            }
+            self.watch(task, &now).await?;
+        }
+        Ok(())
     }
 
     fn folders(&self) -> Vec<PathBuf> {
@@ -205,7 +222,7 @@ impl History {
         let work = self.writes(task, ".", "true");
         let more = self.writes(task, ".", "true");
         let git_add = "git -C nested add --all && git -C nested commit -qm nested";
-        let lines: Vec<String> = match self.dice.next(18) {
+        let lines: Vec<String> = match self.dice.next(20) {
             0 => vec![work, "commit mine".into(), more],
             1 => vec![work, "hang".into()],
             2 => vec![work, "commit mine".into(), more, "fail 1".into()],
@@ -254,6 +271,18 @@ impl History {
                 let inside = self.writes(task, "lib/core", inside);
                 let uncommitted = self.writes(task, "lib/core", "true");
                 vec![work, inside, uncommitted]
+            }
+            15 => {
+                let reset = "git add --all && git commit -qm dropped && git reset -q --hard HEAD~1";
+                let dropped = self.writes(task, ".", reset);
+                vec![work, "commit mine".into(), dropped]
+            }
+            16 => {
+                let amended = self.text(task);
+                let commit = "git add --all && git commit -qm once";
+                let before = self.ledger.agent_writes(&amended, ".", commit);
+                let amend = format!("run git rm -q {amended} && git commit -qm other --amend --allow-empty");
+                vec![work, before, amend]
             }
             _ => vec![work],
         };

@@ -126,17 +126,19 @@ impl Ledger {
         Ok(lost)
     }
 
-    /// Looks where everything is held: by the repository's refs, by the indexes of its worktrees, and in folders.
+    /// Looks where everything is held: by the repository's refs, by the indexes and logs of its worktrees, and in folders.
     pub fn look(&self, repository: &Path, folders: &[PathBuf]) -> Result<Held> {
-        self.look_by(&["--all", "--indexed-objects"], repository, folders)
+        let mut from = ["--all", "--indexed-objects", "--ignore-missing"].map(str::to_owned).to_vec();
+        from.extend(stood_on(repository));
+        self.look_by(&from, repository, folders)
     }
 
-    /// The same without indexes: whoever destroys a worktree destroys what was staged in it.
+    /// The same without indexes and logs: whoever destroys a worktree destroys what only they hold.
     pub fn look_past_indexes(&self, repository: &Path, folders: &[PathBuf]) -> Result<Held> {
-        self.look_by(&["--all"], repository, folders)
+        self.look_by(&["--all".to_owned()], repository, folders)
     }
 
-    fn look_by(&self, from: &[&str], repository: &Path, folders: &[PathBuf]) -> Result<Held> {
+    fn look_by(&self, from: &[String], repository: &Path, folders: &[PathBuf]) -> Result<Held> {
         let listed = list_objects(repository, from)?;
         let mut held = Held { blobs: BTreeSet::new(), files: BTreeSet::new(), repositories: Vec::new() };
         let mut bundles = Vec::new();
@@ -180,9 +182,22 @@ impl Ledger {
     }
 }
 
+/// The commits that the worktrees of a repository stood on, by their own logs.
+fn stood_on(repository: &Path) -> BTreeSet<String> {
+    let worktrees = std::fs::read_dir(repository.join(".git/worktrees"));
+    let logs = worktrees.into_iter().flatten().flatten();
+    let logs = logs.filter_map(|worktree| std::fs::read_to_string(worktree.path().join("logs/HEAD")).ok());
+    let is_commit = |name: &String| name.bytes().any(|byte| byte != b'0');
+    let names = |log: String| {
+        log.lines().flat_map(|line| line.split(' ').take(2)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    logs.flat_map(names).filter(is_commit).collect()
+}
+
 /// The objects that refs, and what else is named, reach.
-fn list_objects(repository: &Path, from: &[&str]) -> Result<String> {
-    let list = || git(repository, &[&["rev-list", "--objects"], from].concat());
+fn list_objects(repository: &Path, from: &[String]) -> Result<String> {
+    let from: Vec<&str> = from.iter().map(String::as_str).collect();
+    let list = || git(repository, &[&["rev-list", "--objects"], from.as_slice()].concat());
     // git fails on a worktree that is being registered in this moment.
     for _ in 0..5 {
         if let Ok(listed) = list() {

@@ -38,8 +38,8 @@ pub struct Backup {
 }
 
 impl Repo {
-    /// Saves what is not committed, and what only the worktree's `HEAD` holds, to the next free numbers under `ref_prefix`;
-    /// `None` when all is committed and a branch holds it.
+    /// Saves what is not committed, and what only the worktree's `HEAD` and its log hold, to the next free numbers under
+    /// `ref_prefix`; `None` when all is committed and a branch holds it.
     pub async fn backup_worktree(
         &self,
         worktree: &Path,
@@ -58,6 +58,7 @@ impl Repo {
         self.keep_put_away(worktree, ref_prefix).await?;
         // Under a ref of its own, so that a person finds and restores it apart from what is uncommitted.
         let kept = self.keep_head(worktree, ref_prefix).await?;
+        self.keep_left_behind(worktree, ref_prefix).await?;
         if changes.is_empty() && nested.is_empty() && walk.unread.is_empty() {
             return self.head_alone(kept).await;
         }

@@ -1,12 +1,14 @@
-//! What only a worktree's record in the repository holds, and goes with it: the commit that its `HEAD` stands on, what
-//! git put away for an operation that stands still, and what is staged.
+//! What only a worktree's record in the repository holds, and goes with it: the commit that its `HEAD` stands on, those
+//! that it stood on and that were amended or reset away, what git put away for an operation that stands still, and what
+//! is staged.
 //!
 //! A `HEAD` may name a branch that has no commit, because the branch was deleted or never began. The worktree's own log
 //! of `HEAD` names the commit that it stood on last.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::bytes;
 use crate::command::{GitCommand, Kind};
@@ -44,6 +46,7 @@ impl Repo {
     pub async fn keep_record(&self, worktree: &Path, ref_prefix: &str) -> Result<Vec<String>, GitError> {
         let mut kept = self.keep_put_away(worktree, ref_prefix).await?;
         kept.extend(self.keep_head(worktree, ref_prefix).await?);
+        kept.extend(self.keep_left_behind(worktree, ref_prefix).await?);
         kept.extend(self.keep_staged(worktree, ref_prefix).await?);
         Ok(kept)
     }
@@ -82,6 +85,42 @@ impl Repo {
             Some(commit) if !self.is_held(commit).await? => self.keep(commit, ref_prefix).await.map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// Keeps the commits that a worktree stood on and that no ref holds: an amended commit, one before a reset or a rebase.
+    /// The log of its `HEAD` alone leads to them.
+    pub(crate) async fn keep_left_behind(
+        &self,
+        worktree: &Path,
+        ref_prefix: &str,
+    ) -> Result<Vec<String>, GitError> {
+        let git_dir = self.git_dir(worktree).await?;
+        let mut stood = log_of_head(&git_dir)?;
+        if let Some(head) = self.head_or_last(worktree).await?.commit().cloned() {
+            // Most logs tell of a few commits on top of each other.
+            let steps = 2 * stood.len() + 8;
+            let below = self.locally(move |local| local.newest_below(&head, steps)).await.unwrap_or_default();
+            stood.retain(|commit| !below.contains(commit));
+        }
+        let mut kept = Vec::new();
+        while let Some(commit) = self.newest_unheld(&stood).await? {
+            kept.push(self.keep(&commit, ref_prefix).await?);
+        }
+        Ok(kept)
+    }
+
+    /// One of these commits that no ref leads to, nor another of them.
+    async fn newest_unheld(&self, commits: &[String]) -> Result<Option<String>, GitError> {
+        if commits.is_empty() {
+            return Ok(None);
+        }
+        let unheld = self
+            .bare(Kind::Read)
+            .args(["rev-list", "--topo-order", "--ignore-missing", "--stdin", "--not", "--all"])
+            .input(commits.join("\n").into_bytes())
+            .text()
+            .await?;
+        Ok(unheld.lines().map(str::to_owned).find(|commit| commits.contains(commit)))
     }
 
     /// Keeps what git put away for an operation that stands still in a worktree.
@@ -171,23 +210,34 @@ impl Repo {
 
     /// The last commit that the log of a worktree's `HEAD` names and that is still there.
     async fn last_in_log(&self, git_dir: &Path) -> Result<Option<String>, GitError> {
-        let path: PathBuf = git_dir.join("logs/HEAD");
-        let log = match fs::read(&path) {
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
-            other => other.map_err(GitError::io("read", &path))?,
-        };
-        for line in log.split(|byte| *byte == b'\n').rev() {
-            let line = bytes::text(line);
-            let mut fields = line.split(' ');
-            let (before, after) = (fields.next(), fields.next());
-            for name in [after, before].into_iter().flatten().filter(|name| is_name(name)) {
-                if let Some(commit) = self.resolve(name).await? {
-                    return Ok(Some(commit));
-                }
+        for name in log_of_head(git_dir)? {
+            if let Some(commit) = self.resolve(&name).await? {
+                return Ok(Some(commit));
             }
         }
         Ok(None)
     }
+}
+
+/// The commits that the log of a worktree's `HEAD` names, each once, the last first.
+fn log_of_head(git_dir: &Path) -> Result<Vec<String>, GitError> {
+    let path = git_dir.join("logs/HEAD");
+    let log = match fs::read(&path) {
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
+        other => other.map_err(GitError::io("read", &path))?,
+    };
+    let (mut known, mut names) = (HashSet::new(), Vec::new());
+    for line in log.split(|byte| *byte == b'\n').rev() {
+        let line = bytes::text(line);
+        let mut fields = line.split(' ');
+        let (before, after) = (fields.next(), fields.next());
+        for name in [after, before].into_iter().flatten().filter(|name| is_name(name)) {
+            if known.insert(name.to_owned()) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    Ok(names)
 }
 
 /// A full name of an object, other than the one that stands for none.

@@ -5,7 +5,7 @@
 //! histories that are cut or grafted, objects libgit2 cannot read, walks that get long, and merges that have
 //! more than one base.
 
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -85,6 +85,21 @@ impl Local<'_> {
             ahead.extend(parents.into_iter().filter(|parent| seen.insert(*parent)));
         }
         Some(count)
+    }
+
+    /// A commit and so many of those before it, the nearest first.
+    pub(crate) fn newest_below(self, tip: &str, count: usize) -> Option<HashSet<String>> {
+        self.history_is_plain()?;
+        let tip = Oid::from_str(tip).ok()?;
+        let (mut seen, mut ahead) = (HashSet::from([tip]), VecDeque::from([tip]));
+        while let Some(commit) = ahead.pop_front() {
+            if seen.len() >= count.min(WALK_CAP) {
+                break;
+            }
+            let parents = self.objects.commit(commit)?.parents;
+            ahead.extend(parents.into_iter().filter(|parent| seen.insert(*parent)));
+        }
+        Some(seen.iter().map(Oid::to_string).collect())
     }
 
     /// The commit a revision leads to; the inner `None` when there is none of that name.

@@ -1,5 +1,7 @@
 //! What only a worktree's record holds is kept before the record goes.
 
+use std::path::PathBuf;
+
 use super::*;
 use crate::testing::{Sandbox, remove_away};
 use crate::worktree::NewWorktree;
@@ -154,4 +156,26 @@ async fn what_a_rebase_put_away_is_kept() {
     repo.backup_worktree(&tree, PREFIX, "m").await.unwrap();
     let has = |commit: &String| sandbox.git_out(&["show", &format!("{commit}:a")]) == "put away";
     assert!(kept(&sandbox).iter().any(has));
+}
+
+#[tokio::test]
+async fn commits_that_were_amended_or_reset_away_are_kept_once() {
+    let sandbox = Sandbox::new().await;
+    let (repo, tree) = worktree(&sandbox).await;
+    let clean = commit(&sandbox, &tree, "work");
+    assert_eq!(repo.backup_worktree(&tree, PREFIX, "m").await.unwrap(), None);
+    assert_eq!(kept(&sandbox), Vec::<String>::new(), "the branch holds all of them");
+    commit(&sandbox, &tree, "first");
+    let left = commit(&sandbox, &tree, "second");
+    sandbox.git_at(&tree, &["reset", "-q", "--hard", &clean]);
+    fs::write(tree.join("work"), "spoiled\n").unwrap();
+    sandbox.git_at(&tree, &["commit", "-q", "-a", "--amend", "-m", "amended"]);
+    for _ in 0..2 {
+        assert_eq!(repo.backup_worktree(&tree, PREFIX, "m").await.unwrap(), None, "nothing is uncommitted");
+        assert_eq!(kept(&sandbox), [left.clone()], "it stands on the other two");
+    }
+    sandbox.git_at(&tree, &["commit", "-q", "--amend", "-m", "again"]);
+    fs::remove_dir_all(&tree).unwrap();
+    assert_eq!(repo.keep_record_of_lost(&tree, PREFIX).await.unwrap().len(), 1);
+    assert_eq!(kept(&sandbox).len(), 2);
 }
