@@ -10,6 +10,8 @@ use forge_tests::serve::{Serve, Served, id, marked_processes, scripted_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::kills::{Fault, all_survived, panicked};
+
 /// Which way the task goes to the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -121,12 +123,16 @@ impl Audited {
     }
 }
 
-async fn survives(way: Way, point: &str, times: u32) -> Result<()> {
-    let mut audited = Audited::up(way, vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])?;
+async fn survives(way: Way, fault: Fault, point: &str, times: u32) -> Result<()> {
+    let mut audited = Audited::up(way, fault.at(point, times))?;
     let task = audited.make().await?;
+    let data = audited.dir.path().join("data");
+    if fault == Fault::Panic {
+        audited.arrive(&task).await?;
+        return panicked(&data, point);
+    }
     // It is bound to be killed: the boundary was passed without disturbance, too.
     audited.server.until_gone().await.with_context(|| format!("{way:?}: {point}#{times}"))?;
-    let data = audited.dir.path().join("data");
     audited.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
     audited.arrive(&task).await
 }
@@ -144,7 +150,11 @@ const OURS: [&str; 9] = [
     "step.ran:run_merge",
 ];
 
-async fn each_kill_is_survived(way: Way, expected: &[&str]) -> Result<()> {
+/// What must be among the boundaries of the two ways, or the test would pass on nothing.
+const OF_CONFLICTS: [&str; 3] = ["traces.discarded", "step.end:run_ci_steps", "merge.landed"];
+const OF_REBASES: [&str; 4] = ["rebase.opened", "rebase.moved", "rebase.checked", "merge.landed"];
+
+async fn each_is_survived(way: Way, fault: Fault, expected: &[&str]) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
@@ -161,21 +171,31 @@ async fn each_kill_is_survived(way: Way, expected: &[&str]) -> Result<()> {
     let mut cases = Vec::new();
     for (point, times) in &passed {
         if OURS.iter().any(|prefix| point.starts_with(prefix)) {
-            cases.extend((1..=*times).map(|n| (point.clone(), n)));
+            let times = if fault == Fault::Panic { 1 } else { *times };
+            cases.extend((1..=times).map(|n| (point.clone(), n)));
         }
     }
-    println!("{} kills", cases.len());
-    crate::kills::all_survived(cases, move |point, times| async move { survives(way, &point, times).await })
-        .await
+    println!("{} times {fault:?}", cases.len());
+    let survives = move |point: String, times| async move { survives(way, fault, &point, times).await };
+    all_survived(cases, survives).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_audit_and_a_mended_conflict_survive_every_kill() -> Result<()> {
-    each_kill_is_survived(Way::Conflict, &["traces.discarded", "step.end:run_ci_steps", "merge.landed"]).await
+    each_is_survived(Way::Conflict, Fault::Kill, &OF_CONFLICTS).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_audit_and_a_rebase_of_forges_own_survive_every_kill() -> Result<()> {
-    each_kill_is_survived(Way::Rebase, &["rebase.opened", "rebase.moved", "rebase.checked", "merge.landed"])
-        .await
+    each_is_survived(Way::Rebase, Fault::Kill, &OF_REBASES).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audit_and_a_mended_conflict_survive_every_panic() -> Result<()> {
+    each_is_survived(Way::Conflict, Fault::Panic, &OF_CONFLICTS).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audit_and_a_rebase_of_forges_own_survive_every_panic() -> Result<()> {
+    each_is_survived(Way::Rebase, Fault::Panic, &OF_REBASES).await
 }

@@ -1,10 +1,10 @@
-//! A kill around drafting a fix, around applying one and around its verification: a draft is dropped whole, a fix is in
+//! A kill or a panic around drafting a fix, around applying one and around its verification: a draft is dropped whole, a fix is in
 //! the branch once or not at all, and what was applied is verified.
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use forge_testkit::{Repository, fault, script};
+use forge_testkit::{Repository, script};
 use forge_tests::{
     drafter,
     patience::{until, until_there},
@@ -12,6 +12,8 @@ use forge_tests::{
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::kills::{Fault, panicked};
 
 const CHECK: &str = "test -e waived || grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
@@ -25,16 +27,16 @@ struct Given {
 
 impl Given {
     /// A task whose check fails once, and who drafts a fix of it.
-    async fn up(point: &str, in_place: bool) -> Result<Self> {
+    async fn up(fault: Fault, point: &str, in_place: bool) -> Result<Self> {
         let description = script(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""]);
         let new =
             json!({ "description": description, "task_state_config": { "retry_budgets": { "review": 0 } } });
-        Self::with(point, in_place, false, |_| new).await
+        Self::with(fault, point, in_place, false, |_| new).await
     }
 
     /// A task whose second attempt is judged by a reviewer who writes down how to reach Forge, and sends it back.
-    async fn judged(point: &str) -> Result<Self> {
-        Self::with(point, false, true, |dir| {
+    async fn judged(fault: Fault, point: &str) -> Result<Self> {
+        Self::with(fault, point, false, true, |dir| {
             let file = dir.join("token");
             let writes =
                 format!("run printf %s \"$FORGE_MCP_TOKEN\" > {0}.new && mv {0}.new {0}", file.display());
@@ -52,6 +54,7 @@ impl Given {
     }
 
     async fn with(
+        fault: Fault,
         point: &str,
         in_place: bool,
         judged: bool,
@@ -60,8 +63,8 @@ impl Given {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         let drafting = drafter::install(&dir.path().join("drafter"), FIX)?;
-        let env = vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#1"))];
-        let server = Serve { program: "forge-faulty", data: dir.path().join("data"), env }.start()?;
+        let (data, env) = (dir.path().join("data"), fault.at(point, 1));
+        let server = Serve { program: "forge-faulty", data, env }.start()?;
         let coder = id(&server.post("/agents", scripted_agent("Bot")?).await?)?;
         let drafter = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": drafting } });
         let drafter = id(&server.post("/agents", drafter).await?)?;
@@ -83,7 +86,12 @@ impl Given {
         Ok(Self { dir, repo, server, task: id(&task)? })
     }
 
-    async fn killed_and_back(&mut self) -> Result<()> {
+    /// What was to happen at a boundary happened; after a kill there is another server.
+    async fn back_after(&mut self, fault: Fault, point: &str) -> Result<()> {
+        if fault == Fault::Panic {
+            let data = self.dir.path().join("data");
+            return until("the panic", async || Ok(panicked(&data, point).ok())).await;
+        }
         self.server.until_gone().await?;
         let data = self.dir.path().join("data");
         self.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
@@ -109,13 +117,19 @@ impl Given {
     }
 }
 
-async fn a_draft_is_dropped(point: &str) -> Result<()> {
-    let mut given = Given::up(point, false).await?;
-    given.killed_and_back().await?;
+async fn a_draft_is_dropped(fault: Fault, point: &str) -> Result<()> {
+    let mut given = Given::up(fault, point, false).await?;
+    given.back_after(fault, point).await?;
     given.server.wait(&given.task, "blocked", |task| task["status"] == "blocked").await?;
-    let all = given.fixes().await?;
+    let all = until("the end of the draft", async || {
+        let all = given.fixes().await?;
+        Ok(all["drafts"][0]["reason"].is_string().then_some(all))
+    })
+    .await?;
     ensure!(all["proposals"] == json!([]), "{all:#}");
-    ensure!(all["drafts"][0]["reason"] == "Forge ended while it was drafted", "{all:#}");
+    let why = all["drafts"][0]["reason"].as_str().unwrap_or_default();
+    let told = if fault == Fault::Kill { "Forge ended while it was drafted" } else { "by a mistake of its own" };
+    ensure!(why.contains(told), "{all:#}");
     let runs = given.server.get(&format!("/tasks/{}/executions", given.task)).await?;
     let open = runs["items"].as_array().context("no runs")?.iter().any(|run| run["finished_at"].is_null());
     ensure!(!open, "{runs:#}");
@@ -127,19 +141,27 @@ async fn a_draft_is_dropped(point: &str) -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_draft_that_a_kill_cut_short_is_dropped() -> Result<()> {
     for point in ["draft.recorded", "draft.starting", "fix.drafted"] {
-        a_draft_is_dropped(point).await.with_context(|| point.to_owned())?;
+        a_draft_is_dropped(Fault::Kill, point).await.with_context(|| point.to_owned())?;
     }
     Ok(())
 }
 
-async fn applied_once(point: &str, lands: bool) -> Result<()> {
-    let mut given = Given::up(point, false).await?;
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_that_a_panic_cut_short_is_dropped() -> Result<()> {
+    for point in ["draft.recorded", "draft.starting", "fix.drafted"] {
+        a_draft_is_dropped(Fault::Panic, point).await.with_context(|| point.to_owned())?;
+    }
+    Ok(())
+}
+
+async fn applied_once(fault: Fault, point: &str, lands: bool) -> Result<()> {
+    let mut given = Given::up(fault, point, false).await?;
     let fix = given.proposal("drafted").await?;
     let path = format!("/fixes/{}/apply", fix["fixId"].as_str().unwrap_or_default());
     given.server.wait(&given.task, "blocked", |task| task["status"] == "blocked").await?;
     // The server may be killed while it answers.
     let _ = given.server.post(&path, json!({})).await;
-    given.killed_and_back().await?;
+    given.back_after(fault, point).await?;
     if !lands {
         given.proposal("drafted").await?;
         ensure!(given.commits()? == 0, "{point}: it is in the branch");
@@ -152,21 +174,37 @@ async fn applied_once(point: &str, lands: bool) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fix_is_applied_once_wherever_the_kill_was() -> Result<()> {
+    a_fix_is_applied_once(Fault::Kill).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fix_is_applied_once_wherever_the_panic_was() -> Result<()> {
+    a_fix_is_applied_once(Fault::Panic).await
+}
+
+async fn a_fix_is_applied_once(fault: Fault) -> Result<()> {
     for (point, lands) in [
         ("fix.intended", false),
         ("fix.landed", true),
         ("step.begin:verify_fix", true),
         ("step.ran:verify_fix", true),
     ] {
-        applied_once(point, lands).await.with_context(|| point.to_owned())?;
+        applied_once(fault, point, lands).await.with_context(|| point.to_owned())?;
     }
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_review_goes_on_with_the_fix_that_it_applied() -> Result<()> {
-    let mut given = Given::up("fix.landed", true).await?;
-    given.killed_and_back().await?;
+    for fault in [Fault::Kill, Fault::Panic] {
+        goes_on_with_its_fix(fault).await.with_context(|| format!("{fault:?}"))?;
+    }
+    Ok(())
+}
+
+async fn goes_on_with_its_fix(fault: Fault) -> Result<()> {
+    let mut given = Given::up(fault, "fix.landed", true).await?;
+    given.back_after(fault, "fix.landed").await?;
     given.server.wait(&given.task, "done", |task| task["status"] == "done").await?;
     given.proposal("verified").await?;
     ensure!(given.commits()? == 1, "{} commits", given.commits()?);
@@ -197,9 +235,9 @@ async fn asked_for(given: &Given) -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_reviewer_asked_for_is_applied_once_wherever_the_kill_was() -> Result<()> {
     for point in ["fix.intended", "fix.landed"] {
-        let mut given = Given::judged(point).await?;
+        let mut given = Given::judged(Fault::Kill, point).await?;
         asked_for(&given).await?;
-        given.killed_and_back().await?;
+        given.back_after(Fault::Kill, point).await?;
         let fix = given.proposal("verified").await?;
         ensure!(fix["wantedBy"].is_null(), "{point}: {fix:#}");
         ensure!(given.commits()? == 1, "{point}: {} commits", given.commits()?);

@@ -1,14 +1,16 @@
-//! A kill around what a finished task teaches, and around accepting a lesson: each is there once, whatever was cut
+//! A kill or a panic around what a finished task teaches, and around accepting a lesson: each is there once, whatever was cut
 //! short.
 
 use anyhow::{Context as _, Result, ensure};
-use forge_testkit::{Repository, fault};
+use forge_testkit::Repository;
 use forge_tests::{
     patience::{until, until_there},
     serve::{Serve, Served, id},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::kills::{Fault, all_survived, panicked};
 
 const SAID: &str =
     "```forge-lesson\ntitle: Tokens\n\nThey expire.\n```\n```forge-lesson\ntitle: Dates\n\nIn UTC.\n```\n";
@@ -34,14 +36,13 @@ struct Given {
 
 impl Given {
     /// A project that keeps lessons, and a task of a command that prints two.
-    async fn up(point: Option<&str>, by: By) -> Result<Self> {
+    async fn up(fault: Fault, point: &str, by: By) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         let words = dir.path().join("words.txt");
         std::fs::write(&words, format!("{SAID}{NOTE}"))?;
-        let env = point.map(|point| (fault::FAULT_VARIABLE.to_owned(), format!("{point}#1")));
         let data = dir.path().join("data");
-        let server = Serve { program: "forge-faulty", data, env: env.into_iter().collect() }.start()?;
+        let server = Serve { program: "forge-faulty", data, env: fault.at(point, 1) }.start()?;
         let command = format!("cat '{}'; echo x > work.txt", words.display());
         let config = json!({ "command": "sh", "args": ["-c", command] });
         let agent = json!({ "name": "Plain", "adapter": "shell", "config": config });
@@ -72,7 +73,12 @@ impl Given {
         Ok(Self { dir, repo, server, project, task: id(&task)? })
     }
 
-    async fn killed_and_back(&mut self) -> Result<()> {
+    /// What was to happen at a boundary happened; after a kill there is another server.
+    async fn back_after(&mut self, fault: Fault, point: &str) -> Result<()> {
+        if fault == Fault::Panic {
+            let data = self.dir.path().join("data");
+            return until("the panic", async || Ok(panicked(&data, point).ok())).await;
+        }
         self.server.until_gone().await?;
         let data = self.dir.path().join("data");
         self.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
@@ -103,9 +109,9 @@ fn forge_model_default() -> Result<Value> {
     Ok(serde_json::to_value(default.workflow())?)
 }
 
-async fn proposes_once(point: &str, by: By) -> Result<()> {
-    let mut given = Given::up(Some(point), by).await?;
-    given.killed_and_back().await?;
+async fn proposes_once(fault: Fault, point: &str, by: By) -> Result<()> {
+    let mut given = Given::up(fault, point, by).await?;
+    given.back_after(fault, point).await?;
     given.to_the_end().await?;
     let mut titles: Vec<Value> =
         given.lessons("proposed").await?.iter().map(|one| one["title"].clone()).collect();
@@ -117,8 +123,7 @@ async fn proposes_once(point: &str, by: By) -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn each_lesson_is_proposed_once_wherever_the_kill_was() -> Result<()> {
+async fn each_lesson_is_proposed_once(fault: Fault) -> Result<()> {
     let mut cases = Vec::new();
     for (by_plugin, name) in [(0, "knowledge-capture"), (1, "on_task_done[0]")] {
         for point in ["step.begin:", "lessons.found", "step.ran:", "step.end:"] {
@@ -126,27 +131,46 @@ async fn each_lesson_is_proposed_once_wherever_the_kill_was() -> Result<()> {
             cases.push((format!("{point}{name}"), by_plugin));
         }
     }
-    crate::kills::all_survived(cases, |point, by_plugin| async move {
-        proposes_once(&point, if by_plugin == 1 { By::Plugin } else { By::Action }).await
+    all_survived(cases, move |point, by_plugin| async move {
+        proposes_once(fault, &point, if by_plugin == 1 { By::Plugin } else { By::Action }).await
     })
     .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn each_lesson_is_proposed_once_wherever_the_kill_was() -> Result<()> {
+    each_lesson_is_proposed_once(Fault::Kill).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_lesson_is_proposed_once_wherever_the_panic_was() -> Result<()> {
+    each_lesson_is_proposed_once(Fault::Panic).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_accepted_lesson_lands_once_wherever_the_kill_was() -> Result<()> {
+    an_accepted_lesson_lands_once(Fault::Kill).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_accepted_lesson_lands_once_wherever_the_panic_was() -> Result<()> {
+    an_accepted_lesson_lands_once(Fault::Panic).await
+}
+
+async fn an_accepted_lesson_lands_once(fault: Fault) -> Result<()> {
     for (point, landed) in [("lesson.intended", false), ("lesson.landed", true)] {
-        let mut given = Given::up(Some(point), By::Plugin).await?;
+        let mut given = Given::up(fault, point, By::Plugin).await?;
         given.to_the_end().await?;
         ensure!(given.accept("Tokens").await.is_err(), "{point} was not passed");
-        given.killed_and_back().await?;
-        if landed {
+        given.back_after(fault, point).await?;
+        if landed && fault == Fault::Kill {
             // Settled at start, without anybody's word.
             until("the lesson that landed", async || {
                 Ok(given.lessons("accepted").await?.into_iter().find(|one| one["id"].is_string()))
             })
             .await?;
             ensure!(given.lessons("proposed").await?.len() == 1, "it is proposed and kept");
-        } else {
+        } else if !landed {
             ensure!(given.repo.show("main", FILE).is_none() && given.lessons("proposed").await?.len() == 2);
         }
         let accepted = given.accept("Tokens").await?;
@@ -160,9 +184,9 @@ async fn an_accepted_lesson_lands_once_wherever_the_kill_was() -> Result<()> {
     Ok(())
 }
 
-async fn debriefs_once(point: &str) -> Result<()> {
-    let mut given = Given::up(Some(point), By::Loop).await?;
-    given.killed_and_back().await?;
+async fn debriefs_once(fault: Fault, point: &str) -> Result<()> {
+    let mut given = Given::up(fault, point, By::Loop).await?;
+    given.back_after(fault, point).await?;
     given.to_the_end().await?;
     let left = given.server.get(&format!("/tasks/{}/debrief", given.task)).await?;
     ensure!(left["note"]["text"] == "It went well.", "{left:#}");
@@ -177,7 +201,16 @@ async fn debriefs_once(point: &str) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_is_debriefed_once_wherever_the_kill_was() -> Result<()> {
+    a_task_is_debriefed_once(Fault::Kill).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_is_debriefed_once_wherever_the_panic_was() -> Result<()> {
+    a_task_is_debriefed_once(Fault::Panic).await
+}
+
+async fn a_task_is_debriefed_once(fault: Fault) -> Result<()> {
     let points = ["step.begin:debrief", "debrief.kept", "step.ran:debrief", "step.end:debrief"];
     let cases = points.map(|point| (point.to_owned(), 1)).to_vec();
-    crate::kills::all_survived(cases, |point, _| async move { debriefs_once(&point).await }).await
+    all_survived(cases, move |point, _| async move { debriefs_once(fault, &point).await }).await
 }

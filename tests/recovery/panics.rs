@@ -30,9 +30,7 @@ async fn survives(point: &str) -> Result<()> {
         story.run_to_the_end().await?;
     }
     story.check().await?;
-    let log = std::fs::read_to_string(story.data().with_extension("log"))?;
-    ensure!(log.contains(&format!("fault at {point}")), "nothing panicked");
-    Ok(())
+    kills::panicked(&story.data(), point)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,7 +11,7 @@ use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::kills;
+use crate::kills::{self, Fault};
 
 struct Given {
     dir: TempDir,
@@ -125,8 +125,13 @@ async fn boundaries() -> Result<Vec<(String, u32)>> {
     Ok(cases)
 }
 
-async fn survives(point: String, times: u32) -> Result<()> {
-    let mut given = Given::up(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))]).await?;
+async fn survives(fault: Fault, point: String, times: u32) -> Result<()> {
+    let mut given = Given::up(fault.at(&point, times)).await?;
+    if fault == Fault::Panic {
+        ensure!(given.proposed().await? && given.merged().await?, "the server ended");
+        given.check().await?;
+        return kills::panicked(&given.dir.path().join("data"), &point);
+    }
     let killed = !given.proposed().await? || !given.merged().await?;
     ensure!(killed, "the boundary was not passed again");
     given.server = serve(&given.dir, Vec::new())?;
@@ -140,5 +145,11 @@ async fn a_kill_on_the_way_to_a_code_host_makes_no_second_pull_request() -> Resu
     for expected in ["pr.intended", "pr.pushed", "pr.created", "pr.seen"] {
         ensure!(cases.iter().any(|(point, _)| point == expected), "{expected} is not among {cases:?}");
     }
-    kills::all_survived(cases, survives).await
+    kills::all_survived(cases, |point, times| survives(Fault::Kill, point, times)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_on_the_way_to_a_code_host_makes_no_second_pull_request() -> Result<()> {
+    let cases = boundaries().await?.into_iter().filter(|(_, times)| *times == 1).collect();
+    kills::all_survived(cases, |point, times| survives(Fault::Panic, point, times)).await
 }

@@ -10,6 +10,8 @@ use forge_tests::serve::{Serve, Served, id, marked_processes, scripted_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::kills::{Fault, all_survived, panicked};
+
 struct Raced {
     dir: TempDir,
     repo: Repository,
@@ -112,11 +114,15 @@ impl Raced {
     }
 }
 
-async fn survives(point: &str, times: u32) -> Result<()> {
-    let mut raced = Raced::up(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])?;
+async fn survives(fault: Fault, point: &str, times: u32) -> Result<()> {
+    let mut raced = Raced::up(fault.at(point, times))?;
     let task = raced.make().await?;
-    raced.server.until_gone().await.with_context(|| format!("{point}#{times}"))?;
     let data = raced.dir.path().join("data");
+    if fault == Fault::Panic {
+        raced.arrive(&task).await?;
+        return panicked(&data, point);
+    }
+    raced.server.until_gone().await.with_context(|| format!("{point}#{times}"))?;
     raced.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
     raced.arrive(&task).await
 }
@@ -136,8 +142,9 @@ async fn boundaries() -> Result<BTreeMap<String, u32>> {
     Ok(passed)
 }
 
-/// A kill at every passing of the boundaries that are `ours`; those that are named must be among them.
-async fn arrives_after_each(ours: impl Fn(&str) -> bool, named: &[&str]) -> Result<()> {
+/// A kill at every passing, or a panic at the first one, of the boundaries that are `ours`; those that are named must be
+/// among them.
+async fn arrives_after_each(fault: Fault, ours: impl Fn(&str) -> bool, named: &[&str]) -> Result<()> {
     let passed = boundaries().await?;
     let ours: Vec<_> = passed.iter().filter(|(point, _)| ours(point)).collect();
     for name in named {
@@ -146,15 +153,32 @@ async fn arrives_after_each(ours: impl Fn(&str) -> bool, named: &[&str]) -> Resu
     let mut cases = Vec::new();
     for (point, times) in ours {
         // How often a race looks again depends on who ends beside whom: at least as it begins, and at its end.
-        let times = if point.ends_with(":race") { (*times).min(2) } else { *times };
+        let times = match fault {
+            Fault::Panic => 1,
+            Fault::Kill if point.ends_with(":race") => (*times).min(2),
+            Fault::Kill => *times,
+        };
         cases.extend((1..=times).map(|n| (point.clone(), n)));
     }
-    println!("{} kills", cases.len());
-    crate::kills::all_survived(cases, |point, times| async move { survives(&point, times).await }).await
+    println!("{} times {fault:?}", cases.len());
+    all_survived(cases, move |point, times| async move { survives(fault, &point, times).await }).await
 }
 
 /// What a race itself does: it begins, starts and ends its entries, elects, promotes, and clears.
 const OF_RACES: [&str; 3] = [":race", ":promote", ":end_race"];
+
+const BOUNDARIES_OF_RACES: [&str; 10] = [
+    "race.started",
+    "race.entry_started",
+    "race.entry_finished",
+    "race.elected",
+    "race.landed",
+    "race.promoted",
+    "race.entry_cleared",
+    "race.cleared",
+    "step.begin:promote",
+    "step.ran:end_race",
+];
 
 fn is_of_races(point: &str) -> bool {
     point.starts_with("race.") || OF_RACES.iter().any(|step| point.ends_with(step))
@@ -174,29 +198,22 @@ fn is_of_entries(point: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_race_arrives_wherever_it_was_killed() -> Result<()> {
-    let named = [
-        "race.started",
-        "race.entry_started",
-        "race.entry_finished",
-        "race.elected",
-        "race.landed",
-        "race.promoted",
-        "race.entry_cleared",
-        "race.cleared",
-        "step.begin:promote",
-        "step.ran:end_race",
-    ];
-    arrives_after_each(is_of_races, &named).await
+    arrives_after_each(Fault::Kill, is_of_races, &BOUNDARIES_OF_RACES).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_race_arrives_wherever_it_panicked() -> Result<()> {
+    arrives_after_each(Fault::Panic, is_of_races, &BOUNDARIES_OF_RACES).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_race_arrives_whatever_was_killed_around_its_worktrees() -> Result<()> {
-    arrives_after_each(is_of_worktrees, &["workspace.made", "cleanup.removed", "step.ran:prepare_workspace"])
-        .await
+    let named = ["workspace.made", "cleanup.removed", "step.ran:prepare_workspace"];
+    arrives_after_each(Fault::Kill, is_of_worktrees, &named).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_race_arrives_whatever_its_entries_did_when_it_was_killed() -> Result<()> {
     let named = ["execution.started", "work.committed", "step.ran:run_ci_steps", "step.begin:advance"];
-    arrives_after_each(is_of_entries, &named).await
+    arrives_after_each(Fault::Kill, is_of_entries, &named).await
 }

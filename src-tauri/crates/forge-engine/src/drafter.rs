@@ -2,12 +2,18 @@
 //! recorded like any run, so that its cost counts and a kill leaves nothing behind, but it is none of the task's work:
 //! no state waits for it and no step follows from it.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use forge_agents::log::DEFAULT_CAP_BYTES;
 use forge_agents::{
     AgentError, Control, CostLimit, Launch, Limits, LogWriter, RunOutcome, SessionRequest, adapter, marker_of,
 };
+use forge_exec::sweep;
 use forge_git::Repo;
 use forge_model::agent::{Agent, PermissionMode};
 use forge_model::event::EventType;
@@ -68,7 +74,7 @@ impl Engine {
             return Err(Undrafted::CostLimit);
         }
         let mut execution = self.record_drafter(task, agent, draft, id).await?;
-        let folder = self.data_dir().join("drafts").join(execution.id.as_str());
+        let folder = self.draft_folder(&execution.id);
         let ran =
             self.run_in_folder((task, context, agent), draft, (&execution, prompt), &folder, cost, cancel);
         let ran = ran.await;
@@ -88,6 +94,23 @@ impl Engine {
                 Err(error.into())
             }
         }
+    }
+
+    /// Ends what a draft left behind that panicked.
+    pub(crate) async fn end_draft(&self, draft: &FixDraft) {
+        let Some(id) = &draft.execution_id else { return };
+        self.forget_draft(id);
+        sweep(&marker_of(id.as_str()), GRACE).await;
+        let folder = self.draft_folder(id);
+        if let Err(error) = tokio::fs::remove_dir_all(&folder).await
+            && error.kind() != ErrorKind::NotFound
+        {
+            tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a draft");
+        }
+    }
+
+    fn draft_folder(&self, id: &ExecutionId) -> PathBuf {
+        self.data_dir().join("drafts").join(id.as_str())
     }
 
     async fn record_drafter(

@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use forge_agents::{LogReader, adapter};
+use forge_agents::{LogReader, adapter, marker_of};
 use forge_git::{GitError, Way};
 use forge_model::agent::Agent;
 use forge_model::diagnostic::{changed_file, diagnostics};
@@ -33,6 +33,7 @@ use crate::{
     Engine, EngineError,
     context::{ProjectContext, task_branch},
     error::Result,
+    guarded,
     race_fixes::Standing,
     races::is_entry,
     steps::{Stepping, changed_since_target},
@@ -217,12 +218,22 @@ impl Engine {
         mut draft: FixDraft,
         cancel: &CancellationToken,
     ) -> Result<Option<FixProposal>> {
-        let drafted = self.try_draft(&mut draft, cancel).await;
-        if self.inner.shutdown.is_cancelled() && drafted.is_err() {
-            return Ok(None);
-        }
-        self.point("fix.drafted");
-        let drafted = drafted.map_err(|why| why.to_string());
+        let tried = guarded(async {
+            let drafted = self.try_draft(&mut draft, cancel).await;
+            if self.inner.shutdown.is_cancelled() && drafted.is_err() {
+                return None;
+            }
+            self.point("fix.drafted");
+            Some(drafted.map_err(|why| why.to_string()))
+        });
+        let drafted = match tried.await {
+            Ok(Some(drafted)) => drafted,
+            Ok(None) => return Ok(None),
+            Err(panic) => {
+                self.end_draft(&draft).await;
+                Err(panic.to_string())
+            }
+        };
         self.with_patience(|| self.record_draft(draft.clone(), drafted.clone())).await
     }
 
@@ -249,6 +260,7 @@ impl Engine {
                 draft.reason = Some("the same patch was proposed before".to_owned());
             }
             Err(why) => {
+                self.lose_drafter(&mut tx, &draft).await?;
                 draft.status = DraftStatus::Dropped;
                 draft.reason = Some(why);
             }
@@ -530,16 +542,7 @@ impl Engine {
         let open = fixes::open_drafts(&mut *self.store().read().await?).await?;
         for mut draft in open {
             let mut tx = self.store().write().await?;
-            if let Some(id) = &draft.execution_id
-                && let Some(row) = executions::get(&mut tx, id).await?
-                && !row.execution.status.is_over()
-            {
-                let mut execution = row.execution;
-                execution.status = ExecutionStatus::Lost;
-                execution.finished_at = Some(self.now());
-                executions::update(&mut tx, &execution).await?;
-                processes::delete(&mut tx, &forge_agents::marker_of(id.as_str()).0).await?;
-            }
+            self.lose_drafter(&mut tx, &draft).await?;
             draft.status = DraftStatus::Dropped;
             draft.reason = Some("Forge ended while it was drafted".to_owned());
             draft.finished_at = Some(self.now());
@@ -559,7 +562,20 @@ impl Engine {
         Ok(())
     }
 
-    async fn settle_half_applied(&self, fix: &FixProposal) -> Result<()> {
+    /// Ends the run of a draft, if it is still open: what it did is lost.
+    async fn lose_drafter(&self, tx: &mut Tx, draft: &FixDraft) -> Result<()> {
+        let Some(id) = &draft.execution_id else { return Ok(()) };
+        let open = executions::get(tx, id).await?.filter(|row| !row.execution.status.is_over());
+        let Some(mut execution) = open.map(|row| row.execution) else { return Ok(()) };
+        execution.status = ExecutionStatus::Lost;
+        execution.finished_at = Some(self.now());
+        executions::update(tx, &execution).await?;
+        processes::delete(tx, &marker_of(execution.id.as_str()).0).await?;
+        Ok(())
+    }
+
+    /// Sees whether a fix that was about to be applied is, and writes it down.
+    pub(crate) async fn settle_half_applied(&self, fix: &FixProposal) -> Result<()> {
         let (task, context, workspace, reviewing) = {
             let mut conn = self.store().read().await?;
             let (task, context) = self.load(&mut conn, &fix.task_id, None).await?;
@@ -599,6 +615,11 @@ impl Engine {
 /// Whether it still waits for somebody's word.
 pub(crate) fn is_waiting(fix: &FixProposal) -> bool {
     fix.status == FixStatus::Drafted && fix.applied_commit.is_none()
+}
+
+/// Whether it was about to be applied when something cut that short.
+pub(crate) fn is_half_applied(fix: &FixProposal) -> bool {
+    fix.status == FixStatus::Drafted && fix.applied_commit.is_some()
 }
 
 fn keep_end(text: &mut String) {

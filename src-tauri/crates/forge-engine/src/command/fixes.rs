@@ -21,7 +21,11 @@ use forge_store::table::{
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError, context::ProjectContext, error::Result, fixes::FORGE,
+    ConflictCode, Engine, EngineError,
+    context::ProjectContext,
+    error::Result,
+    fixes::{FORGE, is_half_applied},
+    guarded,
     lock::WorkspaceHold,
 };
 
@@ -189,8 +193,27 @@ impl Engine {
         Ok((task, context, workspace, found, lock))
     }
 
-    /// Applies a fix on the task's branch. The caller has the worktree's lock.
+    /// Applies a fix on the task's branch. The caller has the worktree's lock. After a panic it is seen what came of it.
     pub(crate) async fn land_fix(
+        &self,
+        of: &Fixing<'_>,
+        fix: FixProposal,
+        actor: Actor,
+        verify: bool,
+    ) -> Result<FixProposal> {
+        let panic = match guarded(self.intend_and_land(of, fix.clone(), actor, verify)).await {
+            Ok(landed) => return landed,
+            Err(panic) => panic,
+        };
+        let stored = async || fixes::get(&mut *self.store().read().await?, &fix.task_id, &fix.fix_id).await;
+        if let Some(half) = stored().await?.filter(is_half_applied) {
+            self.settle_half_applied(&half).await?;
+        }
+        let settled = stored().await?.filter(|fix| fix.status == FixStatus::Applied);
+        settled.ok_or(EngineError::Panicked(panic))
+    }
+
+    async fn intend_and_land(
         &self,
         of: &Fixing<'_>,
         mut fix: FixProposal,
