@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use anyhow::{Context as _, Result};
+use forge_testkit::Repository;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -34,6 +35,20 @@ impl Board {
         let all = with(json!({ "auto_approve": true, "shell": ["sh", "-c"] }), &settings);
         let (project, agent) = server.project(&sandbox, all).await?;
         Ok(Self { sandbox, server, project, agent })
+    }
+
+    /// A board whose repository has the submodule `lib`, which each worktree checks out; with the submodule's repository
+    /// and its commit.
+    pub async fn with_library(settings: Value) -> Result<(Self, Repository, String)> {
+        let setup = json!({ "setup": ["git -c protocol.file.allow=always submodule update --init --quiet"] });
+        let board = Self::new(with(setup, &settings)).await?;
+        let repo = &board.sandbox.repo;
+        let library = Repository::create(&board.sandbox.dir.path().join("library"), &[("lib.txt", "one\n")])?;
+        let from = library.path().display().to_string();
+        repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "lib"])?;
+        repo.commit("a library")?;
+        let pinned = repo.git(&["rev-parse", "main:lib"])?;
+        Ok((board, library, pinned))
     }
 
     /// Another project on the same repository.

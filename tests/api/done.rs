@@ -320,16 +320,22 @@ async fn task_closed_by_hand_says_what_stays_behind() -> Result<()> {
     Ok(())
 }
 
+/// A board whose tasks are squashed; with `in_place` their worktrees stay.
+async fn squashing(in_place: bool) -> Result<Board> {
+    let board = Board::new(json!({ "merge_config": { "strategy": "squash" } })).await?;
+    if in_place {
+        change_workflow(&board, |states| {
+            crate::board::state(states, "done")["cleanup"] = json!("keep");
+        })
+        .await?;
+    }
+    Ok(board)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn squash_merged_task_reopens_from_the_target() -> Result<()> {
     for in_place in [false, true] {
-        let board = Board::new(json!({ "merge_config": { "strategy": "squash" } })).await?;
-        if in_place {
-            change_workflow(&board, |states| {
-                crate::board::state(states, "done")["cleanup"] = json!("keep");
-            })
-            .await?;
-        }
+        let board = squashing(in_place).await?;
         let task = board
             .task(&["edit c <<< \"one\\n\"", "commit one", "append c <<< \"two\\n\""], json!({}))
             .await?;
@@ -520,13 +526,7 @@ async fn moving_changed_work_from_its_review_to_the_merge_is_refused_as_its_appr
 #[tokio::test(flavor = "multi_thread")]
 async fn squash_merged_task_moved_to_its_review_at_once_starts_from_the_target() -> Result<()> {
     for in_place in [false, true] {
-        let board = Board::new(json!({ "merge_config": { "strategy": "squash" } })).await?;
-        if in_place {
-            change_workflow(&board, |states| {
-                crate::board::state(states, "done")["cleanup"] = json!("keep");
-            })
-            .await?;
-        }
+        let board = squashing(in_place).await?;
         let task = board.task(&["edit c <<< \"one\\n\""], json!({})).await?;
         board.claim(&task).await?;
         board.server.until(&task, is("done")).await?;

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use forge_testkit::Repository;
 use serde_json::{Value, json};
 
 use crate::{
@@ -24,14 +23,7 @@ struct Linked {
 
 impl Linked {
     async fn new(settings: Value) -> Result<Self> {
-        let setup = json!({ "setup": ["git -c protocol.file.allow=always submodule update --init --quiet"] });
-        let board = Board::new(with(setup, &settings)).await?;
-        let repo = &board.sandbox.repo;
-        let library = Repository::create(&board.sandbox.dir.path().join("library"), &[("lib.txt", "one\n")])?;
-        let from = library.path().display().to_string();
-        repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "lib"])?;
-        repo.commit("a library")?;
-        let pinned = repo.git(&["rev-parse", "main:lib"])?;
+        let (board, _, pinned) = Board::with_library(settings).await?;
         Ok(Self { board, pinned })
     }
 

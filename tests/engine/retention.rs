@@ -220,8 +220,8 @@ async fn backups_go_after_thirty_days_that_the_engine_has_observed() -> Result<(
     until("the end of the old backup", async || Ok((!kept(&sandbox)).then_some(()))).await
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn unanswered_question_is_waited_for_also_when_fewer_than_half_are_old() -> Result<()> {
+/// Six closed tasks whose logs are older than they may be, after a sweep; with the folders of the logs.
+async fn swept_with_six_old_logs() -> Result<(Sandbox, Vec<PathBuf>)> {
     let mut sandbox = Sandbox::new(json!({})).await?;
     let retention = json!({ "retention": { "logs_days": 1, "events_days": 0 } });
     sandbox.call("storage_update", retention).await?;
@@ -230,6 +230,12 @@ async fn unanswered_question_is_waited_for_also_when_fewer_than_half_are_old() -
         later(&mut sandbox, day).await?;
     }
     sandbox.api.engine().sweep().await?;
+    Ok((sandbox, logs))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unanswered_question_is_waited_for_also_when_fewer_than_half_are_old() -> Result<()> {
+    let (sandbox, logs) = swept_with_six_old_logs().await?;
     open_tasks(&sandbox, 7).await?;
     sandbox.api.engine().sweep().await?;
     let asked = questions(&sandbox).await?;
@@ -241,14 +247,7 @@ async fn unanswered_question_is_waited_for_also_when_fewer_than_half_are_old() -
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deletion_of_more_than_half_waits_for_an_answer() -> Result<()> {
-    let mut sandbox = Sandbox::new(json!({})).await?;
-    let retention = json!({ "retention": { "logs_days": 1, "events_days": 0 } });
-    sandbox.call("storage_update", retention).await?;
-    let logs = closed_tasks(&sandbox, 6).await?;
-    for day in 1..4 {
-        later(&mut sandbox, day).await?;
-    }
-    sandbox.api.engine().sweep().await?;
+    let (sandbox, logs) = swept_with_six_old_logs().await?;
     let asked = questions(&sandbox).await?;
     assert_eq!(
         (&asked[0]["kind"], &asked[0]["doomed"], &asked[0]["total"]),

@@ -291,8 +291,10 @@ impl Observer for Refusing {
 
 /// Statements between two that fail: more than the longest transaction has.
 const STRIDE: u64 = 211;
-/// Of the statements of a stride, how many are let pass between those that are tried.
-const STEP: usize = 9;
+/// Of the statements of a stride, how many are let pass between those that are tried; 1 tries each.
+const STEP: usize = 3;
+/// How many stories are told beside each other: each mostly waits until what failed is tried again.
+const AT_ONCE: usize = 10;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn statement_that_fails_anywhere_in_the_step_loop_loses_and_repeats_nothing() -> Result<()> {
@@ -301,7 +303,7 @@ async fn statement_that_fails_anywhere_in_the_step_loop_loses_and_repeats_nothin
     let mut refused = 0;
     let mut firsts = (0..STRIDE).step_by(STEP);
     loop {
-        while running.len() < 3 {
+        while running.len() < AT_ONCE {
             let Some(first) = firsts.next() else { break };
             running.spawn(async move {
                 one_story(first).await.with_context(|| format!("statement {first} of each {STRIDE} failed"))

@@ -225,19 +225,25 @@ async fn what_others_added_before_the_merge_is_told() -> Result<()> {
     Ok(())
 }
 
+/// Pushes a file on top of a branch of the code host to a branch there, from another machine's repository.
+fn push_from_elsewhere(given: &Given, on: &str, (name, content): (&str, &str), to: &str) -> Result<()> {
+    let elsewhere = tempfile::tempdir()?;
+    let theirs = Repository::create(&elsewhere.path().join("theirs"), &[("README.md", "# Theirs\n")])?;
+    let bare = given.board.sandbox.repo.git(&["remote", "get-url", "origin"])?;
+    theirs.git(&["fetch", "-q", &bare, on])?;
+    theirs.git(&["reset", "-q", "--hard", "FETCH_HEAD"])?;
+    theirs.write(name, content)?;
+    theirs.commit("theirs")?;
+    theirs.git(&["push", "-q", "--force", &bare, &format!("HEAD:refs/heads/{to}")])?;
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_others_put_in_place_of_the_reviewed_work_is_not_done() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.awaiting().await?;
-    let elsewhere = tempfile::tempdir()?;
-    let theirs = Repository::create(&elsewhere.path().join("theirs"), &[("README.md", "# Theirs\n")])?;
-    let bare = given.board.sandbox.repo.git(&["remote", "get-url", "origin"])?;
     let branch = format!("forge/{}", text(&task, "id"));
-    theirs.git(&["fetch", "-q", &bare, "main"])?;
-    theirs.git(&["reset", "-q", "--hard", "FETCH_HEAD"])?;
-    theirs.write("theirs.txt", "theirs\n")?;
-    theirs.commit("theirs")?;
-    theirs.git(&["push", "-q", "--force", &bare, &format!("HEAD:refs/heads/{branch}")])?;
+    push_from_elsewhere(&given, "main", ("theirs.txt", "theirs\n"), &branch)?;
     given.host.merge(1)?;
     given.refresh(&task).await?;
     let blocked = given.board.server.until(&task, is("blocked")).await?;
@@ -267,15 +273,8 @@ async fn pull_request_merged_into_another_branch_is_done_once_its_target_has_the
 async fn work_that_a_colleague_edited_before_it_was_squashed_is_done() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.awaiting().await?;
-    let elsewhere = tempfile::tempdir()?;
-    let theirs = Repository::create(&elsewhere.path().join("theirs"), &[("README.md", "# Theirs\n")])?;
-    let bare = given.board.sandbox.repo.git(&["remote", "get-url", "origin"])?;
     let branch = format!("forge/{}", text(&task, "id"));
-    theirs.git(&["fetch", "-q", &bare, &branch])?;
-    theirs.git(&["reset", "-q", "--hard", "FETCH_HEAD"])?;
-    theirs.write("work.txt", "done, and better\n")?;
-    theirs.commit("theirs")?;
-    theirs.git(&["push", "-q", &bare, &format!("HEAD:refs/heads/{branch}")])?;
+    push_from_elsewhere(&given, &branch, ("work.txt", "done, and better\n"), &branch)?;
     given.host.squash(1)?;
     given.refresh(&task).await?;
     let end = given.board.server.until(&task, over).await?;

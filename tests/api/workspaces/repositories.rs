@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use forge_testkit::Repository;
 use serde_json::{Value, json};
 
 use super::bench::tree;
@@ -72,15 +71,8 @@ async fn with_lfs() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_a_submodule() -> Result<()> {
-    let board =
-        Board::new(json!({ "setup": ["git -c protocol.file.allow=always submodule update --init --quiet"] }))
-            .await?;
+    let (board, library, pinned) = Board::with_library(json!({})).await?;
     let repo = &board.sandbox.repo;
-    let library = Repository::create(&board.sandbox.dir.path().join("library"), &[("lib.txt", "one\n")])?;
-    let from = library.path().display().to_string();
-    repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "lib"])?;
-    repo.commit("a library")?;
-    let pinned = repo.git(&["rev-parse", "main:lib"])?;
     // One task changes its own files, one moves the library on.
     to_done(&board, &["run cat lib/lib.txt >copy.txt"]).await?;
     assert_eq!(repo.show("main", "copy.txt").as_deref(), Some("one"));

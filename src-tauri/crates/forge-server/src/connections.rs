@@ -185,6 +185,17 @@ mod tests {
             stream
         }
 
+        /// As many connections as there may be, each of which listens.
+        async fn full(&self) -> Vec<TcpStream> {
+            let mut open = Vec::new();
+            for _ in 0..LIMITS.connections {
+                let mut stream = self.send(&self.get("/events")).await;
+                read_until(&mut stream, "text/event-stream").await;
+                open.push(stream);
+            }
+            open
+        }
+
         async fn stop(self) {
             self.running.stop().await;
             self.engine.stop().await;
@@ -240,12 +251,7 @@ mod tests {
     #[tokio::test]
     async fn connection_beyond_the_limit_is_told_and_the_next_one_served_once_another_ends() {
         let served = served().await;
-        let mut open = Vec::new();
-        for _ in 0..LIMITS.connections {
-            let mut stream = served.send(&served.get("/events")).await;
-            read_until(&mut stream, "text/event-stream").await;
-            open.push(stream);
-        }
+        let mut open = served.full().await;
         let answer = rest(served.send(&served.get("/projects")).await).await;
         assert!(
             answer.starts_with("HTTP/1.1 429 ") && answer.contains("\"too_many_connections\""),
@@ -269,12 +275,7 @@ mod tests {
     #[tokio::test]
     async fn each_connection_beyond_the_limit_is_told_while_others_beyond_it_say_nothing() {
         let served = served().await;
-        let mut open = Vec::new();
-        for _ in 0..LIMITS.connections {
-            let mut stream = served.send(&served.get("/events")).await;
-            read_until(&mut stream, "text/event-stream").await;
-            open.push(stream);
-        }
+        let open = served.full().await;
         // Connections that send no request, more than 64 of them.
         let mut idle = Vec::new();
         for _ in 0..100 {
@@ -287,6 +288,7 @@ mod tests {
         for stream in idle {
             rest(stream).await;
         }
+        drop(open);
         served.stop().await;
     }
 
