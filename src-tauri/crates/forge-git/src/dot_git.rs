@@ -106,11 +106,7 @@ impl Repo {
     fn new_admin(&self) -> Result<PathBuf, GitError> {
         let folder = self.common_dir().join("worktrees");
         let admin = folder.join(format!("forge-{}", uuid::Uuid::new_v4().simple()));
-        // One level at a time: a repository that was moved away is not made anew at its old place.
-        match fs::create_dir(&folder) {
-            Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(GitError::io("create", &folder)(e)),
-            Ok(()) | Err(_) => {}
-        }
+        self.create_within(&folder)?;
         fs::create_dir(&admin).map_err(GitError::io("create", &admin))?;
         Ok(admin)
     }

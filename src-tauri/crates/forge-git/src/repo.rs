@@ -1,5 +1,6 @@
 //! A repository: where it is and what its names mean.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -177,6 +178,17 @@ impl Repo {
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.common_dir().join("HEAD").exists()
+    }
+
+    /// Makes a folder of the common folder, where it is missing, but none above it: a repository that was moved away is
+    /// not made anew at its old place.
+    pub(crate) fn create_within(&self, folder: &Path) -> Result<(), GitError> {
+        match std::fs::create_dir(folder) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            Err(_) if !self.is_there() => Err(GitError::NotARepository { path: self.root().to_owned() }),
+            Err(error) => Err(GitError::io("create", folder)(error)),
+        }
     }
 
     /// The tree (hex) of a commit.

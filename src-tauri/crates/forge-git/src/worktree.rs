@@ -417,13 +417,7 @@ impl Repo {
         if content.len() == before {
             return Ok(());
         }
-        // Never the folders above: a repository that was moved away meanwhile must not be begun anew in its old place.
-        match std::fs::create_dir(&info) {
-            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
-                return Err(GitError::io("create", &info)(e));
-            }
-            _ => {}
-        }
+        self.create_within(&info)?;
         let fresh = info.join(format!("exclude.forge-{}", uuid::Uuid::new_v4().simple()));
         std::fs::write(&fresh, &content).map_err(GitError::io("write", &fresh))?;
         std::fs::rename(&fresh, &path).map_err(GitError::io("replace", &path))?;

@@ -126,3 +126,13 @@ async fn repository_that_was_moved_away_is_not_made_anew() {
     fs::rename(&away, &old).unwrap();
     given.is_whole().await;
 }
+
+#[tokio::test]
+async fn repository_that_was_moved_away_is_told_as_such_and_not_made_anew() {
+    let given = Given::new().await;
+    fs::remove_file(given.tree.join(".git")).unwrap();
+    fs::rename(given.repo.root(), given.sandbox.dir().join("elsewhere")).unwrap();
+    let refused = given.repo.rewrite_dot_git(&given.tree, "work", &given.aside).await;
+    assert!(matches!(refused, Err(GitError::NotARepository { .. })), "{refused:?}");
+    assert!(!given.repo.root().exists());
+}
