@@ -41,6 +41,9 @@ impl Dice {
     }
 }
 
+/// The number of a task that Forge finished, its reviewed commit if it has one, and what was recorded of it.
+type Finished = (usize, Option<String>, String);
+
 /// What a history came to.
 pub struct Seen {
     /// Tasks that Forge finished.
@@ -64,6 +67,8 @@ pub struct History {
     ledger: Ledger,
     written: usize,
     away: bool,
+    /// Whether a person deleted the folder of a worktree.
+    has_destroyed: bool,
     /// What happened, for whoever reads a failure.
     story: Vec<String>,
 }
@@ -126,6 +131,7 @@ impl History {
             ledger,
             written: 0,
             away: false,
+            has_destroyed: false,
             story: Vec::new(),
         })
     }
@@ -425,6 +431,7 @@ impl History {
         {
             // Whoever works there may make files meanwhile.
             let _ = std::fs::remove_dir_all(worktree);
+            self.has_destroyed = true;
         }
         if what < 2 {
             let name = format!("refs/heads/forge/{}", self.tasks[task]);
@@ -482,7 +489,7 @@ impl History {
     }
 
     /// Tasks that Forge itself finished, each with its reviewed commit, if it has one.
-    async fn finished_tasks(&self) -> Result<Vec<(usize, Option<String>)>> {
+    async fn finished_tasks(&self) -> Result<Vec<Finished>> {
         let mut finished = Vec::new();
         for task in 0..self.tasks.len() {
             let path = format!("/tasks/{}", self.tasks[task]);
@@ -497,7 +504,8 @@ impl History {
                 continue;
             }
             let reviews = self.answer(Method::GET, &format!("{path}/reviews"), None).await?;
-            let passed = reviews.unwrap_or_default()["items"]
+            let reviews = reviews.unwrap_or_default();
+            let passed = reviews["items"]
                 .as_array()
                 .and_then(|all| all.iter().rev().find(|review| review["status"] == "passed").cloned());
             let commit = passed.and_then(|review| review["reviewed_commit"].as_str().map(str::to_owned));
@@ -505,19 +513,32 @@ impl History {
                 commit.is_some() || now["workspace"].is_null(),
                 "task {task} is done without a reviewed commit: {now:#}\nmoves: {moves:#}"
             );
-            finished.push((task, commit));
+            let merges = self.answer(Method::GET, &format!("{path}/merges"), None).await?.unwrap_or_default();
+            finished.push((task, commit, format!("{moves:#}\n{reviews:#}\n{merges:#}")));
         }
         Ok(finished)
     }
 
-    fn done_means_merged(&self, finished: &[(usize, Option<String>)]) -> Result<()> {
-        // Of what was there before, a person's hand may have taken some: a worktree is captured while its folder is deleted.
-        let (before, target) = (self.tree(&self.start)?, self.tree("main")?);
-        for (task, commit) in finished {
+    fn done_means_merged(&self, finished: &[Finished]) -> Result<()> {
+        // What was there before, a person's hand may have taken: a worktree is captured while its folder is deleted. So
+        // may what another task had landed before that worktree began.
+        let before = self.tree(&self.start)?;
+        let mut targets = vec!["main".to_owned()];
+        if self.has_destroyed {
+            let earlier = self.repo.git(&["rev-list", "--first-parent", &format!("{}..main", self.start)])?;
+            targets.extend(earlier.lines().map(str::to_owned));
+        }
+        let trees = targets.iter().map(|commit| self.tree(commit)).collect::<Result<Vec<_>>>()?;
+        for (task, commit, told) in finished {
             let Some(commit) = commit else { continue };
             let work = self.tree(commit)?;
-            let missing: Vec<_> = work.difference(&before).filter(|file| !target.contains(*file)).collect();
-            ensure!(missing.is_empty(), "task {task} is done, and main lacks {missing:?} of {commit}");
+            let is_in_target = |file: &&(String, String)| trees.iter().any(|tree| tree.contains(*file));
+            let missing: Vec<_> = work.difference(&before).filter(|file| !is_in_target(file)).collect();
+            let history = self.repo.git(&["log", "--format=%h %p %s", "main", commit])?;
+            ensure!(
+                missing.is_empty(),
+                "task {task} is done, and main lacks {missing:?} of {commit}\n{told}\n{history}"
+            );
         }
         Ok(())
     }
