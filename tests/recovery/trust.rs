@@ -7,8 +7,10 @@
 mod history;
 mod ledger;
 
+use std::sync::Arc;
+
 use anyhow::{Result, ensure};
-use history::History;
+use history::{History, Template};
 
 /// How many histories one run tells.
 const CASES: u64 = 200;
@@ -23,12 +25,14 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 async fn random_histories_lose_nothing_and_done_means_merged() -> Result<()> {
     let first = number("FORGE_TRUST_SEED", 1);
     let mut seeds = first..first + number("FORGE_TRUST_CASES", CASES);
+    let template = Arc::new(Template::create()?);
     let (mut running, mut failures) = (tokio::task::JoinSet::new(), Vec::new());
     let (mut told, mut finished, mut texts) = (0, 0, 0);
     loop {
         while running.len() < AT_ONCE {
             let Some(seed) = seeds.next() else { break };
-            running.spawn(async move { (seed, Box::pin(History::tell(seed)).await) });
+            let template = Arc::clone(&template);
+            running.spawn(async move { (seed, Box::pin(History::tell(seed, &template)).await) });
         }
         let Some(done) = running.join_next().await else { break };
         let (seed, outcome) = done?;
@@ -37,6 +41,9 @@ async fn random_histories_lose_nothing_and_done_means_merged() -> Result<()> {
                 told += 1;
                 finished += seen.finished;
                 texts += seen.texts;
+                if told % 100 == 0 {
+                    println!("{told} histories held so far");
+                }
             }
             Err(error) => {
                 eprintln!("seed {seed}: {error:#}\n");

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    process::Command,
     time::Duration,
 };
 
@@ -73,23 +74,14 @@ pub struct History {
     story: Vec<String>,
 }
 
-fn serve(dir: &Path) -> Result<Served> {
-    Serve { program: "forge-faulty", data: dir.join("data"), env: Vec::new() }.start()
+/// The repositories that every history begins with, made once: most of a second goes into them.
+pub struct Template {
+    dir: TempDir,
 }
 
-impl History {
-    /// Tells the history of a seed and looks whether its promises hold.
-    pub async fn tell(seed: u64) -> Result<Seen> {
-        let mut history = Self::begin(seed).await?;
-        let told = history.happen().await;
-        // Agents end with the engine that ends in order; one that is killed leaves them to the next.
-        history.server.end_in_order();
-        told.with_context(|| format!("what happened:\n{}", history.story.join("\n")))
-    }
-
-    async fn begin(seed: u64) -> Result<Self> {
-        // Neighbouring seeds begin alike otherwise.
-        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+impl Template {
+    /// Makes a repository with a submodule, which has a submodule of its own.
+    pub fn create() -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let files = [("README.md", "# Sample\n"), ("src/main.txt", "main\n")];
         let repo = Repository::create(&dir.path().join("repo"), &files)?;
@@ -100,9 +92,42 @@ impl History {
             repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, to])?;
             repo.commit("a library")?;
         }
+        Ok(Self { dir })
+    }
+
+    /// The remotes of the submodule and of the one in it. Histories only read them.
+    fn libraries(&self) -> [PathBuf; 2] {
+        ["library", "core"].map(|name| self.dir.path().join(name))
+    }
+
+    fn copy_repository(&self, to: &Path) -> Result<Repository> {
+        let copied = Command::new("cp").arg("-a").arg(self.dir.path().join("repo")).arg(to).status()?;
+        ensure!(copied.success(), "the repository cannot be copied");
+        Ok(Repository::open(to))
+    }
+}
+
+fn serve(dir: &Path) -> Result<Served> {
+    Serve { program: "forge-faulty", data: dir.join("data"), env: Vec::new() }.start()
+}
+
+impl History {
+    /// Tells the history of a seed and looks whether its promises hold.
+    pub async fn tell(seed: u64, template: &Template) -> Result<Seen> {
+        let mut history = Self::begin(seed, template).await?;
+        let told = history.happen().await;
+        // Agents end with the engine that ends in order; one that is killed leaves them to the next.
+        history.server.end_in_order();
+        told.with_context(|| format!("what happened:\n{}", history.story.join("\n")))
+    }
+
+    async fn begin(seed: u64, template: &Template) -> Result<Self> {
+        // Neighbouring seeds begin alike otherwise.
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let dir = tempfile::tempdir()?;
+        let repo = template.copy_repository(&dir.path().join("repo"))?;
         let start = repo.git(&["rev-parse", "main"])?;
-        let libraries = [&library, &core].map(|library| library.path().to_owned());
-        let ledger = Ledger::new(dir.path(), libraries)?;
+        let ledger = Ledger::new(dir.path(), template.libraries())?;
         let program = drafter::install(&dir.path().join("drafter"), FIX)?;
         let server = serve(dir.path())?;
         let agent = id(&server.post("/agents", scripted_agent("Bot")?).await?)?;

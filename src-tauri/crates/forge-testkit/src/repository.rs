@@ -39,6 +39,12 @@ impl Repository {
         Ok(repo)
     }
 
+    /// The one that is in `path` already.
+    #[must_use]
+    pub fn open(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
     /// Its folder.
     #[must_use]
     pub fn path(&self) -> &Path {
