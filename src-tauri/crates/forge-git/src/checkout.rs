@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
+use crate::keep::Head;
 use crate::lock::Turn;
 use crate::repo::Repo;
 
@@ -40,6 +41,7 @@ impl Repo {
         &self,
         path: &Path,
         admin: &Path,
+        start: &str,
         rules: Rules,
         tree: &Turn,
     ) -> Result<(), GitError> {
@@ -49,17 +51,40 @@ impl Repo {
                 Err(why) => tracing::debug!(path = %path.display(), %why, "left to git"),
             }
         }
-        self.check_out(path, admin, tree).await
+        self.check_out(path, admin, start, tree).await
     }
 
     /// Puts index and tracked files where `HEAD` is, as `git worktree add` does it: filters, LFS, sparse checkout
     /// and attributes apply.
-    pub(crate) async fn check_out(&self, path: &Path, admin: &Path, tree: &Turn) -> Result<(), GitError> {
+    /// and attributes apply. A branch that somebody deleted in between begins again at `start`: git takes it for one
+    /// without commits, and `HEAD` for a tree without files.
+    pub(crate) async fn check_out(
+        &self,
+        path: &Path,
+        admin: &Path,
+        start: &str,
+        tree: &Turn,
+    ) -> Result<(), GitError> {
+        self.reset_to(None, path, admin, tree).await?;
+        if let Head::Unborn(_) = self.head_or_last(path).await? {
+            self.reset_to(Some(start), path, admin, tree).await?;
+        }
+        Ok(())
+    }
+
+    async fn reset_to(
+        &self,
+        commit: Option<&str>,
+        path: &Path,
+        admin: &Path,
+        tree: &Turn,
+    ) -> Result<(), GitError> {
         let reset = self
             .at(path, Kind::User)
             .config(format!("checkout.workers={}", checkout_workers()))
             .during(tree)
-            .args(["reset", "--quiet", "--hard", "--no-recurse-submodules"]);
+            .args(["reset", "--quiet", "--hard", "--no-recurse-submodules"])
+            .args(commit);
         self.run_in_index(admin, reset).await.map(drop)
     }
 

@@ -179,6 +179,10 @@ impl Repo {
         }
         self.keep_head(worktree, ref_prefix).await?;
         self.attach(worktree, &name).await?;
+        if !self.git_dir(worktree).await?.join("index").exists() {
+            // Nothing would be tracked, and what is ignored besides would be missing from the next commit.
+            self.at(worktree, Kind::Write).args(["reset", "--quiet", "--mixed"]).ok().await?;
+        }
         Ok(true)
     }
 

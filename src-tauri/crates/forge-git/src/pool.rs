@@ -25,7 +25,7 @@ use crate::repo::{Repo, dot_git_target, operation_in};
 use crate::sweep::{self, Tracked};
 use crate::trash::Trash;
 use crate::withdraw::{Withdrawn, lead_back};
-use crate::worktree::{NewWorktree, WorktreeEntry, move_in, real_path};
+use crate::worktree::{NewWorktree, Room, WorktreeEntry, move_in, real_path};
 
 const SLOT: &str = "slot-";
 const TAKEN: &str = "taken-";
@@ -98,7 +98,7 @@ impl Repo {
                 return Ok(false);
             }
             let pool = real_path(pool)?;
-            let Some(room) = self.make_room(spec, &path).await? else { return Ok(true) };
+            let Some(mut room) = self.make_room(spec, &path).await? else { return Ok(true) };
             self.clear_leftovers(&pool, &room.known).await?;
             let Some(claimed) = self.claim(&pool)? else {
                 delete_later(room.leftovers);
@@ -115,8 +115,8 @@ impl Repo {
                     return Err(error);
                 }
             };
-            delete_later(room.leftovers);
-            let settled = self.settle_in(&claimed, &room.site, &admin, list, &pool, keep, &tree).await;
+            delete_later(std::mem::take(&mut room.leftovers));
+            let settled = self.settle_in(&claimed, &room, &admin, list, &pool, keep, &tree).await;
             match settled.and_then(|()| move_in(&room.site, &path, &admin)) {
                 Ok(()) => {
                     self.open_for_use(&path, &admin, rules?).await?;
@@ -177,13 +177,14 @@ impl Repo {
     async fn settle_in(
         &self,
         claimed: &Claimed,
-        site: &Path,
+        room: &Room,
         admin: &Path,
         list: Turn,
         pool: &Path,
         keep: Keep,
         tree: &Turn,
     ) -> Result<(), GitError> {
+        let site = &room.site;
         for entry in fs::read_dir(&claimed.admin).map_err(GitError::io("list", &claimed.admin))?.flatten() {
             let name = entry.file_name();
             // The index knows what the files held when it was written; a split one has a part beside it.
@@ -201,22 +202,23 @@ impl Repo {
             forgotten
         };
         let (forgotten, switched) =
-            tokio::join!(forget, self.switch_and_clean(site, admin, pool, keep, tree));
+            tokio::join!(forget, self.switch_and_clean(room, admin, pool, keep, tree));
         forgotten.and(switched)
     }
 
     async fn switch_and_clean(
         &self,
-        path: &Path,
+        room: &Room,
         admin: &Path,
         pool: &Path,
         keep: Keep,
         tree: &Turn,
     ) -> Result<(), GitError> {
-        self.check_out(path, admin, tree).await?;
+        let path = &room.site;
+        self.check_out(path, admin, &room.start, tree).await?;
         let mut tracked = self.tracked(path).await?;
         if self.clear_marks(path, admin, tracked.assumed(), tracked.skipped()).await? {
-            self.check_out(path, admin, tree).await?;
+            self.check_out(path, admin, &room.start, tree).await?;
             tracked = self.tracked(path).await?;
         }
         if keep == Keep::WithIgnored {

@@ -89,7 +89,7 @@ impl Repo {
         let admin = admin?;
         let made = async {
             let rules = rules?;
-            self.fill(&room.site, &admin, rules, &tree).await?;
+            self.fill(&room.site, &admin, &room.start, rules, &tree).await?;
             move_in(&room.site, &path, &admin).map(|()| rules)
         };
         match made.await {
@@ -131,7 +131,12 @@ impl Repo {
             }
             leftovers.push(Trash::set_aside(path)?);
         }
-        let branch_exists = self.resolve(&format!("refs/heads/{}", spec.branch)).await?.is_some();
+        let tip = self.resolve(&format!("refs/heads/{}", spec.branch)).await?;
+        let branch_exists = tip.is_some();
+        let start = match tip {
+            Some(tip) => tip,
+            None => self.must_resolve(&spec.base).await?,
+        };
         if branch_exists {
             for user in known.iter().filter(|e| e.branch.as_deref() == Some(&spec.branch)) {
                 if is_same(&user.path, path) {
@@ -147,7 +152,7 @@ impl Repo {
         if let Some(folder) = site.parent() {
             std::fs::create_dir_all(folder).map_err(GitError::io("create", folder))?;
         }
-        Ok(Some(Room { site, leftovers, branch_exists, known }))
+        Ok(Some(Room { site, leftovers, branch_exists, start, known }))
     }
 
     /// Has git make a worktree without files, locked as being added; its administrative directory.
@@ -194,8 +199,7 @@ impl Repo {
         command = if room.branch_exists {
             command.arg("--").arg(path).arg(&spec.branch)
         } else {
-            let base = self.must_resolve(&spec.base).await?;
-            command.args(["--no-track", "-b", &spec.branch, "--"]).arg(path).arg(base)
+            command.args(["--no-track", "-b", &spec.branch, "--"]).arg(path).arg(&room.start)
         };
         let args = command.shown();
         let output = command.run().await?;
@@ -434,6 +438,8 @@ pub(crate) struct Room {
     pub(crate) leftovers: Vec<Trash>,
     /// The branch is there already and is attached as it stands.
     pub(crate) branch_exists: bool,
+    /// The commit that the worktree begins with.
+    pub(crate) start: String,
     /// The worktrees that the repository knew.
     pub(crate) known: Vec<WorktreeEntry>,
 }

@@ -146,6 +146,20 @@ async fn deleted_branch_begins_again_where_its_worktree_stood_last() {
 }
 
 #[tokio::test]
+async fn revived_worktree_without_an_index_tracks_ignored_files_again() {
+    let sandbox = Sandbox::new().await;
+    let (repo, tree) = worktree(&sandbox).await;
+    commit(&sandbox, &tree, "kept");
+    fs::write(tree.join(".gitignore"), "kept\n").unwrap();
+    commit(&sandbox, &tree, ".gitignore");
+    sandbox.git_at(&tree, &["update-ref", "-d", "refs/heads/work"]);
+    fs::remove_file(repo.git_dir(&tree).await.unwrap().join("index")).unwrap();
+    assert!(repo.revive_head(&tree, "work", "main", PREFIX).await.unwrap());
+    assert_eq!(repo.status(&tree).await.unwrap(), []);
+    assert_eq!(sandbox.git_at(&tree, &["ls-files", "kept"]), "kept");
+}
+
+#[tokio::test]
 async fn what_a_rebase_put_away_is_kept() {
     let sandbox = Sandbox::new().await;
     let (repo, tree) = worktree(&sandbox).await;

@@ -202,7 +202,7 @@ async fn git_finishes_what_failed_half_way() {
     fs::write(path.join("z"), "in the way").unwrap();
     let rules = repo.checkout_rules().await.unwrap();
     assert!(rules.plain);
-    repo.fill(&path, &admin, rules, &turn).await.unwrap();
+    repo.fill(&path, &admin, &sandbox.head(), rules, &turn).await.unwrap();
     assert_eq!(fs::read_to_string(path.join("dir/two")).unwrap(), "2");
     assert_eq!(fs::read_to_string(path.join("z")).unwrap(), "3");
     assert_eq!(repo.status(&path).await.unwrap(), []);

@@ -54,6 +54,37 @@ async fn an_existing_branch_is_attached_where_it_stands() {
     assert_eq!(repo.head(&spec.path).await.unwrap(), tip);
 }
 
+/// Registers a worktree, deletes its branch as a person may at any time, and fills the worktree.
+async fn fill_without_branch(sandbox: &Sandbox, spec: &NewWorktree) -> PathBuf {
+    let repo = sandbox.repo().await;
+    let tree = turn(&spec.path, Purpose::Tree).await;
+    let list = turn(repo.common_dir(), Purpose::Worktrees).await;
+    let room = repo.make_room(spec, &spec.path).await.unwrap().unwrap();
+    let admin = repo.register(spec, &room.site, &room, &[&tree, &list]).await.unwrap();
+    sandbox.git(&["update-ref", "-d", &format!("refs/heads/{}", spec.branch)]);
+    let rules = repo.checkout_rules().await.unwrap();
+    repo.fill(&room.site, &admin, &room.start, rules, &tree).await.unwrap();
+    room.site
+}
+
+#[tokio::test]
+async fn branch_deleted_while_its_worktree_is_filled_begins_again_with_all_files() {
+    let sandbox = Sandbox::new().await;
+    let repo = sandbox.repo().await;
+    let new = fill_without_branch(&sandbox, &spec(&sandbox, "1")).await;
+    assert_eq!(repo.head(&new).await.unwrap(), sandbox.head());
+    assert!(repo.status(&new).await.unwrap().is_empty());
+    assert!(new.join("a").is_file());
+    let existing = spec(&sandbox, "2");
+    sandbox.commit("work", &[("work", "work")]);
+    let work = sandbox.head();
+    sandbox.git(&["branch", "forge/2"]);
+    sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let existing = fill_without_branch(&sandbox, &existing).await;
+    assert_eq!(repo.head(&existing).await.unwrap(), work);
+    assert!(repo.status(&existing).await.unwrap().is_empty());
+}
+
 #[tokio::test]
 async fn a_lost_directory_is_made_again() {
     let sandbox = Sandbox::new().await;
