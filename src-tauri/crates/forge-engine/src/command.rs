@@ -6,8 +6,6 @@ pub(crate) mod approvals;
 pub(crate) mod attachments;
 pub(crate) mod comments;
 pub(crate) mod decide;
-pub(crate) mod fixes;
-pub(crate) mod hooks;
 pub(crate) mod knowledge;
 pub(crate) mod moves;
 pub(crate) mod orphans;
@@ -27,7 +25,7 @@ use forge_model::ids::TaskId;
 use forge_store::table::tasks::TaskRow;
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result, races::require_no_entry};
+use crate::{Engine, EngineError, context::ProjectContext, error::Result, race::require_no_entry};
 
 impl Engine {
     /// A task with its project, at the version that the caller believes in.

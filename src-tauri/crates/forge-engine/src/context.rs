@@ -16,7 +16,7 @@ use forge_model::workflow::{Action, Audience, Finding, Hook, State, StateKind, W
 use forge_store::table::{projects, projects::ProjectRow, tasks::TaskRow};
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, error::Result, races::is_entry};
+use crate::{Engine, EngineError, error::Result, race::is_entry};
 
 /// A project as the machine needs it. Rebuilt when the project's version rises.
 #[derive(Debug)]

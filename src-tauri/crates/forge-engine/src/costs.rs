@@ -25,7 +25,7 @@ use forge_store::table::{agents, costs, costs::CostSample, executions, tasks::Ta
 use serde_json::Value;
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result, races::is_entry};
+use crate::{Engine, EngineError, context::ProjectContext, error::Result, race::is_entry};
 
 /// The file of the export.
 const EXPORT: &str = "cost-anomalies.jsonl";

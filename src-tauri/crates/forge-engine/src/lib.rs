@@ -24,18 +24,15 @@ mod database_backups;
 mod delivery;
 mod diagnosing;
 mod disk;
-mod drafter;
 mod engine;
 mod environment;
 mod error;
-mod estimate;
 mod executions;
 mod exports;
-mod fixes;
+mod fix;
 mod growth;
 mod guards;
-mod hook_script;
-mod hooks;
+mod hook;
 mod hosts;
 mod instance;
 mod lesson_search;
@@ -53,8 +50,7 @@ mod preview;
 mod prices;
 mod private_data;
 mod pull_requests;
-mod race_fixes;
-mod races;
+mod race;
 mod read;
 mod recovery;
 mod redaction;
@@ -89,7 +85,6 @@ pub use command::{
     attachments::FileSource,
     comments::CommentChange,
     decide::{Decision, DecisionRequest},
-    hooks::HookTestRequest,
     knowledge::{LessonEdit, LessonPage},
     moves::{ClaimRequest, IfLocked, MoveRequest, Place, Settle},
     programs::{KnownProgram, Trial},
@@ -108,6 +103,7 @@ pub use forge_exec::is_out_of_files;
 pub use forge_git::{DiffPage, GitError};
 pub use forge_store::{OpenError, backups::BackupError};
 pub use growth::{Grown, Growths, LogGrowth};
+pub use hook::command::HookTestRequest;
 pub use instance::{EngineAddress, InstanceError};
 pub use panics::{Panic, guarded};
 pub use plan::Plan;

@@ -21,7 +21,7 @@ use crate::{
     context::ProjectContext,
     error::Result,
     prices::{Cost, Ledger},
-    races::is_entry,
+    race::is_entry,
 };
 
 /// How often what a run has used is written while it goes on, at most.

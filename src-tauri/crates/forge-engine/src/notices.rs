@@ -7,7 +7,7 @@ use forge_store::Tx;
 use forge_store::table::{notifications, tasks::TaskRow};
 use serde_json::json;
 
-use crate::{Engine, context::ProjectContext, error::Result, races::is_entry};
+use crate::{Engine, context::ProjectContext, error::Result, race::is_entry};
 
 impl Engine {
     /// Tells the person something about a task, once per `cause`.

@@ -17,7 +17,7 @@ use forge_model::time::Timestamp;
 use forge_store::table::tasks;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, EngineError, command::hooks::HOOK_TESTS, error::Result};
+use crate::{Engine, EngineError, error::Result, hook::command::HOOK_TESTS};
 
 /// A log, or all logs of a task, that may go.
 pub(crate) struct OldLog {

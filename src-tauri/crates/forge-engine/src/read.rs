@@ -26,7 +26,7 @@ use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError, TaskPage, context::ProjectContext, error::Result, lock::read_lock,
-    races::is_entry, steps::name_of,
+    race::is_entry, steps::name_of,
 };
 
 /// Which part of a task's changes is looked at.

@@ -28,7 +28,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     context::{ProjectContext, backup_prefix, task_branch},
     error::Result,
-    races::is_entry,
+    race::is_entry,
     subtasks::is_ordered,
     transition::Trouble,
     workspace::is_present,

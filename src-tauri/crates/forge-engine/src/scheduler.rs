@@ -28,7 +28,7 @@ use crate::{
     error::Result,
     guards::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
     panics::guarded,
-    races::is_entry,
+    race::is_entry,
     steps::{End, Stepping, waits_for_place},
     transition::{Move, Trouble},
 };

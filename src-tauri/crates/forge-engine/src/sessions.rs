@@ -15,7 +15,7 @@ use forge_store::table::agents;
 use forge_store::table::executions::ExecutionRow;
 use serde_json::Value;
 
-use crate::{Engine, error::Result, races::is_entry, steps::Stepping, transition::Carry};
+use crate::{Engine, error::Result, race::is_entry, steps::Stepping, transition::Carry};
 
 /// The conversation of a run that is to be started.
 #[derive(Debug, Clone, Default, PartialEq)]

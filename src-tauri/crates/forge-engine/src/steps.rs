@@ -13,22 +13,18 @@ mod debrief;
 pub(crate) mod decide;
 mod dispatch;
 mod finish;
-mod fix;
 mod follow_up;
 mod gate;
 mod half_done;
 mod held;
-pub(crate) mod hook;
 pub(crate) mod knowledge;
-mod leaving;
+pub(crate) mod leaving;
 mod left_behind;
 pub(crate) mod merge;
 pub(crate) mod merge_queue;
 mod nested;
 mod prepare;
 mod pull_request;
-pub(crate) mod race;
-mod race_left;
 mod rebase;
 mod relatives;
 mod stagnation;
@@ -63,8 +59,9 @@ use crate::{
     accepted::trouble_of,
     context::ProjectContext,
     error::Result,
-    hooks::{is_blocking, shown_name},
+    hook::{is_blocking, shown_name},
     lock::WorkspaceHold,
+    race::step::accepts,
     transition::{Move, Trouble, failure_policy},
 };
 
@@ -298,7 +295,7 @@ impl Engine {
         }
     }
 
-    async fn run_instant_action(
+    pub(crate) async fn run_instant_action(
         &self,
         tx: &mut Tx,
         s: &mut Stepping,
@@ -397,7 +394,7 @@ impl Engine {
         let changes_files = is_blocking(&s.step)
             || matches!(s.step.kind, StepKind::CommitWork | StepKind::Capture | StepKind::VerifyFix)
             || (s.step.kind == StepKind::Advance && at_gate)
-            || (s.step.kind == StepKind::EndRace && race::accepts(&s.step))
+            || (s.step.kind == StepKind::EndRace && accepts(&s.step))
             || s.step.action == Some(Action::RunCiSteps);
         let workspace = {
             let mut conn = self.store().read().await?;
@@ -569,7 +566,7 @@ impl Engine {
     }
 
     /// Keeps a task in its state with nobody started, until a person says how to go on.
-    async fn stay_behind_barrier(
+    pub(crate) async fn stay_behind_barrier(
         &self,
         tx: &mut Tx,
         context: &ProjectContext,

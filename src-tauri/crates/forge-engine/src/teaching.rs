@@ -17,7 +17,7 @@ use forge_store::table::{
 };
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result, races::is_entry};
+use crate::{Engine, EngineError, context::ProjectContext, error::Result, race::is_entry};
 
 /// Where the export keeps the notes of finished tasks.
 const NOTES: &str = "trajectories";

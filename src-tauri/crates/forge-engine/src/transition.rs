@@ -26,8 +26,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    Engine, EngineError, boundary, context::ProjectContext, error::Result, races::is_entry,
-    steps::race::THEN_ACCEPT, subtasks::is_ordered,
+    Engine, EngineError, boundary,
+    context::ProjectContext,
+    error::Result,
+    race::{is_entry, step::THEN_ACCEPT},
+    subtasks::is_ordered,
 };
 
 /// Cascades that may follow one cause.

@@ -19,7 +19,7 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError, boundary, context::ProjectContext, error::Result, guards::is_done_state,
-    lock::read_lock, races::is_entry, reviewed::RESTORABLE,
+    lock::read_lock, race::is_entry, reviewed::RESTORABLE,
 };
 
 /// A page of tasks.

@@ -16,7 +16,7 @@ use crate::{
     context::ProjectContext,
     error::Result,
     guards::{Aside, named, open_prerequisites},
-    hooks::is_blocking,
+    hook::is_blocking,
     subtasks::is_ordered,
     transition::{Move, Trouble, column_states},
 };

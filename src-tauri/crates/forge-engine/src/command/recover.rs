@@ -22,7 +22,7 @@ use crate::{
     context::ProjectContext,
     error::Result,
     guards::open_prerequisites,
-    hooks::SkippedOnce,
+    hook::SkippedOnce,
     reviewed::supersede_review,
     steps::audit::audits,
     transition::{Carry, Move, Trouble, is_reviewed},

@@ -18,7 +18,7 @@ use crate::{
     ConflictCode, Engine, EngineError, boundary,
     context::{ProjectContext, backup_prefix, task_branch},
     error::Result,
-    fixes::SET_ASIDE,
+    fix::SET_ASIDE,
     guards::is_done,
     steps::cleanup::Goes,
     subtasks::is_ordered,

@@ -64,7 +64,7 @@ enum Heard {
 
 impl Engine {
     /// After a run of the auditor: the worktree as it was, and what it said.
-    pub(super) async fn settle_audit(
+    pub(crate) async fn settle_audit(
         &self,
         s: &Stepping,
         execution: Execution,
@@ -91,7 +91,7 @@ impl Engine {
     }
 
     /// Follows what the auditor said. `instead` is what follows a pass that the gate's guards do not let go.
-    pub(super) async fn decide_audit(
+    pub(crate) async fn decide_audit(
         &self,
         tx: &mut Tx,
         s: &mut Stepping,

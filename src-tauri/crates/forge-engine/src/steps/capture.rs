@@ -75,7 +75,7 @@ enum Captured {
 
 impl Engine {
     /// Commits the work and begins the review of that commit.
-    pub(super) async fn capture(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    pub(crate) async fn capture(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         let Some(state) = s.context.workflow.state(&s.task.status) else {
             return Ok(End::skipped("no such state"));
         };
@@ -172,7 +172,7 @@ impl Engine {
     /// Makes a review that is about to check the work be about all of it: work may have gone on by hand since the review
     /// began, and a check that was cut short may have committed. Gives what else lies in the worktree, or an end when that
     /// fails.
-    pub(super) async fn capture_again(
+    pub(crate) async fn capture_again(
         &self,
         s: &Stepping,
         repo: &Repo,

@@ -33,14 +33,14 @@ use crate::{
 };
 
 /// How much of each stream a review's row keeps.
-pub(super) const TAIL_BYTES: usize = 4096;
+pub(crate) const TAIL_BYTES: usize = 4096;
 /// The remark on a review that had nothing to run.
-pub(super) const NO_CHECKS: &str = "no checks configured";
+pub(crate) const NO_CHECKS: &str = "no checks configured";
 /// From the gentle signal to the kill of a check.
 const GRACE: Duration = Duration::from_secs(5);
 
 impl Engine {
-    pub(super) async fn run_checks(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    pub(crate) async fn run_checks(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         let (review, was_begun) = {
             let mut conn = self.store().read().await?;
             let review = reviews::of_transition(&mut conn, &s.task.id, s.transition.seq).await?;
@@ -128,7 +128,7 @@ impl Engine {
 
     /// Runs the checks of an opened review in the worktree, up to the first that fails. `seen` is given by a caller who
     /// looked at the worktree just now.
-    pub(super) async fn run_all_checks(
+    pub(crate) async fn run_all_checks(
         &self,
         s: &Stepping,
         review: &mut Review,
@@ -348,7 +348,7 @@ impl Engine {
     }
 
     /// Runs one check to its end; none when it was stopped.
-    pub(super) async fn run_command(
+    pub(crate) async fn run_command(
         &self,
         s: &Stepping,
         workspace: &Workspace,
@@ -417,7 +417,7 @@ impl Engine {
     }
 
     /// Writes how far a check has come.
-    pub(super) async fn write_check(&self, s: &Stepping, review: &Review, check: &ReviewStep) -> Result<()> {
+    pub(crate) async fn write_check(&self, s: &Stepping, review: &Review, check: &ReviewStep) -> Result<()> {
         let mut tx = self.store().write().await?;
         self.put_check(&mut tx, s, review, check).await?;
         tx.commit().await?;
@@ -509,7 +509,7 @@ impl Engine {
 }
 
 /// What checks came to.
-pub(super) enum Checked {
+pub(crate) enum Checked {
     /// All of so many passed.
     Passed(usize),
     /// This one did not.
@@ -519,12 +519,12 @@ pub(super) enum Checked {
 }
 
 /// Whether nothing is to be run for a review.
-pub(super) fn has_no_checks(s: &Stepping) -> bool {
+pub(crate) fn has_no_checks(s: &Stepping) -> bool {
     s.context.review_config(&s.task).check_count() == 0
 }
 
 /// What people need to see of a failed check to believe it.
-pub(super) fn evidence_of(check: &ReviewStep) -> Evidence {
+pub(crate) fn evidence_of(check: &ReviewStep) -> Evidence {
     let tails = [check.stdout_tail.trim_end(), check.stderr_tail.trim_end()];
     Evidence {
         command: Some(check.command.clone()),

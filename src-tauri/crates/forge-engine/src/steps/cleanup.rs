@@ -34,7 +34,7 @@ pub(crate) enum Goes {
 
 impl Engine {
     /// Removes the worktree now, or as the state's own policy says.
-    pub(super) async fn clean_up_now(&self, s: &Stepping) -> Result<End> {
+    pub(crate) async fn clean_up_now(&self, s: &Stepping) -> Result<End> {
         match s.context.workflow.state(&s.task.status).and_then(|state| state.cleanup.clone()) {
             Some(CleanupPolicy::Keep) => Ok(End::skipped("the state keeps its worktree")),
             Some(CleanupPolicy::Delayed(delay)) => self.schedule(s, i64::from(delay.seconds) * 1000).await,
@@ -51,7 +51,7 @@ impl Engine {
     }
 
     /// Has the worktree removed later: by the state's own policy, else after the engine's delay.
-    pub(super) async fn schedule_cleanup(&self, s: &Stepping) -> Result<End> {
+    pub(crate) async fn schedule_cleanup(&self, s: &Stepping) -> Result<End> {
         let Some(state) = s.context.workflow.state(&s.task.status) else {
             return Ok(End::skipped("the workflow has no such state"));
         };

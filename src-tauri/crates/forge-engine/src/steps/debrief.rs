@@ -16,7 +16,7 @@ use crate::{Engine, EngineError, error::Result};
 
 impl Engine {
     /// Keeps what the closed task teaches.
-    pub(super) async fn debrief_task(&self, s: &Stepping) -> Result<End> {
+    pub(crate) async fn debrief_task(&self, s: &Stepping) -> Result<End> {
         let config = &s.context.settings.inner_loop;
         let mut kept = Vec::new();
         let was_cancelled = s.transition.to == s.context.workflow.cancellation_state;

@@ -34,7 +34,7 @@ pub(crate) struct Rejection {
 
 impl Engine {
     /// Passes the review, or lets it wait for a person.
-    pub(super) async fn decide_review(&self, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
+    pub(crate) async fn decide_review(&self, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
         let Some(mut review) = reviews::of_transition(tx, &s.task.id, s.transition.seq).await? else {
             return Ok(End::skipped("no review belongs to this move"));
         };
@@ -72,7 +72,7 @@ impl Engine {
     }
 
     /// Passes a running review (true), or lets it wait for a person (false).
-    pub(super) async fn decide_running(
+    pub(crate) async fn decide_running(
         &self,
         tx: &mut Tx,
         s: &mut Stepping,
@@ -92,7 +92,7 @@ impl Engine {
     }
 
     /// Lets a review wait for a person, and tells them.
-    pub(super) async fn await_person(
+    pub(crate) async fn await_person(
         &self,
         tx: &mut Tx,
         s: &Stepping,
@@ -106,7 +106,7 @@ impl Engine {
     }
 
     /// Writes that a review waits for a person.
-    pub(super) async fn hand_over(&self, tx: &mut Tx, task: &TaskRow, review: &mut Review) -> Result<()> {
+    pub(crate) async fn hand_over(&self, tx: &mut Tx, task: &TaskRow, review: &mut Review) -> Result<()> {
         review.status = ReviewStatus::AwaitingHuman;
         reviews::update(tx, review).await?;
         let facts = json!({ "attempt_number": review.attempt_number });
@@ -241,7 +241,7 @@ impl Engine {
     }
 
     /// Sends the task on by how its merge ended.
-    pub(super) async fn decide_merge(&self, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
+    pub(crate) async fn decide_merge(&self, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
         let merged = steps::of_transition(tx, s.transition.seq).await?;
         // The entry may have been made more than once.
         let before = |step: &&StepRow| step.id < s.step.id && step.action == Some(Action::RunMerge);
@@ -296,7 +296,7 @@ impl Engine {
     }
 
     /// Shows what is left of the budget that the state owns.
-    pub(super) async fn show_budget(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
+    pub(crate) async fn show_budget(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
         let is_merge_failed =
             s.context.workflow.merge_failed().is_some_and(|failed| failed.name == s.task.status);
         let kind = if is_merge_failed { BudgetKind::MergeFix } else { BudgetKind::Review };
@@ -305,7 +305,7 @@ impl Engine {
     }
 
     /// Sends the task along `accept` when nobody holds the state's role.
-    pub(super) async fn pass_unassigned(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
+    pub(crate) async fn pass_unassigned(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
         let Some(state) = s.context.workflow.state(&s.task.status) else {
             return Ok(End::skipped("no such state"));
         };
@@ -320,7 +320,7 @@ impl Engine {
     }
 
     /// Tells the person why the task needs them, unless they just blocked it themselves.
-    pub(super) async fn publish_blocked(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
+    pub(crate) async fn publish_blocked(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
         if s.transition.actor.is_user() {
             return Ok(End::skipped("the person knows"));
         }
@@ -337,7 +337,7 @@ impl Engine {
 }
 
 /// Whether an action of the same move was skipped: what depends on it has nothing to say.
-pub(super) async fn was_skipped(tx: &mut Tx, s: &Stepping, action: Action) -> Result<bool> {
+pub(crate) async fn was_skipped(tx: &mut Tx, s: &Stepping, action: Action) -> Result<bool> {
     let all = steps::of_transition(tx, s.transition.seq).await?;
     // The entry may have been made more than once; the latest before this step is meant.
     let before = all.iter().rfind(|step| step.id < s.step.id && step.action == Some(action));

@@ -30,7 +30,7 @@ const CORRECTIONS_CARRIED: usize = 3;
 
 impl Engine {
     /// Gives the task a place of its agent, or lets it wait for one.
-    pub(super) async fn admit(&self, tx: &mut Tx, s: &Stepping, effects: &mut Vec<Effect>) -> Result<End> {
+    pub(crate) async fn admit(&self, tx: &mut Tx, s: &Stepping, effects: &mut Vec<Effect>) -> Result<End> {
         let Some(agent) = self.agent_for(tx, &s.context, &s.task).await? else {
             return Ok(End::skipped("no agent holds the role"));
         };
@@ -46,7 +46,7 @@ impl Engine {
     }
 
     /// Records an execution of the agent that holds the state's role; its process starts after the commit.
-    pub(super) async fn dispatch(&self, tx: &mut Tx, s: &Stepping, effects: &mut Vec<Effect>) -> Result<End> {
+    pub(crate) async fn dispatch(&self, tx: &mut Tx, s: &Stepping, effects: &mut Vec<Effect>) -> Result<End> {
         let Some(state) = s.context.workflow.state(&s.task.status) else {
             return Ok(End::skipped("no such state"));
         };
@@ -183,7 +183,7 @@ impl Engine {
     }
 
     /// Decides what follows a failed or refused run, or a conflict: another run within the budget, else a person.
-    pub(super) async fn restart(
+    pub(crate) async fn restart(
         &self,
         tx: &mut Tx,
         s: &mut Stepping,
@@ -350,6 +350,6 @@ fn earlier_pass_stands(s: &Stepping) -> bool {
 const RETRYABLE: [&str; 4] = ["crashed", "silent", "model_error", "protocol"];
 
 /// A step's parameters do not read back.
-pub(super) fn corrupt_step(error: serde_json::Error) -> EngineError {
+pub(crate) fn corrupt_step(error: serde_json::Error) -> EngineError {
     EngineError::Io { doing: "read the parameters of a step".to_owned(), source: error.into() }
 }

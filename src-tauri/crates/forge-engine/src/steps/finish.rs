@@ -31,7 +31,7 @@ const ASKED_ABOUT_NO_CHANGE: &str = "asked about no change";
 
 impl Engine {
     /// Commits what the agent left, with the user's own hooks and filters.
-    pub(super) async fn commit_work(&self, s: &Stepping) -> Result<End> {
+    pub(crate) async fn commit_work(&self, s: &Stepping) -> Result<End> {
         let Some((mut execution, workspace)) = self.finished_execution(s).await? else {
             return Ok(End::skipped("no execution or no workspace"));
         };
@@ -83,7 +83,7 @@ impl Engine {
     }
 
     /// How much the branch changes.
-    pub(super) async fn measure(
+    pub(crate) async fn measure(
         &self,
         s: &Stepping,
         repo: &Repo,
@@ -108,7 +108,7 @@ impl Engine {
     }
 
     /// Moves the task along `accept`; a guard's refusal goes back to the agent.
-    pub(super) async fn advance(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    pub(crate) async fn advance(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         let Some((execution, _)) = self.finished_execution(s).await? else {
             return Ok(End::skipped("no execution"));
         };
@@ -177,7 +177,7 @@ impl Engine {
     }
 
     /// Passes a plan that is written, or lets it wait for a person.
-    pub(super) async fn decide_plan(&self, tx: &mut Tx, s: &mut Stepping, planner: AgentId) -> Result<End> {
+    pub(crate) async fn decide_plan(&self, tx: &mut Tx, s: &mut Stepping, planner: AgentId) -> Result<End> {
         let Some((state, mut review)) = self.running_review(tx, s).await? else {
             return Ok(End::skipped("nothing waits for the plan"));
         };
@@ -192,14 +192,14 @@ impl Engine {
     }
 
     /// The task's gate and its review, while that runs.
-    pub(super) async fn running_review(&self, tx: &mut Tx, s: &Stepping) -> Result<Option<(State, Review)>> {
+    pub(crate) async fn running_review(&self, tx: &mut Tx, s: &Stepping) -> Result<Option<(State, Review)>> {
         let state = s.context.workflow.state(&s.task.status).cloned();
         let review = reviews::last(tx, &s.task.id).await?;
         Ok(state.zip(review).filter(|(_, review)| review.status == ReviewStatus::Running))
     }
 
     /// Another turn with the reason, paid from the execution budget; blocked when that is spent.
-    pub(super) async fn send_back_in_place(
+    pub(crate) async fn send_back_in_place(
         &self,
         s: &Stepping,
         correction: Correction,
@@ -223,7 +223,7 @@ impl Engine {
     }
 
     /// Replaces the rest of this turn's steps by another run of the agent.
-    pub(super) async fn run_once_more(&self, s: &Stepping, carry: Carry) -> Result<End> {
+    pub(crate) async fn run_once_more(&self, s: &Stepping, carry: Carry) -> Result<End> {
         let mut effects: Vec<Effect> = Vec::new();
         let mut tx = self.store().write().await?;
         let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };

@@ -23,7 +23,7 @@ impl Engine {
 
     /// Starts the run that carries what was said. What the last run left is committed first; moving on waits
     /// until this one is over.
-    pub(super) async fn follow_up_now(
+    pub(crate) async fn follow_up_now(
         &self,
         tx: &mut Tx,
         s: &mut Stepping,

@@ -18,7 +18,7 @@ const NAME: &str = "validate";
 
 impl Engine {
     /// Makes the checks of a review's gate; none when they were stopped.
-    pub(super) async fn run_gate(
+    pub(crate) async fn run_gate(
         &self,
         s: &Stepping,
         review: &Review,

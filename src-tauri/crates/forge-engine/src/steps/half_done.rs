@@ -21,7 +21,7 @@ use crate::{
 const CAUSE: &str = "git was left half-done";
 
 /// A worktree that is on its branch, or what keeps it from there.
-pub(super) enum Settled {
+pub(crate) enum Settled {
     /// It is; with what was done about it.
     Ready(Option<String>),
     /// Somebody must decide.
@@ -30,7 +30,7 @@ pub(super) enum Settled {
 
 impl Engine {
     /// Brings a worktree back to its branch. Nothing is judged, committed or merged from elsewhere.
-    pub(super) async fn settle_worktree(
+    pub(crate) async fn settle_worktree(
         &self,
         s: &Stepping,
         repo: &Repo,
@@ -40,7 +40,7 @@ impl Engine {
     }
 
     /// The same outside of a step.
-    pub(super) async fn settle_worktree_of(
+    pub(crate) async fn settle_worktree_of(
         &self,
         context: &ProjectContext,
         task: &TaskRow,
@@ -69,7 +69,7 @@ impl Engine {
     }
 
     /// Another turn for the agent, which finds everything as it left it.
-    pub(super) async fn back_to_half_done(&self, s: &Stepping, trouble: Trouble) -> Result<End> {
+    pub(crate) async fn back_to_half_done(&self, s: &Stepping, trouble: Trouble) -> Result<End> {
         let correction = Correction::GuardRefused { reason: trouble.message.clone() };
         self.send_back_in_place(s, correction, CAUSE, trouble).await
     }

@@ -12,7 +12,7 @@ use crate::{Engine, error::Result};
 impl Engine {
     /// What becomes of the next step of a task on hold; none when it is run all the same. The place of its agent
     /// goes to others meanwhile.
-    pub(super) async fn hold_back(
+    pub(crate) async fn hold_back(
         &self,
         tx: &mut Tx,
         step: &StepRow,

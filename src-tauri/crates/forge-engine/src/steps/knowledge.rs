@@ -25,7 +25,7 @@ const MOST_TOLD: u32 = 20;
 
 impl Engine {
     /// Gives the agent that is about to be started what fits its task.
-    pub(super) async fn inject_knowledge(&self, s: &Stepping) -> Result<End> {
+    pub(crate) async fn inject_knowledge(&self, s: &Stepping) -> Result<End> {
         let text = format!("{}\n{}", s.task.title, s.task.description);
         let target = s.context.target_branch(&s.task);
         let lessons = bounded(self.find_lessons(&s.context, &target, &text, MOST_TOLD).await?);
@@ -51,7 +51,7 @@ impl Engine {
 
     /// Finds what the task's runs propose to remember; it is kept with the step's end. What the project was
     /// told before is not proposed again, so that the step may be run as often as a kill or a person wants.
-    pub(super) async fn capture_knowledge(&self, s: &Stepping) -> Result<End> {
+    pub(crate) async fn capture_knowledge(&self, s: &Stepping) -> Result<End> {
         let runs = {
             let mut conn = self.store().read().await?;
             self.finished_work(&mut conn, &s.task.id).await?

@@ -22,7 +22,7 @@ use crate::{
 const ASKED: &str = "guards_asked";
 
 /// What the guards say to a task that is about to leave.
-pub(super) enum Leave {
+pub(crate) enum Leave {
     /// It may.
     Freely,
     /// It goes somewhere else.
@@ -32,7 +32,7 @@ pub(super) enum Leave {
 }
 
 /// Whether a step may send its task out of a state that has guards, which were not asked yet.
-pub(super) fn must_be_asked(s: &Stepping) -> bool {
+pub(crate) fn must_be_asked(s: &Stepping) -> bool {
     let sends_on = matches!(
         s.step.action,
         Some(
@@ -51,7 +51,7 @@ pub(super) fn must_be_asked(s: &Stepping) -> bool {
 
 impl Engine {
     /// Asks the guards on behalf of a step. None when the step is to be run now.
-    pub(super) async fn ask_to_leave(&self, s: &Stepping) -> Result<Option<End>> {
+    pub(crate) async fn ask_to_leave(&self, s: &Stepping) -> Result<Option<End>> {
         let Some(mv) = self.would_leave(s).await? else {
             self.mark_asked(s).await?;
             return Ok(None);
@@ -68,7 +68,7 @@ impl Engine {
 
     /// Asks the guards where a plan or an auditor's pass would send the task on; where a person decides first,
     /// that person asks them. What an auditor said is kept whatever they say.
-    pub(super) async fn ask_to_pass(&self, s: &Stepping, found: Found) -> Result<End> {
+    pub(crate) async fn ask_to_pass(&self, s: &Stepping, found: Found) -> Result<End> {
         let Some(mv) = self.would_pass(s, &found).await? else { return Ok(End::Found(found)) };
         let leave = self.may_leave(s, Audience::AgentOnly).await?;
         let instead = match (found, leave) {
@@ -106,7 +106,7 @@ impl Engine {
     }
 
     /// What the guards of the task's state say to moves of this audience.
-    pub(super) async fn may_leave(&self, s: &Stepping, audience: Audience) -> Result<Leave> {
+    pub(crate) async fn may_leave(&self, s: &Stepping, audience: Audience) -> Result<Leave> {
         match self.ask_guards(&s.context, &s.task, audience).await {
             Ok(None) => Ok(Leave::Freely),
             Ok(Some(aside)) => Ok(Leave::Aside(aside)),

@@ -16,7 +16,7 @@ const SHORT: usize = 10;
 
 impl Engine {
     /// The commit of a task's latest review that passed, without what Forge's own rebase made of it.
-    pub(super) async fn judged_commit(&self, s: &Stepping) -> Result<Option<String>> {
+    pub(crate) async fn judged_commit(&self, s: &Stepping) -> Result<Option<String>> {
         let all = reviews::list(&mut *self.store().read().await?, &s.task.id).await?;
         let judged = |review: &Review| review.status == ReviewStatus::Passed && review.state != s.task.status;
         Ok(all.into_iter().rev().find(judged).and_then(|review| review.reviewed_commit))
@@ -24,7 +24,7 @@ impl Engine {
 
     /// Where commits are that were made on the task's branch after its work was judged, and how they come back;
     /// none when `merged` has all of them. Read from git alone, so that a kill forgets nothing.
-    pub(super) async fn left_behind(
+    pub(crate) async fn left_behind(
         &self,
         s: &Stepping,
         repo: &Repo,

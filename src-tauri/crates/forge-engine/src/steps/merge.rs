@@ -36,9 +36,9 @@ use crate::{
 pub(crate) const ATTEMPTS: u32 = 5;
 
 /// Why nothing is merged.
-pub(super) const NOTHING: &str = "nothing to merge";
+pub(crate) const NOTHING: &str = "nothing to merge";
 /// Why nothing is merged for a task that went past its work.
-pub(super) const NEVER_STARTED: &str = "nothing to merge: no work was started";
+pub(crate) const NEVER_STARTED: &str = "nothing to merge: no work was started";
 
 /// How much of the places in conflict is recorded, in bytes over all files.
 const MAX_HUNK_BYTES: usize = 32 * 1024;
@@ -60,7 +60,7 @@ pub(crate) async fn turn_at(repo: &Repo, target: &str) -> tokio::sync::OwnedMute
 }
 
 impl Engine {
-    pub(super) async fn run_merge(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    pub(crate) async fn run_merge(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         let target = s.context.target_branch(&s.task);
         let source = match self.approved_work(&s.context, &s.task).await? {
             Approved::Commit(source) => source,
@@ -175,7 +175,7 @@ impl Engine {
 
     /// Ends a merge that would change nothing. That there is nothing to merge is said only when it is true: the source is
     /// reachable from the target, or changes nothing, and the task holds nothing that nobody reviewed.
-    pub(super) async fn nothing_new(&self, s: &Stepping, repo: &Repo, mut merge: Merge) -> Result<End> {
+    pub(crate) async fn nothing_new(&self, s: &Stepping, repo: &Repo, mut merge: Merge) -> Result<End> {
         let (source, target) = (merge.source_commit.clone(), format!("refs/heads/{}", merge.target));
         let base = repo.merge_base(&target, &source).await?;
         let unchanged = match &base {
@@ -209,7 +209,7 @@ impl Engine {
     }
 
     /// Records that there is nothing to merge; the task goes on as after a merge.
-    pub(super) async fn nothing(&self, s: &Stepping, mut merge: Merge, why: &str) -> Result<End> {
+    pub(crate) async fn nothing(&self, s: &Stepping, mut merge: Merge, why: &str) -> Result<End> {
         merge.status = MergeStatus::Nothing;
         merge.reason = Some(why.to_owned());
         self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
@@ -218,7 +218,7 @@ impl Engine {
 
     /// The merge row of this task's present move: the one left by a kill, or a new one. An intent for another commit or
     /// target ends as failed: what became of that commit says nothing about this one.
-    pub(super) async fn intent(&self, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
+    pub(crate) async fn intent(&self, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
         let last = merges::last(&mut *self.store().read().await?, &s.task.id).await?;
         if let Some(mut last) = last.filter(|last| last.status == MergeStatus::Intended) {
             if last.target == target && last.source_commit == source {
@@ -379,7 +379,7 @@ impl Engine {
         Ok(End::Wait(Waiting { reason: WaitReason::TargetCheckoutDirty, until: None, files, message: what }))
     }
 
-    pub(super) async fn write_merge(&self, s: &Stepping, merge: &Merge, event: EventType) -> Result<()> {
+    pub(crate) async fn write_merge(&self, s: &Stepping, merge: &Merge, event: EventType) -> Result<()> {
         let mut tx = self.store().write().await?;
         merges::put(&mut tx, merge, self.now()).await?;
         let facts = json!({ "target": merge.target, "commit": merge.merge_commit });

@@ -37,7 +37,7 @@ struct MergeQueue {
 }
 
 /// The turn of one task; given back when dropped.
-pub(super) struct Turn {
+pub(crate) struct Turn {
     engine: Engine,
     target: Target,
 }
@@ -54,7 +54,7 @@ impl Drop for Turn {
 
 impl Engine {
     /// The turn to merge into a target, or the end of a step that has to wait for it.
-    pub(super) async fn merge_turn(
+    pub(crate) async fn merge_turn(
         &self,
         s: &Stepping,
         repo: &Repo,

@@ -77,7 +77,7 @@ impl Engine {
 
     /// What follows from embedded repositories in a worktree: the agent is told once, then a person. Nothing when
     /// there are none.
-    pub(super) async fn refuse_embedded(
+    pub(crate) async fn refuse_embedded(
         &self,
         s: &Stepping,
         repo: &Repo,
@@ -152,7 +152,7 @@ impl Engine {
 
     /// Holds up work with links that lead nowhere, where no check asks for them: at the merge, and at gates that run no
     /// checks. A worktree that is gone is made again when the commit has links that its target lacks.
-    pub(super) async fn refuse_dangling(
+    pub(crate) async fn refuse_dangling(
         &self,
         s: &Stepping,
         commit: &str,
@@ -188,7 +188,7 @@ impl Engine {
 
     /// What follows from work in submodules that no remote has: the review fails once with a word to the agent, then
     /// a person is asked. Nothing when all are pushed.
-    pub(super) async fn refuse_unpushed(
+    pub(crate) async fn refuse_unpushed(
         &self,
         s: &Stepping,
         review: &mut Review,

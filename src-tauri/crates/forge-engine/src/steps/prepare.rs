@@ -39,7 +39,7 @@ const TAIL_BYTES: usize = 8192;
 
 impl Engine {
     /// Makes the worktree, or finds it, and makes it ready when it is new.
-    pub(super) async fn prepare_workspace(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    pub(crate) async fn prepare_workspace(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         if !self.somebody_works(s).await? {
             return Ok(End::skipped("nobody holds the role"));
         }
@@ -53,7 +53,7 @@ impl Engine {
 
     /// The worktree that a captured commit is judged in, made again from its branch where its folder is gone: work is
     /// never passed unchecked because there is nothing to check it in. With the right to change a worktree that was made.
-    pub(super) async fn workspace_to_judge(
+    pub(crate) async fn workspace_to_judge(
         &self,
         s: &Stepping,
         repo: &Repo,
@@ -157,7 +157,7 @@ impl Engine {
 
     /// The same for a task that goes to a gate at once: work that was merged as other commits is none of the work that is
     /// reviewed now. Whatever came to it since stays. The step has the lock of a worktree that is active.
-    pub(super) async fn review_from_target(
+    pub(crate) async fn review_from_target(
         &self,
         s: &Stepping,
         repo: &Repo,

@@ -60,7 +60,7 @@ impl From<EngineError> for Failed {
 
 impl Engine {
     /// Brings the task's work to the code host, or looks what became of it there.
-    pub(super) async fn run_pull_request(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    pub(crate) async fn run_pull_request(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         tokio::select! {
             biased;
             () = cancel.cancelled() => Ok(End::Interrupted),

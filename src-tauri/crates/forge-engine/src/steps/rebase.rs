@@ -36,7 +36,7 @@ fn tip_ref(task: &TaskId) -> String {
 }
 
 /// What became of a self-made rebase.
-pub(super) enum Rebased {
+pub(crate) enum Rebased {
     /// This commit may land.
     Passed(String),
     /// The branch is elsewhere meanwhile: to be computed again.
@@ -53,7 +53,7 @@ impl Rebased {
 
 impl Engine {
     /// Whether `commit` is the outcome of a rebase that nothing was run on.
-    pub(super) async fn is_unchecked(
+    pub(crate) async fn is_unchecked(
         &self,
         s: &Stepping,
         repo: &Repo,
@@ -80,7 +80,7 @@ impl Engine {
 
     /// Puts the branch and its worktree on the commit that `source` was rebased to and runs the checks there, as a review
     /// of its own.
-    pub(super) async fn check_rebased(
+    pub(crate) async fn check_rebased(
         &self,
         s: &Stepping,
         repo: &Repo,
@@ -151,7 +151,7 @@ impl Engine {
     }
 
     /// Gives a branch the commits again that came to it after the work that has landed. False when cancelled first.
-    pub(super) async fn put_tip_back(
+    pub(crate) async fn put_tip_back(
         &self,
         s: &Stepping,
         repo: &Repo,

@@ -20,7 +20,7 @@ use crate::{
 
 impl Engine {
     /// Tells each dependent whose last prerequisite this was.
-    pub(super) async fn satisfy_dependents(
+    pub(crate) async fn satisfy_dependents(
         &self,
         tx: &mut Tx,
         s: &Stepping,
@@ -52,7 +52,7 @@ impl Engine {
     }
 
     /// Closes the open ordered parts of a task: done with it, or cancelled with it.
-    pub(super) async fn close_ordered_children(
+    pub(crate) async fn close_ordered_children(
         &self,
         tx: &mut Tx,
         s: &Stepping,
@@ -76,7 +76,7 @@ impl Engine {
     }
 
     /// Blocks the open tasks that wait for this cancelled one, and ends their runs.
-    pub(super) async fn block_dependents(&self, s: &Stepping) -> Result<End> {
+    pub(crate) async fn block_dependents(&self, s: &Stepping) -> Result<End> {
         let dependents = dependencies::dependents(&mut *self.store().read().await?, &s.task.id).await?;
         let mut count = 0;
         for id in dependents {

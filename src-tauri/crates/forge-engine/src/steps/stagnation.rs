@@ -12,7 +12,7 @@ use crate::{Engine, context::ProjectContext, error::Result};
 
 impl Engine {
     /// How a review that was just decided compares with those before it; what is shown is what is enforced.
-    pub(super) async fn measures_of(
+    pub(crate) async fn measures_of(
         &self,
         tx: &mut Tx,
         task: &TaskRow,
@@ -27,7 +27,7 @@ impl Engine {
     }
 
     /// Why a rejection is not worth another try, where the project asks; none when it is.
-    pub(super) async fn stagnation(
+    pub(crate) async fn stagnation(
         &self,
         tx: &mut Tx,
         context: &ProjectContext,

@@ -40,7 +40,7 @@ struct Intent {
 
 impl Engine {
     /// What follows a run when ordered subtasks are open: the turn of the next one. None when there is none.
-    pub(super) async fn next_turn(&self, s: &Stepping) -> Result<Option<End>> {
+    pub(crate) async fn next_turn(&self, s: &Stepping) -> Result<Option<End>> {
         if s.context.workflow.work_state().is_none_or(|work| work.name != s.task.status) {
             return Ok(None);
         }
@@ -80,7 +80,7 @@ impl Engine {
 
     /// The part whose turn a run is to be: the first open one, which is at work from now on. Without one the
     /// parent goes on.
-    pub(super) async fn begin_turn(&self, tx: &mut Tx, s: &Stepping) -> Result<Option<TaskRow>> {
+    pub(crate) async fn begin_turn(&self, tx: &mut Tx, s: &Stepping) -> Result<Option<TaskRow>> {
         let Some(mut part) = open_parts(tx, &s.context, &s.task.id).await?.into_iter().next() else {
             let last = executions::last(tx, &s.task.id).await?;
             forge_store::table::slots::release(tx, &s.task.id).await?;
@@ -118,7 +118,7 @@ impl Engine {
     }
 
     /// Commits what a turn left and ends its part. A tree that cannot be committed pauses the sequence.
-    pub(super) async fn commit_turn(
+    pub(crate) async fn commit_turn(
         &self,
         s: &Stepping,
         mut execution: Execution,
@@ -270,7 +270,7 @@ fn paused(part: &TaskRow, execution: &Execution, why: &str, details: &serde_json
 }
 
 /// What the run at hand is told about the parts.
-pub(super) fn frame(corrections: &mut Vec<Correction>, turn: Option<&TaskRow>, follow: &[TaskRow]) {
+pub(crate) fn frame(corrections: &mut Vec<Correction>, turn: Option<&TaskRow>, follow: &[TaskRow]) {
     corrections.retain(|correction| !correction.is_of_one_turn());
     if let Some(part) = turn {
         corrections.push(Correction::Subtask {

@@ -16,7 +16,7 @@ use crate::{
     diagnosing::Diagnosing,
     environment::ProgramEnvironment,
     error::{Result, whole},
-    steps::hook::nobody,
+    hook::step::nobody,
 };
 
 /// How the marks of commands begin.

@@ -9,12 +9,12 @@ use forge_model::workspace::Workspace;
 use forge_store::table::{fixes, tasks, workspaces};
 use tokio_util::sync::CancellationToken;
 
-use super::{End, Stepping};
-use crate::{ConflictCode, Engine, EngineError, command::fixes::Fixing, error::Result};
+use crate::steps::{End, Stepping};
+use crate::{ConflictCode, Engine, EngineError, error::Result, fix::command::Fixing};
 
 impl Engine {
     /// Runs the failing step of an applied fix again: green, it is verified; else it is rolled back.
-    pub(super) async fn verify_fix(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    pub(crate) async fn verify_fix(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         let id = s.step.params.as_ref().and_then(|params| params.get("fix_id")).and_then(|id| id.as_str());
         let (fix, workspace) = {
             let mut conn = self.store().read().await?;
@@ -60,7 +60,7 @@ impl Engine {
 
     /// After a reviewer's run: applies what they asked for if they send the work back, and has the failing step run
     /// again; else their wish is over. False when cancelled first; done again after a kill, it goes on where it was.
-    pub(super) async fn settle_wanted(
+    pub(crate) async fn settle_wanted(
         &self,
         s: &Stepping,
         (workspace, run): (&Workspace, &Execution),
@@ -121,7 +121,7 @@ impl Engine {
     }
 
     /// Writes what the failing step said with the fix, and takes the fix back when that did not help.
-    pub(super) async fn settle_fix(
+    pub(crate) async fn settle_fix(
         &self,
         s: &Stepping,
         workspace: &Workspace,
@@ -161,14 +161,14 @@ impl Engine {
     }
 
     /// The fix that stands applied for a review.
-    pub(super) async fn applied_for(&self, review: &Review) -> Result<Option<FixProposal>> {
+    pub(crate) async fn applied_for(&self, review: &Review) -> Result<Option<FixProposal>> {
         let all = fixes::of_task(&mut *self.store().read().await?, &review.task_id).await?;
         Ok(all.into_iter().find(|fix| fix.review_id == review.id && fix.status == FixStatus::Applied))
     }
 
     /// Has a fix drafted for a failed check and applies it, where the project lets a draft take the place of the
     /// retry. Nothing when nothing came of it.
-    pub(super) async fn fix_in_place(
+    pub(crate) async fn fix_in_place(
         &self,
         s: &Stepping,
         review: &mut Review,

@@ -5,6 +5,10 @@
 //! hook as it was then and the states of that moment. Pending rows of events that have happened survive
 //! whatever becomes of the task; those of a `before_work` that is called off do not.
 
+pub(crate) mod command;
+pub(crate) mod script;
+pub(crate) mod step;
+
 use forge_model::actor::Actor;
 use forge_model::event::EventType;
 use forge_model::hook::{HookRef, HookStatus, LifecycleHook};

@@ -21,13 +21,13 @@ use crate::{
     context::ProjectContext,
     environment::ProgramEnvironment,
     error::Result,
-    hook_script::{HookFacts, ScriptRun},
-    hooks::{HookStep, SkippedOnce, is_blocking},
-    read::page_of,
-    steps::{
-        BEHIND_BARRIER,
-        hook::{nobody, open_log, record_of, usable, working_dir},
+    hook::{
+        HookStep, SkippedOnce, is_blocking,
+        script::{HookFacts, ScriptRun},
+        step::{nobody, open_log, record_of, usable, working_dir},
     },
+    read::page_of,
+    steps::BEHIND_BARRIER,
 };
 
 /// The folder of the logs of hooks that were tested without a task, beside those of tasks.
@@ -212,7 +212,7 @@ impl Engine {
 
     /// Goes on behind a barrier that a blocking hook kept shut: that hook again, or not this once, then what
     /// was still to come. What passed before it is not run again.
-    pub(super) async fn go_on_behind_barrier(
+    pub(crate) async fn go_on_behind_barrier(
         &self,
         tx: &mut Tx,
         context: &ProjectContext,

@@ -4,6 +4,10 @@
 //! commit that was judged. It is written down in the transaction that ends the failed check, at most once per review;
 //! one that Forge's end cuts short is dropped. What git makes of the patch is known before it is proposed.
 
+pub(crate) mod command;
+pub(crate) mod drafter;
+pub(crate) mod step;
+
 use std::{collections::BTreeSet, path::Path};
 
 use forge_agents::{LogReader, adapter, marker_of};
@@ -34,8 +38,7 @@ use crate::{
     context::{ProjectContext, task_branch},
     error::Result,
     guarded,
-    race_fixes::Standing,
-    races::is_entry,
+    race::{fixes::Standing, is_entry},
     steps::{Stepping, changed_since_target},
     subtasks::is_closed,
 };

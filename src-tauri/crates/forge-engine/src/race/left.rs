@@ -15,7 +15,7 @@ use forge_model::time::Timestamp;
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::table::{executions, races, tasks, tasks::TaskRow, workspaces};
 
-use super::cleanup::{Goes, RETRY_MS};
+use crate::steps::cleanup::{Goes, RETRY_MS};
 use crate::{
     ConflictCode, Engine, EngineError,
     command::attachments::remove_folder,
@@ -27,14 +27,14 @@ use crate::{
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// What an entry had not committed, as a commit.
-pub(super) struct Saved {
+pub(crate) struct Saved {
     commit: String,
     stat: DiffStat,
 }
 
 impl Saved {
     /// It is the entry's work from now on.
-    pub(super) fn into_entry(self, entry: &mut RaceEntry) {
+    pub(crate) fn into_entry(self, entry: &mut RaceEntry) {
         entry.commit = Some(self.commit);
         entry.diff_stat = Some(self.stat);
     }
@@ -43,7 +43,7 @@ impl Saved {
 impl Engine {
     /// Commits what an entry left that was stopped or failed before its work was committed; nothing when there is none.
     /// The caller has ended its run.
-    pub(super) async fn save_entry(
+    pub(crate) async fn save_entry(
         &self,
         context: &ProjectContext,
         task: &TaskRow,
@@ -87,7 +87,7 @@ impl Engine {
     }
 
     /// Clears one race that is over: runs, worktrees, branches that only the race needed. Says what could not go yet.
-    pub(super) async fn clear_race(&self, project: &ProjectContext, mut race: Race) -> Result<Vec<String>> {
+    pub(crate) async fn clear_race(&self, project: &ProjectContext, mut race: Race) -> Result<Vec<String>> {
         let context = project.for_entries()?;
         let repo = self.repo(project).await?;
         let mut kept = Vec::new();

@@ -7,7 +7,7 @@ use forge_model::race::{EntryEstimate, RaceEstimate};
 use forge_store::table::{agents, costs};
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, error::Result, races::tell_apart};
+use crate::{Engine, EngineError, error::Result, race::tell_apart};
 
 impl Engine {
     /// What a race of a task is likely to cost. `names` says which strategies; else all that would race.

@@ -34,7 +34,7 @@ use crate::{
     context::ProjectContext,
     error::Result,
     executions::{limits_of, write_end},
-    fixes::Undrafted,
+    fix::Undrafted,
     meter::Metered,
     prices::{Cost, Ledger},
     private_data,

@@ -17,11 +17,8 @@ use forge_store::table::tasks::TaskRow;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine,
-    context::ProjectContext,
-    environment::ProgramEnvironment,
-    error::Result,
-    steps::{CheckOutput, hook::failure},
+    Engine, context::ProjectContext, environment::ProgramEnvironment, error::Result, hook::step::failure,
+    steps::CheckOutput,
 };
 
 /// From the gentle signal to the kill of a hook.

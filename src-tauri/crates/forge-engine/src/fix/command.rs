@@ -24,7 +24,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    fixes::{FORGE, is_half_applied},
+    fix::{FORGE, is_half_applied},
     guarded,
     lock::WorkspaceHold,
 };

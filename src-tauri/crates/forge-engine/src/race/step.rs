@@ -21,12 +21,12 @@ use forge_store::table::{fixes, races, roles, steps, tasks};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{Effect, End, Stepping, leaving::Leave};
+use crate::steps::{Effect, End, Stepping, leaving::Leave};
 use crate::{
     Engine,
     context::{ProjectContext, task_branch},
     error::Result,
-    races::{is_entry, is_entry_over, tell_apart},
+    race::{is_entry, is_entry_over, tell_apart},
     transition::{Move, Trouble},
 };
 
@@ -38,7 +38,7 @@ const SECOND_MS: i64 = 1000;
 
 impl Engine {
     /// Goes on with the task's race, or begins one.
-    pub(super) async fn run_race(&self, s: &Stepping) -> Result<End> {
+    pub(crate) async fn run_race(&self, s: &Stepping) -> Result<End> {
         let open = {
             let mut conn = self.store().read().await?;
             races::last(&mut conn, &s.task.id).await?.filter(|race| !race.status.is_over())
@@ -206,7 +206,7 @@ impl Engine {
     }
 
     /// Moves an entry where nothing more is done about it.
-    pub(super) async fn put_out(&self, tx: &mut Tx, context: &ProjectContext, entry: &TaskId) -> Result<()> {
+    pub(crate) async fn put_out(&self, tx: &mut Tx, context: &ProjectContext, entry: &TaskId) -> Result<()> {
         let Some(mut task) = tasks::get(tx, entry).await? else { return Ok(()) };
         if context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal) {
             return Ok(());
@@ -293,7 +293,7 @@ impl Engine {
     }
 
     /// Makes the winner's commits the task's branch. Done again after a kill, it finds them there.
-    pub(super) async fn promote(&self, s: &Stepping) -> Result<End> {
+    pub(crate) async fn promote(&self, s: &Stepping) -> Result<End> {
         let race = {
             let mut conn = self.store().read().await?;
             races::last(&mut conn, &s.task.id).await?
@@ -371,7 +371,7 @@ impl Engine {
 
     /// Ends what is left of the task's races: runs, worktrees, branches that only the race needed. Then the task
     /// moves on, where its step says so.
-    pub(super) async fn end_race(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    pub(crate) async fn end_race(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         let left = races::uncleared(&mut *self.store().read().await?, &s.task.id).await?;
         let mut kept = Vec::new();
         for race in left.into_iter().filter(|race| race.status.is_over()) {
@@ -409,7 +409,7 @@ impl Engine {
     }
 
     /// A race looks again once an entry of its is over.
-    pub(super) async fn race_goes_on(&self, tx: &mut Tx, entry: &TaskId) -> Result<Option<Effect>> {
+    pub(crate) async fn race_goes_on(&self, tx: &mut Tx, entry: &TaskId) -> Result<Option<Effect>> {
         let Some(task) = tasks::get(tx, entry).await?.filter(is_entry) else { return Ok(None) };
         let context = self.context_of(tx, &task).await?;
         Ok(task.parent_id.clone().filter(|_| is_entry_over(&context, &task)).map(Effect::Kick))
@@ -473,7 +473,7 @@ fn choice_of(race: &Race) -> String {
 }
 
 /// Whether the end of a race sends its task on to what judges the winner's work.
-pub(super) fn accepts(step: &steps::StepRow) -> bool {
+pub(crate) fn accepts(step: &steps::StepRow) -> bool {
     step.params.as_ref().is_some_and(|then| then == THEN_ACCEPT)
 }
 

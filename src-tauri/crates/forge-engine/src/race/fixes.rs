@@ -11,7 +11,7 @@ use forge_store::table::{fixes, races, reviews, tasks, tasks::TaskRow, workspace
 use sqlx::SqliteConnection;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, context::ProjectContext, error::Result, fixes::is_waiting, steps::Stepping};
+use crate::{Engine, context::ProjectContext, error::Result, fix::is_waiting, steps::Stepping};
 
 impl Engine {
     /// What is to be drafted; of an entry that is no case for a small local patch, nothing is.

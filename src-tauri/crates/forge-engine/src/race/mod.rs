@@ -5,6 +5,11 @@
 //! anything, and is moved by its race alone. The race goes on whenever its task's step runs (`steps/race.rs`),
 //! which the end of each entry asks for.
 
+pub(crate) mod estimate;
+pub(crate) mod fixes;
+pub(crate) mod left;
+pub(crate) mod step;
+
 use std::sync::Arc;
 
 use forge_model::actor::Actor;

@@ -27,13 +27,15 @@ use forge_store::table::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{Effect, End, Stepping};
+use crate::steps::{Effect, End, Stepping};
 use crate::{
     Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    hook_script::{HookFacts, ScriptRun},
-    hooks::{HookStep, is_blocking},
+    hook::{
+        HookStep, is_blocking,
+        script::{HookFacts, ScriptRun},
+    },
     transition::Trouble,
 };
 
@@ -44,7 +46,7 @@ const COMMAND_CHARS: usize = 80;
 
 impl Engine {
     /// Gives the run of a hook that is about to begin the name of its log.
-    pub(super) async fn name_log(&self, tx: &mut Tx, step: &mut StepRow) -> Result<()> {
+    pub(crate) async fn name_log(&self, tx: &mut Tx, step: &mut StepRow) -> Result<()> {
         if step.kind != StepKind::Hook || step.log_id.is_some() {
             return Ok(());
         }
@@ -61,7 +63,7 @@ impl Engine {
     }
 
     /// Says which hooks run behind the barrier; they are steps of their own.
-    pub(super) async fn announce_hooks(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
+    pub(crate) async fn announce_hooks(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
         if s.context.workflow.state(&s.task.status).is_none_or(|state| state.kind != StateKind::Active) {
             return Ok(End::skipped("before_work hooks run in active states"));
         }
@@ -76,7 +78,7 @@ impl Engine {
         })
     }
 
-    pub(super) async fn run_hook(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    pub(crate) async fn run_hook(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
         let step = HookStep::of(&s.step)?;
         let log_id = s.step.log_id.clone().unwrap_or_default();
         let dir = self.log_dir(&s.task.project_id, &s.task.id);
@@ -281,7 +283,7 @@ impl Engine {
     }
 
     /// Writes how a hook's run ended. Says whether to go on with the task's next step.
-    pub(super) async fn record_hook(
+    pub(crate) async fn record_hook(
         &self,
         tx: &mut Tx,
         context: &ProjectContext,
@@ -311,7 +313,7 @@ impl Engine {
             let trouble = trouble_of(step, &run)?;
             return self.stay_behind_barrier(tx, context, task, step, trouble, effects).await;
         }
-        let facts = json!({ "step": super::name_of(step), "outcome": step.outcome });
+        let facts = json!({ "step": crate::steps::name_of(step), "outcome": step.outcome });
         self.emit(tx, forge_model::event::EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
         Ok(true)
     }
