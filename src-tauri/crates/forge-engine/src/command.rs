@@ -1,23 +1,9 @@
 //! What people ask for, a file per subject. Each command decides and writes in one transaction; what must
 //! be stopped first is stopped before it.
 
-pub(crate) mod agents;
-pub(crate) mod approvals;
-pub(crate) mod attachments;
-pub(crate) mod comments;
-pub(crate) mod decide;
-pub(crate) mod knowledge;
 pub(crate) mod moves;
-pub(crate) mod orphans;
-pub(crate) mod places;
-pub(crate) mod programs;
-pub(crate) mod projects;
 pub(crate) mod recover;
-pub(crate) mod repositories;
-pub(crate) mod reset;
 pub(crate) mod tasks;
-pub(crate) mod trust;
-pub(crate) mod workflows;
 
 use std::sync::Arc;
 

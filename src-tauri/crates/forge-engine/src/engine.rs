@@ -24,20 +24,20 @@ use crate::{
     config::Statements,
     context::ProjectContext,
     error::Result,
-    executions::Running,
-    exports::ExportTurns,
-    growth::{GROWTHS_AHEAD, Growths, LogGrowth},
-    hosts::Hosts,
     instance::{EngineAddress, Instance},
-    lock::Locks,
-    private_data,
+    merge::{queue::MergeQueues, watch::Watches},
+    pull_request::hosts::Hosts,
+    read::exports::ExportTurns,
     redaction::Secrets,
+    run::{
+        Running,
+        growth::{GROWTHS_AHEAD, Growths, LogGrowth},
+    },
     scheduler::Scheduler,
-    steps::merge_queue::MergeQueues,
-    storage::Storage,
+    storage::{Storage, private_data},
     validate::Validations,
-    watch::Watches,
     workers::Workers,
+    workspace::lock::Locks,
 };
 
 /// How long an engine that stops waits for a shell's profile, which takes less than a second as a rule.
@@ -110,7 +110,7 @@ pub(crate) struct Inner {
     /// Whose turn it is to look for it.
     pub(crate) sweeping: tokio::sync::Mutex<()>,
     /// Worktrees that were looked at a moment ago, when their review began.
-    pub(crate) looks: crate::steps::capture::Looks,
+    pub(crate) looks: crate::review::capture::Looks,
     /// Whose turn it is to measure.
     pub(crate) meter: tokio::sync::Mutex<()>,
     /// Told when an anomaly of cost is about to be committed.
@@ -197,7 +197,7 @@ impl Engine {
                 copy_failure: Mutex::default(),
                 sweep: tokio::sync::Notify::new(),
                 sweeping: tokio::sync::Mutex::default(),
-                looks: crate::steps::capture::Looks::default(),
+                looks: crate::review::capture::Looks::default(),
                 meter: tokio::sync::Mutex::default(),
                 unexported: tokio::sync::Notify::new(),
                 logins: LoginEnvironments::new(Arc::clone(&config.environment), config.login_patience),

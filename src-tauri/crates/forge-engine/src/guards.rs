@@ -17,8 +17,8 @@ use crate::{
     Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    plan::read_plan,
-    subtasks::open_parts,
+    run::plan::read_plan,
+    subtask::open_parts,
     transition::{Carry, Move, Trouble},
 };
 

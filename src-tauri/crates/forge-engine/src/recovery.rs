@@ -16,11 +16,9 @@ use forge_store::table::{executions, limits, processes, slots, steps, tasks, tas
 use crate::{
     Engine, Work,
     error::Result,
-    steps::{
-        audit::audits,
-        cleanup::{Goes, RETRY_MS},
-    },
+    review::audit::audits,
     validate::is_of_validation,
+    workspace::cleanup::{Goes, RETRY_MS},
 };
 
 /// From the gentle signal to the kill of what a dead engine left running.

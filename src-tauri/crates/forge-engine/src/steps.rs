@@ -5,34 +5,8 @@
 //! A step whose task was moved meanwhile finds itself done and its end is dropped. Every step may be run
 //! again after a kill: it looks first at what is there.
 
-pub(crate) mod audit;
-pub(crate) mod capture;
-mod checks;
-pub(crate) mod cleanup;
-mod debrief;
-pub(crate) mod decide;
-mod dispatch;
-mod finish;
-mod follow_up;
-mod gate;
-mod half_done;
 mod held;
-pub(crate) mod knowledge;
 pub(crate) mod leaving;
-mod left_behind;
-pub(crate) mod merge;
-pub(crate) mod merge_queue;
-mod nested;
-mod prepare;
-mod pull_request;
-mod rebase;
-mod relatives;
-mod stagnation;
-pub(crate) mod traces;
-mod turns;
-
-use audit::Audited;
-pub(crate) use checks::{CheckOutput, changed_since_target};
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
@@ -56,13 +30,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
-    accepted::trouble_of,
     context::ProjectContext,
     error::Result,
     hook::{is_blocking, shown_name},
-    lock::WorkspaceHold,
     race::step::accepts,
+    review::{audit::Audited, decision::was_skipped},
     transition::{Move, Trouble, failure_policy},
+    trust::accepted::trouble_of,
+    workspace::lock::WorkspaceHold,
 };
 
 /// How a step ended.
@@ -143,7 +118,7 @@ pub(crate) struct Stepping {
 
 impl Stepping {
     /// The same, to be tried on its own.
-    fn again(&self) -> Self {
+    pub(crate) fn again(&self) -> Self {
         Self {
             step: self.step.clone(),
             task: self.task.clone(),
@@ -303,7 +278,7 @@ impl Engine {
         effects: &mut Vec<Effect>,
     ) -> Result<End> {
         if let Some(needed) = action.depends_on()
-            && decide::was_skipped(tx, s, needed).await?
+            && was_skipped(tx, s, needed).await?
         {
             return Ok(End::skipped(format!("{needed} was skipped")));
         }

@@ -30,7 +30,7 @@ use crate::{
     context::ProjectContext,
     error::Result,
     race::{is_entry, step::THEN_ACCEPT},
-    subtasks::is_ordered,
+    subtask::is_ordered,
 };
 
 /// Cascades that may follow one cause.
@@ -318,7 +318,7 @@ impl Engine {
     }
 
     /// Begins the review of a plan, for the move into its gate. A review of work begins with the work's commit
-    /// (`steps/capture.rs`).
+    /// (`review/capture.rs`).
     pub(crate) async fn begin_review(
         &self,
         tx: &mut Tx,

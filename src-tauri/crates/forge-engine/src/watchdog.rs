@@ -22,7 +22,7 @@ use crate::{
     Engine, Work,
     context::ProjectContext,
     error::Result,
-    subtasks::is_ordered,
+    subtask::is_ordered,
     transition::{Trouble, is_reviewed},
 };
 

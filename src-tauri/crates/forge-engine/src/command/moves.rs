@@ -17,7 +17,7 @@ use crate::{
     error::Result,
     guards::{Aside, named, open_prerequisites},
     hook::is_blocking,
-    subtasks::is_ordered,
+    subtask::is_ordered,
     transition::{Move, Trouble, column_states},
 };
 

@@ -23,10 +23,9 @@ use crate::{
     error::Result,
     guards::open_prerequisites,
     hook::SkippedOnce,
-    reviewed::supersede_review,
-    steps::audit::audits,
+    read::view::offers_of,
+    review::{audit::audits, supersede_review},
     transition::{Carry, Move, Trouble, is_reviewed},
-    view::offers_of,
 };
 
 /// Something to say to a task's agent.

@@ -18,14 +18,13 @@ use serde_json::{Value, json};
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    command::{attachments::remove_folder, orphans::clear_own_files},
     context::ProjectContext,
     error::Result,
-    executions::task_folder,
     guards::{is_done, named},
-    steps::cleanup::Goes,
-    subtasks::{is_closed, is_ordered, open_parts},
+    run::{attachments::remove_folder, task_folder},
+    subtask::{is_closed, is_ordered, open_parts},
     transition::column_states,
+    workspace::{cleanup::Goes, orphans::clear_own_files},
 };
 
 /// The longest title, in characters.

@@ -26,7 +26,7 @@ use crate::{
     error::Result,
     fix::{FORGE, is_half_applied},
     guarded,
-    lock::WorkspaceHold,
+    workspace::lock::WorkspaceHold,
 };
 
 /// What a fix is done to.

@@ -32,12 +32,14 @@ use crate::redaction::redacted_outcome;
 use crate::{
     Engine, EngineError,
     context::ProjectContext,
+    cost::{
+        meter::Metered,
+        prices::{Cost, Ledger},
+    },
     error::Result,
-    executions::{limits_of, write_end},
     fix::Undrafted,
-    meter::Metered,
-    prices::{Cost, Ledger},
-    private_data,
+    run::{limits_of, write_end},
+    storage::private_data,
     trust::{Start, branch_tip},
 };
 

@@ -39,8 +39,9 @@ use crate::{
     error::Result,
     guarded,
     race::{fixes::Standing, is_entry},
-    steps::{Stepping, changed_since_target},
-    subtasks::is_closed,
+    review::checks::changed_since_target,
+    steps::Stepping,
+    subtask::is_closed,
 };
 
 /// The most of a failing command's output that is read, in bytes of each stream.

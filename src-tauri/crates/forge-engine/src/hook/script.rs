@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, context::ProjectContext, environment::ProgramEnvironment, error::Result, hook::step::failure,
-    steps::CheckOutput,
+    review::checks::CheckOutput,
 };
 
 /// From the gentle signal to the kill of a hook.

@@ -15,12 +15,12 @@ use forge_model::time::Timestamp;
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::table::{executions, races, tasks, tasks::TaskRow, workspaces};
 
-use crate::steps::cleanup::{Goes, RETRY_MS};
+use crate::workspace::cleanup::{Goes, RETRY_MS};
 use crate::{
     ConflictCode, Engine, EngineError,
-    command::attachments::remove_folder,
     context::{ProjectContext, backup_prefix, backup_prefix_of, task_branch},
     error::Result,
+    run::attachments::remove_folder,
 };
 
 /// A day in milliseconds.

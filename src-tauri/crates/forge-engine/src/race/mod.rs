@@ -2,7 +2,7 @@
 //!
 //! An entry is a row of `tasks` in a workflow of its own (`forge_model::race::entry_workflow`), so that everything
 //! a task has it has too: worker, durable steps, worktree, runs, limits, recovery. It shows on no board, tells nobody
-//! anything, and is moved by its race alone. The race goes on whenever its task's step runs (`steps/race.rs`),
+//! anything, and is moved by its race alone. The race goes on whenever its task's step runs (`race/step.rs`),
 //! which the end of each entry asks for.
 
 pub(crate) mod estimate;

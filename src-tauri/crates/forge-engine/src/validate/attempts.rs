@@ -19,7 +19,7 @@ use crate::{
     EngineError,
     context::ProjectContext,
     error::Result,
-    exports::{FOLDER, place_for, replace},
+    read::exports::{FOLDER, place_for, replace},
 };
 
 /// Where attempts are kept, below `.forge/`.

@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 use super::Call;
 use crate::{
     Engine, EngineError,
-    diagnosing::Diagnosing,
     environment::ProgramEnvironment,
     error::{Result, whole},
     hook::step::nobody,
+    review::diagnosing::Diagnosing,
 };
 
 /// How the marks of commands begin.

@@ -19,7 +19,7 @@ use crate::{
     Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    exports::{FOLDER, place_for},
+    read::exports::{FOLDER, place_for},
 };
 
 /// Where the logs are, below `.forge/`.

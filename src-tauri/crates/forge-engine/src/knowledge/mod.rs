@@ -1,0 +1,8 @@
+//! What a project learns from its tasks: lessons, notes of how tasks went, and postmortems.
+
+pub(crate) mod command;
+pub(crate) mod debrief;
+pub(crate) mod postmortem;
+pub(crate) mod search;
+pub(crate) mod step;
+pub(crate) mod teaching;

@@ -1,0 +1,70 @@
+//! Finding lessons again: by full-text search in an index of what a branch keeps. The index is made anew when the
+//! content of the lessons' folder is another than the one it was made from.
+
+use forge_model::ids::ProjectId;
+use forge_model::knowledge::{Document, FOLDER, Lesson, query};
+use forge_store::table::lesson_index::{self, IndexedLesson};
+
+use crate::{Engine, EngineError, context::ProjectContext, error::Result, knowledge::step::kept_lessons};
+
+/// The longest text that people search with, in characters.
+const MAX_TEXT: usize = 500;
+
+impl Engine {
+    /// The lessons of a project that a text finds, the best first.
+    ///
+    /// # Errors
+    /// `NotFound`; `Invalid` for a text without a word to search for.
+    pub async fn search_lessons(&self, id: &ProjectId, text: &str, limit: u32) -> Result<Vec<Lesson>> {
+        if text.chars().count() > MAX_TEXT {
+            return Err(EngineError::invalid("q", format!("must be at most {MAX_TEXT} characters")));
+        }
+        if query(text).is_none() {
+            return Err(EngineError::invalid("q", "needs a word of three letters or more"));
+        }
+        let context = self.context(&mut *self.store().read().await?, id).await?;
+        self.find_lessons(&context, &context.usual_target(), text, limit).await
+    }
+
+    /// The lessons of a branch that a text finds, the best first.
+    pub(crate) async fn find_lessons(
+        &self,
+        context: &ProjectContext,
+        target: &str,
+        text: &str,
+        limit: u32,
+    ) -> Result<Vec<Lesson>> {
+        self.index_lessons(context, target).await?;
+        let Some(query) = query(text) else { return Ok(Vec::new()) };
+        let mut conn = self.store().read().await?;
+        Ok(lesson_index::search(&mut conn, &context.project.id, target, &query, limit).await?)
+    }
+
+    /// Brings the index of a branch up to date.
+    async fn index_lessons(&self, context: &ProjectContext, target: &str) -> Result<()> {
+        let repo = self.repo(context).await?;
+        let commit = repo.resolve(&format!("refs/heads/{target}")).await?;
+        let version = match &commit {
+            Some(commit) => repo.version_at(commit, FOLDER).await?,
+            None => None,
+        };
+        let version = version.unwrap_or_default();
+        let project = &context.project.id;
+        let known = lesson_index::version(&mut *self.store().read().await?, project, target).await?;
+        if known.as_deref() == Some(version.as_str()) {
+            return Ok(());
+        }
+        let kept = match &commit {
+            Some(commit) if !version.is_empty() => kept_lessons(&repo, commit).await?,
+            Some(_) | None => Vec::new(),
+        };
+        let indexed = |(path, text): (String, String)| IndexedLesson {
+            lesson: Lesson::of(&path, &text),
+            description: Document::read(&path, &text).lesson.body,
+        };
+        let lessons: Vec<IndexedLesson> = kept.into_iter().map(indexed).collect();
+        let mut tx = self.store().write().await?;
+        lesson_index::replace(&mut tx, (project, target), &version, &lessons).await?;
+        Ok(tx.commit().await?)
+    }
+}

@@ -1,0 +1,8 @@
+//! The way of reviewed work to its target: the merge, its queue, the rebase before it, and what was delivered.
+
+pub(crate) mod delivery;
+pub(crate) mod left_behind;
+pub(crate) mod queue;
+pub(crate) mod rebase;
+pub(crate) mod step;
+pub(crate) mod watch;

@@ -1,0 +1,151 @@
+//! The queue of a target: one task at a time merges into a branch of a repository, in the order in which their
+//! merges were begun. Who has to wait says behind whom and is asked again when its turn may have come.
+//!
+//! The order is that of the durable steps, so it outlives this process. Who has the turn is known here alone: a
+//! turn ends with its process. Whoever waits registers before it looks, so no end of a turn is missed.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::PathBuf,
+    sync::Mutex,
+};
+
+use forge_git::Repo;
+use forge_model::ids::TaskId;
+use forge_model::project::WorkMode;
+use forge_model::task::{WaitReason, Waiting};
+use forge_model::transition::StepStatus;
+use forge_store::table::{steps, tasks};
+
+use crate::steps::{End, Stepping};
+use crate::{Engine, engine::locked, error::Result};
+
+/// A branch of a repository.
+type Target = (PathBuf, String);
+
+/// The queues of this process.
+#[derive(Debug, Default)]
+pub(crate) struct MergeQueues {
+    queues: Mutex<HashMap<Target, MergeQueue>>,
+}
+
+#[derive(Debug, Default)]
+struct MergeQueue {
+    /// Who merges now.
+    holder: Option<(TaskId, u32)>,
+    waiting: BTreeSet<TaskId>,
+}
+
+/// The turn of one task; given back when dropped.
+pub(crate) struct Turn {
+    engine: Engine,
+    target: Target,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some(queue) = locked(&self.engine.inner.merge_queues.queues).get_mut(&self.target) {
+            queue.holder = None;
+        }
+        // Its end may not be written yet: then they wait for that and are asked again.
+        self.engine.wake_merges();
+    }
+}
+
+impl Engine {
+    /// The turn to merge into a target, or the end of a step that has to wait for it.
+    pub(crate) async fn merge_turn(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        target: &str,
+    ) -> Result<std::result::Result<Turn, End>> {
+        let key = (repo.common_dir().to_owned(), target.to_owned());
+        locked(&self.inner.merge_queues.queues)
+            .entry(key.clone())
+            .or_default()
+            .waiting
+            .insert(s.task.id.clone());
+        let ahead = self.ahead(s, &key).await?;
+        let behind = {
+            let mut queues = locked(&self.inner.merge_queues.queues);
+            let queue = queues.entry(key.clone()).or_default();
+            let behind = ahead.or_else(|| queue.holder.as_ref().map(|(_, number)| *number));
+            if behind.is_none() {
+                queue.holder = Some((s.task.id.clone(), s.task.number));
+                queue.waiting.remove(&s.task.id);
+            }
+            behind
+        };
+        if let Some(number) = behind {
+            return Ok(Err(End::wait(WaitReason::MergeQueue, format!("stands behind #{number}"))));
+        }
+        let turn = Turn { engine: self.clone(), target: key };
+        self.stop_standing(&s.task.id).await?;
+        Ok(Ok(turn))
+    }
+
+    /// The task right before this one among those that came earlier; those that wait for something else, or
+    /// are on hold, let others pass.
+    async fn ahead(&self, s: &Stepping, (common_dir, target): &Target) -> Result<Option<u32>> {
+        let mut conn = self.store().read().await?;
+        let mut ahead = None;
+        for step in steps::merging(&mut conn).await? {
+            if step.id == s.step.id {
+                break;
+            }
+            let Some(task) = tasks::get(&mut conn, &step.task_id).await? else { continue };
+            let stands = match step.status {
+                StepStatus::Running => self.is_attended(&task.id),
+                StepStatus::Pending => is_standing(task.waiting.as_ref()),
+                StepStatus::Done => false,
+            };
+            if task.held || !stands {
+                continue;
+            }
+            let context = self.context_of(&mut conn, &task).await?;
+            // By way of a code host nothing is merged here, and nobody is told when a look there ends.
+            let merges_here = context.project.work_mode == WorkMode::DirectCommit;
+            if merges_here
+                && context.target_branch(&task) == *target
+                && self.repo(&context).await?.common_dir() == common_dir
+            {
+                ahead = Some(task.number);
+            }
+        }
+        Ok(ahead)
+    }
+
+    /// A task whose turn has come does not stand in line any more, however long the turn takes.
+    async fn stop_standing(&self, id: &TaskId) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        if let Some(mut task) = tasks::get(&mut tx, id).await?
+            && is_standing(task.waiting.as_ref())
+        {
+            task.waiting = None;
+            tasks::update(&mut tx, &mut task, self.now()).await?;
+            let facts = serde_json::json!({ "merging": true });
+            self.emit(&mut tx, forge_model::event::EventType::TaskUpdated, &task, id.as_str(), &facts)
+                .await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Asks those again that stand in line while nobody has the turn.
+    pub(crate) fn wake_merges(&self) {
+        let waiting: Vec<TaskId> = {
+            let mut queues = locked(&self.inner.merge_queues.queues);
+            queues.retain(|_, queue| queue.holder.is_some() || !queue.waiting.is_empty());
+            let free = queues.values_mut().filter(|queue| queue.holder.is_none());
+            free.flat_map(|queue| std::mem::take(&mut queue.waiting)).collect()
+        };
+        for task in waiting {
+            self.kick(&task);
+        }
+    }
+}
+
+fn is_standing(waiting: Option<&Waiting>) -> bool {
+    waiting.is_some_and(|waiting| waiting.reason == WaitReason::MergeQueue)
+}

@@ -1,0 +1,397 @@
+//! Projects: adding a repository, changing its rules, removing it with its worktrees (never the repository).
+
+use std::path::{Path, PathBuf};
+
+use forge_git::{GitError, Repo};
+use forge_model::event::EventType;
+use forge_model::ids::ProjectId;
+use forge_model::project::{Project, WorkMode};
+use forge_model::settings::{
+    ProjectSettings, WorkflowSource, branch_fault, merge_patch, parse_settings, tidy_settings,
+};
+use forge_model::workflow::{Workflow, default_workflow_json, parse_value};
+use forge_model::workspace::WorkspaceStatus;
+use forge_store::Tx;
+use forge_store::table::{projects, projects::ProjectRow, tasks, workspaces};
+use serde_json::{Value, json};
+
+use crate::{
+    ConflictCode, Engine, EngineError,
+    context::ProjectContext,
+    engine::locked,
+    error::Result,
+    run::{attachments::remove_folder, task_folder},
+    workspace::{cleanup::Goes, orphans::clear_own_files},
+};
+
+/// A project to be added.
+#[derive(Debug, Clone)]
+pub struct NewProject {
+    /// Its name; the folder's when absent.
+    pub name: Option<String>,
+    /// The repository, or a folder in it.
+    pub repo_path: String,
+    /// Where work is merged; found out when absent.
+    pub default_branch: Option<String>,
+    /// How finished work reaches the target.
+    pub work_mode: Option<WorkMode>,
+    /// Its workflow; the default one when absent.
+    pub workflow: Option<Value>,
+    /// What differs from the default settings.
+    pub settings: Option<Value>,
+}
+
+/// Names longer than this make no good card, menu or folder.
+const MAX_NAME: usize = 100;
+
+/// What is to change of a project.
+#[derive(Debug, Clone, Default)]
+pub struct ProjectChange {
+    /// Its name.
+    pub name: Option<String>,
+    /// Where work is merged.
+    pub default_branch: Option<String>,
+    /// How it is merged.
+    pub work_mode: Option<WorkMode>,
+    /// Whether nothing new starts in it.
+    pub paused: Option<bool>,
+}
+
+impl Engine {
+    /// Adds a repository as a project.
+    ///
+    /// # Errors
+    /// `Invalid` with the fields that are wrong, `NameTaken`.
+    pub async fn create_project(&self, new: NewProject) -> Result<Project> {
+        let path = expand_home(&new.repo_path);
+        let repo = Repo::open(self.git(), &path).await.map_err(|error| not_a_repository(&path, error))?;
+        let root = repo.root().to_owned();
+        let Some(repo_path) = root.to_str().map(str::to_owned) else {
+            return Err(EngineError::invalid(
+                "repo_path",
+                format!("the path {} is not UTF-8: rename the folder", root.display()),
+            ));
+        };
+        let branch = match new.default_branch {
+            Some(branch) => checked_branch(&branch)?,
+            None => repo
+                .default_branch()
+                .await
+                .map_err(|error| EngineError::invalid("default_branch", error.to_string()))?,
+        };
+        if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
+            return Err(EngineError::invalid("default_branch", format!("no branch is called `{branch}`")));
+        }
+        let name = new.name.unwrap_or_else(|| {
+            root.file_name().map_or_else(|| "project".into(), |n| n.to_string_lossy().into_owned())
+        });
+        let workflow = match new.workflow {
+            Some(value) => parse_value(value).map_err(|findings| prefixed("workflow", findings))?.workflow,
+            None => serde_json::from_str(default_workflow_json())
+                .map_err(|error| EngineError::invalid("workflow", error.to_string()))?,
+        };
+        let mut settings = new.settings.unwrap_or_else(|| json!({}));
+        tidy_settings(&mut settings);
+        let parsed = parse_settings(&settings).map_err(|findings| prefixed("settings", findings))?;
+        let now = self.now();
+        let mut row = ProjectRow {
+            project: Project {
+                id: self.new_id(),
+                name: checked_name(&name)?,
+                repo_path,
+                default_branch: branch,
+                work_mode: new.work_mode.unwrap_or(WorkMode::DirectCommit),
+                paused: false,
+                version: 1,
+                created_at: now,
+                updated_at: now,
+            },
+            settings,
+            workflow: serde_json::to_string(&workflow)
+                .map_err(|error| EngineError::invalid("workflow", error.to_string()))?,
+            workflow_origin: None,
+            repository_config: None,
+        };
+        self.read_repository_config(&repo, &mut row).await?;
+        let mut tx = self.store().write().await?;
+        self.require_free_name(&mut tx, &row.project.name, None).await?;
+        if parsed.workflow_source == WorkflowSource::Repository {
+            self.adopt_repository_workflow(&mut tx, &mut row).await?;
+        }
+        projects::insert(&mut tx, &row).await?;
+        self.project_changed(&mut tx, &row.project, "created").await?;
+        tx.commit().await?;
+        self.watch_repository(&row.project.id);
+        Ok(row.project)
+    }
+
+    async fn require_free_name(&self, tx: &mut Tx, name: &str, own: Option<&ProjectId>) -> Result<()> {
+        match projects::by_name(tx, name).await? {
+            Some(other) if Some(&other.project.id) != own => Err(EngineError::conflict(
+                ConflictCode::NameTaken,
+                format!("a project is called `{name}` already"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) async fn project_changed(&self, tx: &mut Tx, project: &Project, what: &str) -> Result<()> {
+        tx.emit(
+            EventType::ProjectChanged,
+            self.now(),
+            Some(&project.id),
+            None,
+            project.id.as_str(),
+            &json!({ "change": what }),
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// All projects, by name.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn projects(&self) -> Result<Vec<Project>> {
+        let mut conn = self.store().read().await?;
+        Ok(projects::list(&mut conn).await?.into_iter().map(|row| row.project).collect())
+    }
+
+    /// Whether a project's repository is where the project says.
+    ///
+    /// # Errors
+    /// `NotFound`, git's errors other than that there is none.
+    pub async fn has_repository(&self, id: &ProjectId) -> Result<bool> {
+        let context = self.context(&mut *self.store().read().await?, id).await?;
+        Ok(self.present_repo(&context).await?.is_some())
+    }
+
+    /// One project, by id or name.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn project(&self, id_or_name: &str) -> Result<Project> {
+        let mut conn = self.store().read().await?;
+        if let Some(row) = projects::get(&mut conn, &ProjectId::from(id_or_name)).await? {
+            return Ok(row.project);
+        }
+        let named = projects::by_name(&mut conn, id_or_name).await?;
+        named.map(|row| row.project).ok_or_else(|| EngineError::not_found("project", id_or_name))
+    }
+
+    /// Changes what a project is called, where and how it is merged, or whether it is paused.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid`, `NameTaken`.
+    pub async fn update_project(&self, id: &ProjectId, change: ProjectChange) -> Result<Project> {
+        let ProjectChange { name, default_branch, work_mode, paused } = change;
+        let mut tx = self.store().write().await?;
+        let mut row =
+            projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+        if let Some(name) = name {
+            row.project.name = checked_name(&name)?;
+            self.require_free_name(&mut tx, &row.project.name, Some(id)).await?;
+        }
+        let default_branch = default_branch.map(|branch| checked_branch(&branch)).transpose()?;
+        let moved = default_branch.is_some();
+        if let Some(branch) = default_branch {
+            let repo = Repo::open(self.git(), Path::new(&row.project.repo_path)).await?;
+            if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
+                return Err(EngineError::invalid(
+                    "default_branch",
+                    format!("no branch is called `{branch}`"),
+                ));
+            }
+            row.project.default_branch = branch;
+            self.read_repository_config(&repo, &mut row).await?;
+        }
+        row.project.work_mode = work_mode.unwrap_or(row.project.work_mode);
+        row.project.paused = paused.unwrap_or(row.project.paused);
+        projects::update(&mut tx, &mut row, self.now()).await?;
+        self.project_changed(&mut tx, &row.project, "updated").await?;
+        tx.commit().await?;
+        if moved {
+            self.watch_repository(id);
+        }
+        self.wake_waiting();
+        Ok(row.project)
+    }
+
+    /// Removes a project with its worktrees, after backing them up. The repository stays as it is. Where there is none any
+    /// more, nothing can be backed up: the worktrees stay and are listed as folders that belong to no task.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid` when the name is not repeated, `TaskOpen` while an agent runs in it.
+    pub async fn delete_project(&self, id: &ProjectId, confirm: &str) -> Result<()> {
+        let (row, all) = {
+            let mut conn = self.store().read().await?;
+            let row =
+                projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+            let all = tasks::of_project(&mut conn, id).await?;
+            (row, all)
+        };
+        if confirm != row.project.name {
+            return Err(EngineError::invalid(
+                "confirm",
+                format!("must repeat the project's name, `{}`", row.project.name),
+            ));
+        }
+        if let Some(busy) = all.iter().find(|task| self.is_running(&task.id)) {
+            return Err(EngineError::conflict(
+                ConflictCode::TaskOpen,
+                format!("an agent works on #{}: stop it first", busy.number),
+            ));
+        }
+        let context = ProjectContext::read(&row)?;
+        let has_repository = self.present_repo(&context).await?.is_some();
+        let mut holds = Vec::with_capacity(all.len());
+        let mut folders = Vec::new();
+        for task in &all {
+            holds.push(self.hold(&task.id).await);
+            if !has_repository {
+                continue;
+            }
+            let workspace = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
+            folders.extend(workspace.as_ref().map(task_folder));
+            if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
+                && let Err(reason) = self.remove_workspace(&context, task, workspace, Goes::Away).await?
+            {
+                return Err(EngineError::conflict(
+                    ConflictCode::InUse,
+                    format!("the worktree of #{} cannot go: {reason}", task.number),
+                ));
+            }
+        }
+        if has_repository {
+            self.drop_slots(&context, 0).await?;
+        }
+        let mut tx = self.store().write().await?;
+        projects::delete(&mut tx, id).await?;
+        self.project_changed(&mut tx, &row.project, "deleted").await?;
+        tx.commit().await?;
+        self.contexts().remove(id);
+        locked(&self.inner.repository_watches).remove(id);
+        folders.iter().for_each(|folder| clear_own_files(folder));
+        remove_folder(&self.data_dir().join("attachments").join(id.as_str())).await?;
+        remove_folder(&self.data_dir().join("logs").join(id.as_str())).await
+    }
+
+    /// A project's settings, complete, and what of them is its own.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn settings(&self, id: &ProjectId) -> Result<(ProjectSettings, Value)> {
+        let mut conn = self.store().read().await?;
+        let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+        let context = self.context(&mut conn, id).await?;
+        Ok((context.settings.clone(), row.settings))
+    }
+
+    /// Changes settings by a JSON merge patch: objects merge, arrays and scalars replace, null returns to
+    /// the default. Nothing is written unless the whole is valid.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid` with the fields.
+    pub async fn patch_settings(&self, id: &ProjectId, patch: &Value) -> Result<(ProjectSettings, Value)> {
+        if !patch.is_object() {
+            return Err(EngineError::invalid("settings", "must be an object"));
+        }
+        let mut tx = self.store().write().await?;
+        let mut row =
+            projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+        let source_before = self.context(&mut tx, id).await?.settings.workflow_source;
+        merge_patch(&mut row.settings, patch);
+        tidy_settings(&mut row.settings);
+        // What is written now is refused where what was written once is mended.
+        let settings = parse_settings(&row.settings).map_err(EngineError::Invalid)?;
+        let moved_to = (settings.workflow_source != source_before).then_some(settings.workflow_source);
+        match moved_to {
+            Some(WorkflowSource::Repository) => self.adopt_repository_workflow(&mut tx, &mut row).await?,
+            Some(WorkflowSource::Project) => row.workflow_origin = None,
+            None => {}
+        }
+        projects::update(&mut tx, &mut row, self.now()).await?;
+        self.project_changed(&mut tx, &row.project, "settings").await?;
+        tx.commit().await?;
+        self.trim_pool_later(id);
+        self.wake_waiting();
+        Ok((ProjectContext::read(&row)?.settings, row.settings))
+    }
+
+    /// A project's workflow.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn workflow(&self, id: &ProjectId) -> Result<Workflow> {
+        let mut conn = self.store().read().await?;
+        Ok(self.context(&mut conn, id).await?.workflow.clone())
+    }
+
+    /// How many tasks of a project are in each state.
+    ///
+    /// # Errors
+    /// When they cannot be counted.
+    pub async fn state_counts(&self, id: &ProjectId) -> Result<Vec<(String, u32)>> {
+        Ok(tasks::counts(&mut *self.store().read().await?, id).await?)
+    }
+}
+
+fn checked_name(name: &str) -> Result<String> {
+    let name = name.trim();
+    if name.is_empty() || name.chars().count() > MAX_NAME || name.chars().any(char::is_control) {
+        return Err(EngineError::invalid("name", format!("must be 1 to {MAX_NAME} characters on one line")));
+    }
+    Ok(name.to_owned())
+}
+
+/// The name of a branch without the blanks around it. What git would take for an expression, such as `main~1`, is none.
+fn checked_branch(name: &str) -> Result<String> {
+    let name = name.trim();
+    match branch_fault(name) {
+        Some(fault) => Err(EngineError::invalid("default_branch", fault)),
+        None => Ok(name.to_owned()),
+    }
+}
+
+pub(crate) fn expand_home(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
+    }
+}
+
+fn not_a_repository(path: &Path, error: GitError) -> EngineError {
+    match error {
+        GitError::NotARepository { .. } => EngineError::invalid(
+            "repo_path",
+            format!(
+                "{} is not in a git repository: run `git init` there, or choose another folder",
+                path.display()
+            ),
+        ),
+        GitError::NoCommit { .. } => EngineError::invalid(
+            "repo_path",
+            format!("the repository at {} has no commit yet: make the first one", path.display()),
+        ),
+        GitError::Io { source, .. } => {
+            EngineError::invalid("repo_path", format!("{}: {source}", path.display()))
+        }
+        other => EngineError::Git(other),
+    }
+}
+
+fn prefixed(field: &str, findings: Vec<forge_model::workflow::Finding>) -> EngineError {
+    EngineError::Invalid(
+        findings
+            .into_iter()
+            .map(|mut finding| {
+                finding.path = if finding.path.is_empty() {
+                    field.to_owned()
+                } else {
+                    format!("{field}.{}", finding.path)
+                };
+                finding
+            })
+            .collect(),
+    )
+}

@@ -1,0 +1,594 @@
+//! What people look at: lists, histories, logs and diffs. Nothing here writes.
+
+pub(crate) mod exports;
+pub(crate) mod loop_status;
+pub(crate) mod preview;
+pub(crate) mod view;
+#[cfg(test)]
+pub(crate) mod view_tests;
+
+use std::path::{Path, PathBuf};
+
+use forge_agents::LogReader;
+use forge_git::{DiffPage, DiffScope, Repo, guard};
+use forge_model::diff::{DiffSummary, FileDiff};
+use forge_model::event::Event;
+use forge_model::execution::{Execution, ExecutionRole};
+use forge_model::ids::{ExecutionId, NotificationId, ProjectId, TaskId};
+use forge_model::log::LogPage;
+use forge_model::notification::Notification;
+use forge_model::prompt::{Correction, Layer, SaidMessage};
+use forge_model::race::RaceEntry;
+use forge_model::review::Review;
+use forge_model::task::Task;
+use forge_model::transition::{StepKind, StepStatus, Transition, TransitionStep};
+use forge_model::workflow::{State, StateKind};
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::table::steps::StepRow;
+use forge_store::table::tasks::{Filter, TaskRow};
+use forge_store::table::{
+    agents, events, executions, notifications, races, reviews, roles, steps, tasks, transitions, workspaces,
+};
+use sqlx::SqliteConnection;
+
+use crate::{
+    ConflictCode, Engine, EngineError, TaskPage, context::ProjectContext, error::Result, race::is_entry,
+    steps::name_of, workspace::lock::read_lock,
+};
+
+/// Which part of a task's changes is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiffRequest {
+    /// Everything since it left the target, committed or not.
+    Task,
+    /// What is not committed.
+    Uncommitted,
+    /// What the latest run did.
+    Turn,
+    /// What changed since the last review.
+    SinceReview,
+}
+
+impl Engine {
+    /// A page of a project's tasks in board order.
+    ///
+    /// # Errors
+    /// `NotFound` for the project, `Invalid` for a cursor that is none.
+    pub async fn tasks(
+        &self,
+        project: &ProjectId,
+        states: Vec<String>,
+        text: Option<String>,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> Result<TaskPage> {
+        let filter = Filter { project: Some(project.clone()), states, text, after: None };
+        self.tasks_in(&mut *self.store().read().await?, project, filter, cursor, limit).await
+    }
+
+    /// [`Engine::tasks`] by this connection.
+    pub(crate) async fn tasks_in(
+        &self,
+        conn: &mut SqliteConnection,
+        project: &ProjectId,
+        mut filter: Filter,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> Result<TaskPage> {
+        let context = self.context(conn, project).await?;
+        let states = &filter.states;
+        if let Some(unknown) = states.iter().find(|name| context.workflow.state(name).is_none()) {
+            let known: Vec<&str> = context.workflow.states.iter().map(|state| state.name.as_str()).collect();
+            let message = format!("the workflow has no state `{unknown}`; it has {}", known.join(", "));
+            return Err(EngineError::invalid("status", message));
+        }
+        filter.after = cursor.map(parse_cursor).transpose()?;
+        let mut rows = tasks::list(conn, &filter, limit + 1).await?;
+        let more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let next_cursor = rows.last().filter(|_| more).map(|last| format!("{}:{}", last.position, last.id));
+        Ok(TaskPage { items: self.view(conn, rows).await?, next_cursor })
+    }
+
+    /// A task by its number.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn task_by_number(&self, project: &ProjectId, number: u32) -> Result<Task> {
+        let mut conn = self.store().read().await?;
+        let row = tasks::by_number(&mut conn, project, number).await?;
+        let row = row.ok_or_else(|| EngineError::not_found("task", format!("#{number}")))?;
+        self.view_one(&mut conn, row).await
+    }
+
+    /// Tasks that need the person, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn attention(&self, limit: u32) -> Result<Vec<Task>> {
+        let mut conn = self.store().read().await?;
+        let rows = tasks::attention(&mut conn, limit).await?;
+        self.view(&mut conn, rows).await
+    }
+
+    /// A task's reviews, oldest first.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn reviews(&self, id: &TaskId) -> Result<Vec<Review>> {
+        let mut conn = self.store().read().await?;
+        self.load(&mut conn, id, None).await?;
+        Ok(reviews::list(&mut conn, id).await?)
+    }
+
+    /// A task's latest review.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn last_review(&self, id: &TaskId) -> Result<Option<Review>> {
+        Ok(reviews::last(&mut *self.store().read().await?, id).await?)
+    }
+
+    /// A task's executions, oldest first. Those of the entry that won its race come first: its work is the task's.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn executions(&self, id: &TaskId) -> Result<Vec<Execution>> {
+        let mut conn = self.store().read().await?;
+        self.load(&mut conn, id, None).await?;
+        let mut rows = match self.winner_of(&mut conn, id).await? {
+            Some(entry) => executions::list(&mut conn, &entry.task_id).await?,
+            None => Vec::new(),
+        };
+        rows.extend(executions::list(&mut conn, id).await?);
+        Ok(rows.into_iter().map(|row| self.with_activity(row.execution)).collect())
+    }
+
+    /// One execution.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn execution(&self, id: &ExecutionId) -> Result<Execution> {
+        let mut conn = self.store().read().await?;
+        let row =
+            executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
+        Ok(self.with_activity(row.execution))
+    }
+
+    fn with_activity(&self, mut execution: Execution) -> Execution {
+        if let Some((id, activity)) = self.activity_of(&execution.task_id)
+            && id == execution.id
+        {
+            execution.activity = activity;
+        }
+        execution
+    }
+
+    /// A task's moves with what ran after each, oldest first.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn transitions(&self, id: &TaskId) -> Result<Vec<Transition>> {
+        let mut conn = self.store().read().await?;
+        self.load(&mut conn, id, None).await?;
+        let moves = transitions::list(&mut conn, id).await?;
+        let all = steps::list(&mut conn, id).await?;
+        Ok(moves
+            .into_iter()
+            .map(|row| Transition {
+                steps: all.iter().filter(|step| step.transition_seq == Some(row.seq)).map(shown).collect(),
+                id: row.id,
+                from: row.from,
+                to: row.to,
+                trigger: row.trigger,
+                actor: row.actor,
+                reason: row.reason,
+                rejection: row.rejection,
+                at: row.at,
+            })
+            .collect())
+    }
+
+    /// A task's latest workspace record, also when its worktree is gone.
+    ///
+    /// # Errors
+    /// `NotFound` when there never was one.
+    pub async fn workspace(&self, id: &TaskId) -> Result<Workspace> {
+        let mut conn = self.store().read().await?;
+        self.load(&mut conn, id, None).await?;
+        let mut workspace = workspaces::last(&mut conn, id)
+            .await?
+            .ok_or_else(|| EngineError::not_found("workspace of task", id))?;
+        workspace.lock = read_lock(&workspace);
+        Ok(workspace)
+    }
+
+    /// What the next run of a task's agent would be told.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn prompt_preview(&self, id: &TaskId) -> Result<Vec<Layer>> {
+        let (task, context, last, agent) = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load(&mut conn, id, None).await?;
+            let holder = roles::holder(&mut conn, id, context.work_role().unwrap_or_default()).await?;
+            let agent = match holder.and_then(|holder| holder.id) {
+                Some(agent) => agents::get(&mut conn, &agent).await?,
+                None => None,
+            };
+            (task, context, executions::last(&mut conn, id).await?, agent)
+        };
+        // What comes next: the plan while that is made, or was not begun; else the work.
+        let state = context.workflow.state(&task.status);
+        let begins = state.is_some_and(|state| state.kind == StateKind::Initial)
+            && context.workflow.claim_target(&task.status).is_some_and(State::plans);
+        let plans = begins || state.is_some_and(State::plans);
+        let role = if plans { ExecutionRole::Planner } else { ExecutionRole::Coder };
+        let corrections = last.filter(|row| row.execution.role == role).map(|row| row.corrections);
+        self.layers_of(&context, &task, (role, agent.as_ref()), &corrections.unwrap_or_default()).await
+    }
+
+    /// A stretch of any log, by the id of a run or the name that a check, a hook, its test or a set-up gave.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn any_log_page(
+        &self,
+        id: &str,
+        after: Option<u64>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<LogPage> {
+        if let Some(dir) = self.dir_of_test_log(id).await? {
+            return page_of(dir, id.to_owned(), after, before, limit).await;
+        }
+        let (task, log) = self.find_log(id).await?;
+        self.log_page(&task, &log, after, before, limit).await
+    }
+
+    async fn find_log(&self, id: &str) -> Result<(TaskId, String)> {
+        let mut conn = self.store().read().await?;
+        if let Some(row) = executions::get(&mut conn, &ExecutionId(id.to_owned())).await? {
+            return Ok((row.execution.task_id, row.execution.log_id));
+        }
+        let task = steps::task_of_log(&mut conn, id).await?;
+        let task = task.ok_or_else(|| EngineError::not_found("execution or log", id))?;
+        Ok((task, id.to_owned()))
+    }
+
+    /// A stretch of a log of a task: an execution's, a check's or a set-up's.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such log.
+    pub async fn log_page(
+        &self,
+        task: &TaskId,
+        log_id: &str,
+        after: Option<u64>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<LogPage> {
+        page_of(self.log_dir_of(task, log_id).await?, log_id.to_owned(), after, before, limit).await
+    }
+
+    /// The whole of a text that a log keeps apart.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn log_blob(&self, task: &TaskId, log_id: &str, seq: u64) -> Result<String> {
+        let dir = self.log_dir_of(task, log_id).await?;
+        let log = log_id.to_owned();
+        let blob = tokio::task::spawn_blocking(move || LogReader::blob(&dir, &log, seq)).await;
+        match blob.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))? {
+            Err(error @ forge_agents::LogError::BadId(_)) => Err(bad_log_id(&error)),
+            Err(forge_agents::LogError::NoBlob { .. } | forge_agents::LogError::NotFound(_)) => {
+                Err(EngineError::not_found("text in log", log_id))
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// The folder of a task's log. Logs of the entry that won its race lie with that entry.
+    async fn log_dir_of(&self, task: &TaskId, log_id: &str) -> Result<PathBuf> {
+        let mut conn = self.store().read().await?;
+        let (row, _) = self.load(&mut conn, task, None).await?;
+        if let Some(entry) = self.winner_of(&mut conn, task).await? {
+            let runs = executions::list(&mut conn, &entry.task_id).await?;
+            if runs.iter().any(|run| run.execution.log_id == log_id) {
+                return Ok(self.log_dir(&row.project_id, &entry.task_id));
+            }
+        }
+        Ok(self.log_dir(&row.project_id, task))
+    }
+
+    /// The changed files of a task.
+    ///
+    /// # Errors
+    /// `NotFound`, `WorkspaceMissing` when work never started.
+    pub async fn diff(&self, id: &TaskId, request: DiffRequest) -> Result<DiffSummary> {
+        let (repo, scope) = self.diff_scope(id, request).await?;
+        let mut diff = repo.diff_files(&scope).await?;
+        let shown = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load(&mut conn, id, None).await?;
+            let review = self.review_in_view(&mut conn, &context, &task).await?;
+            review.map(|review| (task, context, review))
+        };
+        if let Some((task, context, review)) = shown.filter(|_| request == DiffRequest::Task)
+            && diff.head == review.reviewed_commit
+        {
+            diff.outside_review = self.work_changed(&context, &task, &review).await?;
+        }
+        Ok(diff)
+    }
+
+    /// The review whose commit stands for a task's changes: while the task is at a gate, was blocked there, or was
+    /// finished from there. Before, after and beside that its work is what the worktree holds.
+    async fn review_in_view(
+        &self,
+        conn: &mut SqliteConnection,
+        context: &ProjectContext,
+        task: &TaskRow,
+    ) -> Result<Option<Review>> {
+        let state = context.workflow.state(&task.status);
+        let at = match state.map(|state| state.kind) {
+            Some(StateKind::Gate) => state,
+            Some(StateKind::Blocked) => {
+                let from = task.error_annotation.as_ref().map(|annotation| annotation.from_state.as_str());
+                from.and_then(|from| context.workflow.state(from))
+            }
+            _ => None,
+        };
+        if at.is_none_or(|state| state.kind != StateKind::Gate || state.plans()) {
+            return Ok(None);
+        }
+        let last = reviews::last(conn, &task.id).await?;
+        Ok(last.filter(|review| review.reviewed_commit.is_some()))
+    }
+
+    /// A page of one changed file.
+    ///
+    /// # Errors
+    /// `NotFound`, `WorkspaceMissing` when work never started.
+    pub async fn diff_file(
+        &self,
+        id: &TaskId,
+        request: DiffRequest,
+        path: &str,
+        page: DiffPage,
+    ) -> Result<FileDiff> {
+        let (repo, scope) = self.diff_scope(id, request).await?;
+        let inside = match &scope {
+            DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
+            DiffScope::Commits { .. } => repo.root(),
+        };
+        check_inside(inside, path, "path")?;
+        match repo.diff_file(&scope, path, page).await {
+            Err(forge_git::GitError::NotInDiff { path }) => Err(EngineError::not_found("changed file", path)),
+            other => Ok(other?),
+        }
+    }
+
+    pub(crate) async fn diff_scope(&self, id: &TaskId, request: DiffRequest) -> Result<(Repo, DiffScope)> {
+        let mut conn = self.store().read().await?;
+        let (task, context) = self.load(&mut conn, id, None).await?;
+        let workspace = workspaces::last(&mut conn, id).await?;
+        let workspace = workspace.ok_or_else(|| {
+            EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
+        })?;
+        let run = executions::last_of(&mut conn, id, ExecutionRole::Coder).await?.map(|row| row.execution);
+        let reviewed =
+            reviews::list(&mut conn, id).await?.into_iter().rev().find_map(|review| review.reviewed_commit);
+        let race = if is_entry(&task) { races::of_entry(&mut conn, id).await? } else { None };
+        let in_view = self.review_in_view(&mut conn, &context, &task).await?;
+        drop(conn);
+        let repo = self.repo(&context).await?;
+        if let Some(head) = in_view.and_then(|review| review.reviewed_commit).filter(|_| race.is_none())
+            && request == DiffRequest::Task
+            && repo.resolve(&head).await?.is_some()
+        {
+            let base = self.diff_base(&repo, &context, &task, &workspace, &head).await?;
+            return Ok((repo, DiffScope::Commits { base, head }));
+        }
+        let worktree = PathBuf::from(&workspace.path);
+        let present = workspace.status != WorkspaceStatus::Cleaned && worktree.join(".git").exists();
+        let tip = if present {
+            repo.head(&worktree).await?
+        } else {
+            let entry = race.as_ref().and_then(|race| race.entry_of(id));
+            // What a lost entry did is known as long as it is kept.
+            let known = run.as_ref().filter(|_| entry.is_none());
+            self.branch_tip(&repo, &workspace, known, entry).await?
+        };
+        let base = match &race {
+            // Entries are compared: each by what it did since the race began.
+            Some(race) => race.base_commit.clone(),
+            None => self.diff_base(&repo, &context, &task, &workspace, &tip).await?,
+        };
+        let since = |base: String| {
+            if present {
+                DiffScope::Worktree { worktree: worktree.clone(), base }
+            } else {
+                DiffScope::Commits { base, head: tip.clone() }
+            }
+        };
+        let scope = match request {
+            DiffRequest::Task => since(base),
+            DiffRequest::Uncommitted if present => DiffScope::Uncommitted { worktree },
+            DiffRequest::Uncommitted => DiffScope::Commits { base: tip.clone(), head: tip },
+            DiffRequest::SinceReview => since(reviewed.unwrap_or(base)),
+            DiffRequest::Turn => match run.map(|run| (run.before_commit, run.after_commit)) {
+                Some((Some(before), Some(after))) => DiffScope::Commits { base: before, head: after },
+                Some((Some(before), None)) => since(before),
+                _ => since(base),
+            },
+        };
+        Ok((repo, scope))
+    }
+
+    async fn branch_tip(
+        &self,
+        repo: &Repo,
+        workspace: &Workspace,
+        run: Option<&Execution>,
+        entry: Option<&RaceEntry>,
+    ) -> Result<String> {
+        let mut tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
+        // After its race, an entry's work stands on a branch that keeps it, or on its task's.
+        if let (None, Some(entry)) = (&tip, entry) {
+            let kept = entry.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
+            for name in kept.iter().chain(&entry.commit) {
+                if tip.is_none() {
+                    tip = repo.resolve(name).await?;
+                }
+            }
+        }
+        // A merged branch may be deleted; its work is still known.
+        if let (None, Some(after)) = (&tip, run.and_then(|run| run.after_commit.as_ref())) {
+            tip = repo.resolve(after).await?;
+        }
+        tip.ok_or_else(|| {
+            let message = match entry {
+                Some(entry) => format!("what {} did is no longer kept", entry.strategy),
+                None => format!("the branch {} is gone", workspace.branch),
+            };
+            EngineError::conflict(ConflictCode::WorkspaceMissing, message)
+        })
+    }
+
+    /// Where the task left its target; the recorded base once its work is part of the target.
+    async fn diff_base(
+        &self,
+        repo: &Repo,
+        context: &ProjectContext,
+        task: &TaskRow,
+        workspace: &Workspace,
+        tip: &str,
+    ) -> Result<String> {
+        let target = format!("refs/heads/{}", context.target_branch(task));
+        let base = repo.merge_base(&target, tip).await?;
+        Ok(base.filter(|base| base != tip).unwrap_or_else(|| workspace.base_commit.clone()))
+    }
+
+    /// Notifications, newest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn notifications(&self, limit: u32) -> Result<Vec<Notification>> {
+        let all = notifications::list(&mut *self.store().read().await?, limit).await?;
+        Ok(all.into_iter().map(|it| self.without_secrets(it)).collect())
+    }
+
+    /// One notification.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn notification(&self, id: &NotificationId) -> Result<Notification> {
+        let found = notifications::get(&mut *self.store().read().await?, id).await?;
+        let found = found.ok_or_else(|| EngineError::not_found("notification", id))?;
+        Ok(self.without_secrets(found))
+    }
+
+    /// A notification is shown outside of the window, with the title that somebody typed.
+    fn without_secrets(&self, told: Notification) -> Notification {
+        let title = self.redactor_of(&told.project_id).string(told.title);
+        Notification { title, ..told }
+    }
+
+    /// Marks notifications as seen; all of them when none is named.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn mark_read(&self, ids: Option<&[NotificationId]>) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        notifications::mark_read(&mut tx, ids).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// At most `limit` events after `after`, oldest first; none when events after it are no longer kept.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn events_after(&self, after: i64, limit: u32) -> Result<Option<Vec<Event>>> {
+        let mut conn = self.store().read().await?;
+        let first = events::first_seq(&mut conn).await?;
+        let pruned = after > 0 && first.is_some_and(|first| after < first - 1);
+        if pruned { Ok(None) } else { Ok(Some(events::after(&mut conn, after, limit).await?)) }
+    }
+
+    /// Worktrees that exist, with the task each belongs to.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn workspaces(&self) -> Result<Vec<Workspace>> {
+        let mut all = workspaces::present(&mut *self.store().read().await?).await?;
+        for workspace in &mut all {
+            workspace.lock = read_lock(workspace);
+        }
+        Ok(all)
+    }
+}
+
+fn shown(step: &StepRow) -> TransitionStep {
+    TransitionStep {
+        phase: step.phase.clone(),
+        action: name_of(step).into_owned(),
+        status: step.status,
+        outcome: step.outcome,
+        reason: step.reason.clone(),
+        duration_ms: step.finished_at.zip(step.started_at).map(|(end, start)| end.since(start)),
+        log_id: step.log_id.clone(),
+        message: queued_message(step),
+    }
+}
+
+/// What a step says to the agent, as long as it waits.
+fn queued_message(step: &StepRow) -> Option<SaidMessage> {
+    if step.kind != StepKind::FollowUp || step.status == StepStatus::Done {
+        return None;
+    }
+    serde_json::from_value::<Correction>(step.params.clone()?).ok()?.as_said()
+}
+
+fn bad_log_id(error: &forge_agents::LogError) -> EngineError {
+    EngineError::invalid("log_id", error.to_string())
+}
+
+/// Refuses a path that could lead out of a folder. A link at its end is what the diff shows, and is not followed.
+/// `field` is where the path was given.
+pub(crate) fn check_inside(root: &Path, path: &str, field: &str) -> Result<()> {
+    let escape = |source| EngineError::Escape { field: field.to_owned(), source };
+    let parent = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty());
+    guard::check_form(root, Path::new(path)).map_err(escape)?;
+    match parent.map(|parent| guard::resolve_inside(root, parent)) {
+        Some(Err(error @ guard::GuardError::Escape { .. })) => Err(escape(error)),
+        _ => Ok(()),
+    }
+}
+
+/// A stretch of a log of a folder; empty when it has no such log yet.
+pub(crate) async fn page_of(
+    dir: PathBuf,
+    log: String,
+    after: Option<u64>,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<LogPage> {
+    let page = tokio::task::spawn_blocking(move || LogReader::page(&dir, &log, after, before, limit)).await;
+    let page = page.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))?;
+    match page {
+        Err(error @ forge_agents::LogError::BadId(_)) => Err(bad_log_id(&error)),
+        Err(forge_agents::LogError::NotFound(_)) => {
+            Ok(LogPage { entries: Vec::new(), first_seq: 0, last_seq: 0, total: 0 })
+        }
+        other => Ok(other?),
+    }
+}
+
+fn parse_cursor(cursor: &str) -> Result<(f64, String)> {
+    cursor
+        .split_once(':')
+        .and_then(|(position, id)| Some((position.parse().ok()?, id.to_owned())))
+        .ok_or_else(|| EngineError::invalid("cursor", "is not one that a list gave"))
+}

@@ -1,0 +1,88 @@
+//! Checks that a project's own files imply, offered where it has none.
+
+use std::path::Path;
+
+use forge_git::{GitError, Repo};
+use forge_model::check_offer::{CheckOffer, FILES, RootFiles, check_offers};
+use forge_model::ids::ProjectId;
+use forge_model::loop_status::Subsystem;
+use serde_json::json;
+
+use crate::{Engine, EngineError, context::ProjectContext, error::Result, project::command::expand_home};
+
+/// The largest file that is read.
+const MAX_FILE_BYTES: u64 = 256 * 1024;
+
+impl Engine {
+    /// The checks that a project is offered: nothing where that is off, or where it has checks.
+    ///
+    /// # Errors
+    /// `NotFound`, and when the repository cannot be read.
+    pub async fn check_offers(&self, id: &ProjectId) -> Result<Vec<CheckOffer>> {
+        let context = self.context(&mut *self.store().read().await?, id).await?;
+        self.offers_for(&context).await
+    }
+
+    pub(crate) async fn offers_for(&self, context: &ProjectContext) -> Result<Vec<CheckOffer>> {
+        let settings = &context.settings;
+        let has_checks = settings.review_config.check_count() > 0;
+        if !settings.inner_loop.gate_suggestions.enabled || has_checks {
+            return Ok(Vec::new());
+        }
+        offers_of(&self.repo(context).await?, &context.project.default_branch).await
+    }
+
+    /// The checks that the files of a folder's repository imply, before there is a project.
+    ///
+    /// # Errors
+    /// `Invalid` when there is no repository, or no such branch.
+    pub async fn check_offers_of_folder(&self, path: &str, branch: Option<&str>) -> Result<Vec<CheckOffer>> {
+        let wrong = |error: GitError| EngineError::invalid("repo_path", error.to_string());
+        let repo = Repo::open(self.git(), Path::new(&expand_home(path))).await.map_err(wrong)?;
+        let branch = match branch {
+            Some(branch) => branch.to_owned(),
+            None => repo.default_branch().await.map_err(wrong)?,
+        };
+        offers_of(&repo, &branch).await
+    }
+
+    /// Makes offered checks the project's own.
+    ///
+    /// # Errors
+    /// `NotFound`; `Invalid` for a command that is not offered.
+    pub async fn take_checks(&self, id: &ProjectId, commands: &[String]) -> Result<()> {
+        let offered = self.check_offers(id).await?;
+        let is_offered = |command: &&String| offered.iter().any(|offer| offer.command == **command);
+        if let Some(unknown) = commands.iter().find(|command| !is_offered(command)) {
+            return Err(EngineError::invalid("commands", format!("`{unknown}` is not offered")));
+        }
+        if commands.is_empty() {
+            return Err(EngineError::invalid("commands", "names no check"));
+        }
+        self.patch_settings(id, &json!({ "review_config": { "ci_steps": commands } })).await?;
+        let context = self.context(&mut *self.store().read().await?, id).await?;
+        let mut tx = self.store().write().await?;
+        let effect = format!("checks were taken: {}", commands.join(", "));
+        self.record_effect(&mut tx, id, Subsystem::GateSuggestions, None, effect).await?;
+        self.project_changed(&mut tx, &context.project, "settings").await?;
+        Ok(tx.commit().await?)
+    }
+}
+
+async fn offers_of(repo: &Repo, branch: &str) -> Result<Vec<CheckOffer>> {
+    let Some(commit) = repo.resolve(&format!("refs/heads/{branch}")).await? else {
+        return Err(EngineError::invalid("default_branch", format!("no branch is called `{branch}`")));
+    };
+    let mut files = RootFiles::new();
+    for (name, oid) in repo.root_files(&commit).await? {
+        if !FILES.contains(&name.as_str()) {
+            continue;
+        }
+        let content = match repo.blob(&oid, MAX_FILE_BYTES).await {
+            Err(GitError::TooLarge { .. }) => Vec::new(),
+            other => other?,
+        };
+        files.insert(name, String::from_utf8(content).unwrap_or_default());
+    }
+    Ok(check_offers(&files))
+}

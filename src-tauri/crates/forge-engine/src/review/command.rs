@@ -1,0 +1,225 @@
+//! A person's decision at a gate.
+
+use forge_model::actor::Actor;
+use forge_model::comment::NewComment;
+use forge_model::event::EventType;
+use forge_model::ids::TaskId;
+use forge_model::prompt::Correction;
+use forge_model::review::{Review, ReviewStatus, Verdict};
+use forge_model::task::AnnotationType;
+use forge_store::Tx;
+use forge_store::table::{executions, reviews, slots, tasks, tasks::TaskRow, transitions};
+use serde_json::Value;
+use sqlx::SqliteConnection;
+
+use crate::{
+    ConflictCode, Engine, EngineError,
+    context::ProjectContext,
+    error::Result,
+    review::{audit::audits, decision::Rejection},
+    steps::End,
+    transition::{Move, Trouble},
+};
+
+/// What a person decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The work is good.
+    Approve,
+    /// It needs changes.
+    Reject,
+}
+
+/// A decision that a person makes.
+#[derive(Debug, Clone)]
+pub struct DecisionRequest {
+    /// The gate that it is about; whichever waits when absent.
+    pub gate: Option<String>,
+    /// Which.
+    pub decision: Decision,
+    /// The version that the person saw.
+    pub version: Option<u32>,
+    /// Why, in their words.
+    pub reason: Option<String>,
+    /// With an approval: the commit that the person saw.
+    pub commit: Option<String>,
+    /// With a rejection: comments on lines of the diff, besides the drafts.
+    pub comments: Vec<NewComment>,
+}
+
+impl Engine {
+    /// Decides the review that waits for a person.
+    ///
+    /// # Errors
+    /// `NotFound`, `VersionConflict`, `NotAwaiting`, `ReviewerRunning`, `WorkChangedSinceReview` for an approval of other
+    /// work than what was reviewed.
+    pub async fn decide(&self, actor: Actor, id: &TaskId, request: DecisionRequest) -> Result<()> {
+        let DecisionRequest { gate, decision, version, reason, commit, comments } = request;
+        let gate = gate.as_deref();
+        let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+        let notes = match decision {
+            Decision::Approve => Vec::new(),
+            Decision::Reject => self.notes(id, comments).await?,
+        };
+        let _hold = self.hold(id).await;
+        let mut aside = None;
+        if decision == Decision::Approve {
+            let (task, context, review) = {
+                let mut conn = self.store().read().await?;
+                let (task, context) = self.load_own(&mut conn, id, version).await?;
+                let review = self.awaited_review(&mut conn, &task, gate).await?;
+                (task, context, review)
+            };
+            self.require_reviewed_work(&context, &task, &review, commit.as_deref()).await?;
+            aside = self.ask_guards(&context, &task, actor.audience()).await?;
+        }
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = self.load_own(&mut tx, id, version).await?;
+        let review = self.awaited_review(&mut tx, &task, gate).await?;
+        match (decision, aside) {
+            (Decision::Approve, Some(aside)) => {
+                let mv = aside.instead_of(&Move::by_user(&task.status, "accept", actor));
+                self.apply(&mut tx, &context, &mut task, mv).await?;
+            }
+            (Decision::Approve, None) => {
+                self.approve(&mut tx, &context, &mut task, review, actor, reason).await?;
+            }
+            (Decision::Reject, _) => {
+                let comments = self.send_drafts(&mut tx, &task, notes).await?;
+                let reason = reason.unwrap_or_else(|| match comments.len() {
+                    0 => "no reason was given".to_owned(),
+                    1 => "one comment on the diff".to_owned(),
+                    count => format!("{count} comments on the diff"),
+                });
+                let correction = Correction::Rejected { reason: reason.clone(), comments };
+                self.reject_by_hand(&mut tx, &context, &mut task, review, actor, reason, correction).await?;
+            }
+        }
+        tx.commit().await?;
+        self.point("decision.committed");
+        self.wake_waiting();
+        Ok(())
+    }
+
+    /// Stops the checks or the auditor of the review that runs. The review ends undecided; the task stays
+    /// where it is and says so.
+    ///
+    /// # Errors
+    /// `NotFound`, `NothingRunning`.
+    pub async fn cancel_review(&self, actor: Actor, id: &TaskId) -> Result<()> {
+        let _hold = self.hold(id).await;
+        self.stop_run(id).await;
+        let mut tx = self.store().write().await?;
+        let (mut task, _) = self.load_own(&mut tx, id, None).await?;
+        let running = reviews::last(&mut tx, id).await?;
+        let running =
+            running.filter(|review| review.status == ReviewStatus::Running && review.state == task.status);
+        let Some(mut review) = running else {
+            return Err(EngineError::conflict(ConflictCode::NothingRunning, "no review runs for this task"));
+        };
+        let now = self.now();
+        review.status = ReviewStatus::Cancelled;
+        review.decided_by = Some(actor);
+        review.finished_at = Some(now);
+        reviews::update(&mut tx, &review).await?;
+        self.skip_open(&mut tx, &task, "the review was stopped").await?;
+        slots::release(&mut tx, id).await?;
+        let trouble = Trouble::new(AnnotationType::Manual, "You stopped the review.");
+        task.error_annotation = Some(trouble.annotation(&task.status, now));
+        task.entry_barrier = None;
+        task.waiting = None;
+        tasks::update(&mut tx, &mut task, now).await?;
+        self.emit(&mut tx, EventType::TaskUpdated, &task, review.id.as_str(), &Value::Null).await?;
+        tx.commit().await?;
+        self.wake_waiting();
+        Ok(())
+    }
+
+    async fn awaited_review(
+        &self,
+        tx: &mut SqliteConnection,
+        task: &TaskRow,
+        gate: Option<&str>,
+    ) -> Result<Review> {
+        let running = executions::open(tx, Some(std::slice::from_ref(&task.id))).await?;
+        if running.iter().any(|row| audits(row.execution.role)) {
+            return Err(EngineError::conflict(
+                ConflictCode::ReviewerRunning,
+                "the auditor is at work: wait for its verdict, or stop it first",
+            ));
+        }
+        let last = reviews::last(tx, &task.id).await?;
+        let here =
+            last.filter(|review| review.status == ReviewStatus::AwaitingHuman && review.state == task.status);
+        here.filter(|review| gate.is_none_or(|gate| gate == review.state)).ok_or_else(|| {
+            EngineError::conflict(
+                ConflictCode::NotAwaiting,
+                format!("nothing waits for your decision while the task is in {}", task.status),
+            )
+        })
+    }
+
+    /// Passes the gate on a person's word.
+    pub(crate) async fn approve(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        mut review: Review,
+        actor: Actor,
+        reason: Option<String>,
+    ) -> Result<()> {
+        let accept =
+            context.workflow.state(&review.state).and_then(|state| state.triggers.get("accept").cloned());
+        self.pass_review(tx, context, task, &mut review, Verdict::Pass, actor.clone(), reason.clone())
+            .await?;
+        if let Some(accept) = accept {
+            let mut mv = Move::by_user(&accept.to, "accept", actor);
+            mv.reason = reason;
+            self.apply(tx, context, task, mv).await?;
+        }
+        Ok(())
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the facts of one decision; a struct would only rename them"
+    )]
+    async fn reject_by_hand(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+        mut review: Review,
+        actor: Actor,
+        reason: String,
+        correction: Correction,
+    ) -> Result<()> {
+        let gate = context.workflow.state(&review.state).and_then(|state| state.gate_config.clone());
+        let target = gate
+            .and_then(|gate| gate.reject_target)
+            .or_else(|| context.workflow.work_state().map(|state| state.name.clone()));
+        let to = target.ok_or_else(|| {
+            EngineError::conflict(ConflictCode::NotAwaiting, "the gate declares nowhere to send a rejection")
+        })?;
+        let last = transitions::last(tx, &task.id)
+            .await?
+            .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
+        self.fail_review(tx, task, &mut review, actor.clone(), &reason).await?;
+        let rejection = Rejection { to, actor, reason, correction, evidence: None };
+        match self.reject(tx, context, task, &last, rejection).await? {
+            End::Go(mv) => self.apply(tx, context, task, *mv).await.map(drop),
+            End::Block(trouble) => {
+                self.block(tx, context, task, trouble, forge_model::actor::Cause::Review).await.map(drop)
+            }
+            End::Ok(_)
+            | End::Skipped(_)
+            | End::Failed(_)
+            | End::Wait(_)
+            | End::Interrupted
+            | End::Hook(_)
+            | End::Taught(..)
+            | End::Found(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,540 @@
+//! The reviewed commit: what a review is about, what else a task holds, and what may be merged.
+//!
+//! The rule: the engine finishes a task only with its reviewed commit in the target. Entering a gate commits what the
+//! worktree holds (`review/capture.rs`). From then on the diff, the checks, the auditor, the approval and the merge read
+//! the commit from the review's row alone, and [`Engine::approved_work`] is the one place that says what is merged.
+//!
+//! Invariants: a review's row never names a commit that no ref under [`REVIEWED`] holds. A missing repository, branch or
+//! commit is told as such and is never "nothing to merge".
+
+pub(crate) mod audit;
+pub(crate) mod capture;
+pub(crate) mod check_offers;
+pub(crate) mod checks;
+pub(crate) mod command;
+pub(crate) mod comments;
+pub(crate) mod decision;
+pub(crate) mod diagnosing;
+pub(crate) mod gate;
+pub(crate) mod stagnation;
+pub(crate) mod traces;
+
+use std::path::Path;
+
+use forge_git::{Backup, Repo};
+use forge_model::event::EventType;
+use forge_model::ids::TaskId;
+use forge_model::merge::{Merge, MergeStatus};
+use forge_model::race::RaceStatus;
+use forge_model::retention::{Bounds, Counts};
+use forge_model::review::{Review, ReviewStatus, WorkChanged};
+use forge_model::task::AnnotationType;
+use forge_model::time::Timestamp;
+use forge_model::transition::{StepKind, StepOutcome};
+use forge_model::workflow::Action;
+use forge_store::Tx;
+use forge_store::table::{executions, merges, races, reviews, steps, tasks, tasks::TaskRow, workspaces};
+use serde_json::json;
+
+use crate::{
+    ConflictCode, Engine, EngineError,
+    context::{ProjectContext, backup_prefix, task_branch},
+    error::Result,
+    race::is_entry,
+    subtask::is_ordered,
+    transition::Trouble,
+    workspace::is_present,
+};
+
+/// Where reviewed commits are kept.
+pub(crate) const REVIEWED: &str = "refs/forge/reviewed";
+/// Where the details of an annotation name the commit that a missing branch can be restored from.
+pub(crate) const RESTORABLE: &str = "reviewed_commit";
+
+/// How much of a commit's name is shown.
+const SHORT: usize = 10;
+
+/// The beginning of a commit's name, as people read it.
+pub(crate) fn short(commit: &str) -> &str {
+    commit.get(..SHORT).unwrap_or(commit)
+}
+
+/// Where the reviewed commits of a task are kept.
+pub(crate) fn reviewed_prefix(task: &TaskId) -> String {
+    format!("{REVIEWED}/{task}")
+}
+
+/// What a task that stands at the merge may have merged.
+pub(crate) enum Approved {
+    /// This commit.
+    Commit(String),
+    /// Nothing: no work on the task was ever begun.
+    NeverStarted,
+    /// It cannot be said, since something is missing.
+    Missing(Box<Trouble>),
+}
+
+impl Engine {
+    /// Keeps the commit that a review is about reachable; to be called before the review's row names it.
+    pub(crate) async fn keep_reviewed(
+        &self,
+        repo: &Repo,
+        task: &TaskId,
+        attempt: u32,
+        commit: &str,
+    ) -> Result<()> {
+        let name = format!("{}/{attempt}", reviewed_prefix(task));
+        let old = repo.resolve(&name).await?;
+        if old.as_deref() == Some(commit) {
+            return Ok(());
+        }
+        let reason = format!("forge: reviewed, attempt {attempt}");
+        Ok(repo.update_ref(&name, commit, old.as_deref().unwrap_or_default(), &reason).await?)
+    }
+
+    /// Makes a commit the one that an undecided review is about. Passes on another commit's files do not count for it.
+    pub(crate) async fn review_commit(&self, repo: &Repo, review: &mut Review, commit: String) -> Result<()> {
+        self.keep_reviewed(repo, &review.task_id, review.attempt_number, &commit).await?;
+        review.reviewed_commit = Some(commit);
+        let mut tx = self.store().write().await?;
+        reviews::update(&mut tx, review).await?;
+        reviews::set_tree(&mut tx, &review.id, None).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// What a task holds besides the commit that a review is about; none when that is all, or when its branch or
+    /// repository is missing, which the merge tells.
+    pub(crate) async fn work_changed(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        review: &Review,
+    ) -> Result<Option<WorkChanged>> {
+        let Some(reviewed) = &review.reviewed_commit else { return Ok(None) };
+        let (workspace, by_checks) = {
+            let mut conn = self.store().read().await?;
+            let workspace = workspaces::last(&mut conn, &task.id).await?;
+            (workspace, reviews::check_files(&mut conn, &review.id).await?)
+        };
+        let Some(repo) = self.present_repo(context).await? else { return Ok(None) };
+        let Some(mut tip) = repo.resolve(&format!("refs/heads/{}", task_branch(task))).await? else {
+            return Ok(None);
+        };
+        let mut uncommitted = Vec::new();
+        if let Some(workspace) = workspace.filter(is_present) {
+            self.mend_worktree(&repo, task, &workspace).await?;
+            let worktree = Path::new(&workspace.path);
+            repo.reveal_hidden(worktree).await?;
+            let head = repo.head(worktree).await?;
+            if tip == *reviewed {
+                // Commits may have been made beside the branch.
+                tip = head;
+            }
+            let changes = repo.status(worktree).await?;
+            let paths = changes.into_iter().filter(|it| !it.untracked || !by_checks.contains(&it.path));
+            uncommitted = paths.map(|it| it.path).collect();
+        }
+        if tip == *reviewed && uncommitted.is_empty() {
+            return Ok(None);
+        }
+        let commits = repo.commits_outside(&tip, std::slice::from_ref(reviewed)).await?;
+        Ok(Some(WorkChanged { reviewed_commit: reviewed.clone(), tip_commit: tip, commits, uncommitted }))
+    }
+
+    /// Refuses an approval of other work than what was reviewed. What differs is kept with the task, so that the ways on
+    /// are offered.
+    pub(crate) async fn require_reviewed_work(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        review: &Review,
+        named: Option<&str>,
+    ) -> Result<()> {
+        let changed = self.work_changed(context, task, review).await?;
+        self.keep_work_changed(task, changed.as_ref()).await?;
+        let other = named.filter(|named| !is_named(review.reviewed_commit.as_deref(), named));
+        let (message, details) = match (changed, other) {
+            (Some(changed), _) => (told(&changed), json!(changed)),
+            (None, Some(named)) => {
+                let reviewed = review.reviewed_commit.as_deref();
+                let message = format!(
+                    "Could not approve {}: the review is about {}.\nRead the changes again, then approve that commit.",
+                    short(named),
+                    reviewed.map_or("no commit", short),
+                );
+                let details =
+                    json!({ "reviewed_commit": reviewed, "tip_commit": reviewed, "uncommitted": [] });
+                (message, details)
+            }
+            (None, None) => return Ok(()),
+        };
+        Err(EngineError::Conflict { code: ConflictCode::WorkChangedSinceReview, message, details })
+    }
+
+    /// Notes how a task's work differs from the reviewed commit that a person is to approve, after Forge itself changed
+    /// the work.
+    pub(crate) async fn look_at_changed_work(&self, id: &TaskId) -> Result<()> {
+        self.count_unmerged(id).await;
+        self.supersede_fixes(id).await;
+        let (task, context, review) = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load(&mut conn, id, None).await?;
+            (task, context, reviews::last(&mut conn, id).await?)
+        };
+        let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
+        let approvable = kind.is_some_and(forge_model::offer::may_approve);
+        let Some(review) = review.filter(|_| approvable) else { return Ok(()) };
+        let changed = self.work_changed(&context, &task, &review).await?;
+        self.keep_work_changed(&task, changed.as_ref()).await
+    }
+
+    /// Stores how a task's work differs from the reviewed commit, when that is news.
+    pub(crate) async fn keep_work_changed(
+        &self,
+        task: &TaskRow,
+        changed: Option<&WorkChanged>,
+    ) -> Result<()> {
+        if task.work_changed.as_ref() == changed {
+            return Ok(());
+        }
+        let mut tx = self.store().write().await?;
+        tasks::set_work_changed(&mut tx, &task.id, changed).await?;
+        let facts = json!({ "work_changed": changed.is_some() });
+        self.emit(&mut tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// What is merged for a task: the commit of its latest review that passed.
+    pub(crate) async fn approved_work(&self, context: &ProjectContext, task: &TaskRow) -> Result<Approved> {
+        let (all, started, unchosen) = {
+            let mut conn = self.store().read().await?;
+            let all = reviews::list(&mut conn, &task.id).await?;
+            (all, was_started(&mut conn, task).await?, lacks_winner(&mut conn, task).await?)
+        };
+        // What a rebase of Forge's own came to, other than a pass, is no judgement of the work.
+        let merges = |state: &str| {
+            context.workflow.state(state).is_some_and(|state| state.has_action(Action::RunMerge))
+        };
+        let judged = |review: &&Review| review.status == ReviewStatus::Passed || !merges(&review.state);
+        let passed = all.iter().rev().find(judged).filter(|review| review.status == ReviewStatus::Passed);
+        let reviewed = passed.and_then(|review| review.reviewed_commit.clone());
+        let branch = task_branch(task);
+        let missing = |what: &str, name: &str, restorable: Option<&str>| {
+            let place = &context.project.repo_path;
+            let remedy = match what {
+                "repository" => "Move the repository back, then try again.",
+                "branch" if restorable.is_some() => "Restore the branch, or reset the worktree.",
+                _ => "Restore it from a copy of the repository, then try again.",
+            };
+            let message = match what {
+                "repository" => format!("Could not merge: there is no repository at {place}.\n{remedy}"),
+                _ => format!("Could not merge: the {what} {name} is missing in {place}.\n{remedy}"),
+            };
+            let mut trouble = Trouble::new(AnnotationType::WorkMissing, message);
+            trouble.details =
+                json!({ "missing": what, "name": name, "repository": place, RESTORABLE: restorable });
+            Approved::Missing(Box::new(trouble))
+        };
+        let Some(repo) = self.present_repo(context).await? else {
+            return Ok(missing("repository", &context.project.repo_path, None));
+        };
+        let target = context.target_branch(task);
+        if repo.resolve(&format!("refs/heads/{target}")).await?.is_none() {
+            return Ok(missing("target branch", &target, None));
+        }
+        if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
+            if !started && reviewed.is_none() {
+                return Ok(match unchosen {
+                    true => Approved::Missing(Box::new(no_winner("merge"))),
+                    false => Approved::NeverStarted,
+                });
+            }
+            let known = match &reviewed {
+                Some(commit) => repo.resolve(commit).await?,
+                None => self.known_commit(&repo, task).await?,
+            };
+            return Ok(missing("branch", &branch, known.as_deref()));
+        }
+        match reviewed {
+            Some(commit) if repo.resolve(&commit).await?.is_some() => Ok(Approved::Commit(commit)),
+            Some(commit) => Ok(missing("reviewed commit", &commit, None)),
+            None => Ok(missing("review that passed for the branch", &branch, None)),
+        }
+    }
+
+    /// The newest commit of a task that is still there: of its reviews, else of its runs.
+    pub(crate) async fn known_commit(&self, repo: &Repo, task: &TaskRow) -> Result<Option<String>> {
+        let (all, worked) = {
+            let mut conn = self.store().read().await?;
+            (reviews::list(&mut conn, &task.id).await?, executions::list(&mut conn, &task.id).await?)
+        };
+        let reviewed = all.into_iter().rev().filter_map(|review| review.reviewed_commit);
+        let committed = worked.into_iter().rev().filter_map(|row| row.execution.after_commit);
+        for commit in reviewed.chain(committed) {
+            if repo.resolve(&commit).await?.is_some() {
+                return Ok(Some(commit));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A project's repository; none when it is not where the project says.
+    pub(crate) async fn present_repo(&self, context: &ProjectContext) -> Result<Option<Repo>> {
+        match self.repo(context).await {
+            Ok(repo) => Ok(Some(repo).filter(Repo::is_there)),
+            Err(EngineError::Git(
+                forge_git::GitError::NotARepository { .. } | forge_git::GitError::NoCommit { .. },
+            )) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Restores the missing branch of a task at the reviewed commit.
+    pub(crate) async fn restore_branch(&self, task: &TaskRow, context: &ProjectContext) -> Result<()> {
+        let details = task.error_annotation.as_ref().map(|annotation| &annotation.details);
+        let commit = details.and_then(|details| details.get(RESTORABLE)).and_then(|commit| commit.as_str());
+        let commit = commit.ok_or_else(|| EngineError::not_found("reviewed commit of task", &task.id))?;
+        let repo = self.repo(context).await?;
+        let name = format!("refs/heads/{}", task_branch(task));
+        if repo.resolve(&name).await?.is_some() {
+            return Ok(());
+        }
+        Ok(repo.update_ref(&name, commit, "", "forge: restored at the reviewed commit").await?)
+    }
+
+    /// How many commits of a task's branch its target lacks; what was merged from it counts as merged, whatever became
+    /// of the commits. The stored count where git cannot be asked.
+    async fn unmerged_commits(&self, context: &ProjectContext, task: &TaskRow) -> Result<u32> {
+        if is_ordered(task) || is_entry(task) {
+            return Ok(0);
+        }
+        let (merged, reviewed) = {
+            let mut conn = self.store().read().await?;
+            (merges::list(&mut conn, &task.id).await?, reviews::list(&mut conn, &task.id).await?)
+        };
+        let Some(repo) = self.present_repo(context).await? else { return Ok(task.unmerged_commits) };
+        let Some(tip) = repo.resolve(&format!("refs/heads/{}", task_branch(task))).await? else {
+            return Ok(0);
+        };
+        let mut others = vec![format!("refs/heads/{}", context.target_branch(task))];
+        let is_over = |merge: &&Merge| matches!(merge.status, MergeStatus::Landed | MergeStatus::Nothing);
+        let over: Vec<&Merge> = merged.iter().filter(is_over).collect();
+        // What passed before a merge is what it merged, also when that was rebased.
+        let last = over.iter().map(|merge| merge.created_at).max();
+        let landed = |review: &Review| {
+            let passed = review.finished_at.filter(|_| review.status == ReviewStatus::Passed);
+            passed.zip(last).is_some_and(|(passed, last)| passed <= last)
+        };
+        let sources = over.iter().map(|merge| merge.source_commit.clone()).filter(|it| !it.is_empty());
+        others.extend(sources);
+        others.extend(reviewed.into_iter().filter(landed).filter_map(|review| review.reviewed_commit));
+        Ok(repo.commits_outside(&tip, &others).await?)
+    }
+
+    /// Counts anew how many commits of a task are not merged. Called whenever Forge changed the branch, its target or
+    /// the task's state; a failure leaves the count as it was, with a line in the log.
+    pub(crate) async fn count_unmerged(&self, id: &TaskId) {
+        let counted = async {
+            let (task, context) = self.load(&mut *self.store().read().await?, id, None).await?;
+            let commits = self.unmerged_commits(&context, &task).await?;
+            if commits == task.unmerged_commits {
+                return Ok(());
+            }
+            let mut tx = self.store().write().await?;
+            tasks::set_unmerged(&mut tx, id, commits).await?;
+            let facts = json!({ "unmerged_commits": commits });
+            self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
+            tx.commit().await?;
+            Ok::<_, EngineError>(())
+        };
+        if let Err(error) = counted.await {
+            tracing::warn!(task = %id, %error, "failed to count the commits that are not merged");
+        }
+    }
+
+    /// Counts the commits of every task that has a worktree or still has some, in the background: people may have made or
+    /// merged commits while no engine ran.
+    pub(crate) fn count_all_unmerged(&self) {
+        let engine = self.clone();
+        self.in_background(async move {
+            let listed = async { tasks::with_commits(&mut *engine.store().read().await?).await };
+            match listed.await {
+                Ok(all) => {
+                    for id in all {
+                        if engine.inner.shutdown.is_cancelled() {
+                            return;
+                        }
+                        engine.count_unmerged(&id).await;
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "failed to list the tasks with commits"),
+            }
+        });
+    }
+
+    /// The reviewed commits of tasks that this engine knows to be closed since before `until`, and how many are kept in all.
+    pub(crate) async fn old_reviewed(
+        &self,
+        repo: &Repo,
+        bounds: Bounds,
+        counts: &mut Counts,
+    ) -> Result<Vec<Backup>> {
+        let all = repo.backups(REVIEWED).await?;
+        let mut old = Vec::new();
+        for kept in all {
+            let owner = kept.ref_name.strip_prefix(REVIEWED).and_then(|rest| rest.split('/').nth(1));
+            let owner = owner.map(|owner| TaskId(owner.to_owned()));
+            let closed = match owner {
+                Some(owner) => self.closed_since(&owner).await?,
+                None => None,
+            };
+            match closed {
+                None => counts.add_young(1),
+                Some(at) if counts.add(bounds, at) => old.push(kept),
+                Some(_) => {}
+            }
+        }
+        Ok(old)
+    }
+
+    /// Since when a task is closed; none when it is open or gone.
+    async fn closed_since(&self, id: &TaskId) -> Result<Option<Timestamp>> {
+        let mut conn = self.store().read().await?;
+        let Some(task) = tasks::get(&mut conn, id).await? else { return Ok(None) };
+        let context = self.context_of(&mut conn, &task).await?;
+        let is_closed = context.workflow.state(&task.status).is_some_and(|state| state.is_terminal());
+        Ok(is_closed.then_some(task.status_since))
+    }
+
+    /// Forgets reviewed commits.
+    pub(crate) async fn forget_reviewed(&self, repo: &Repo, old: Vec<Backup>) -> Result<()> {
+        for kept in old {
+            repo.delete_ref(&kept.ref_name, &kept.commit).await?;
+            tracing::info!(name = %kept.ref_name, commit = %kept.commit, "forgot a reviewed commit");
+        }
+        Ok(())
+    }
+
+    /// Keeps the reviewed commits of a task that is deleted as backups, which go by their age.
+    pub(crate) async fn turn_reviewed_into_backups(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+    ) -> Result<()> {
+        let Some(repo) = self.present_repo(context).await? else { return Ok(()) };
+        for kept in repo.backups(&reviewed_prefix(&task.id)).await? {
+            repo.next_number(&backup_prefix(task), &kept.commit).await?;
+            repo.delete_ref(&kept.ref_name, &kept.commit).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a worktree was ever made for a task, or an agent worked on it.
+async fn was_started(conn: &mut sqlx::SqliteConnection, task: &TaskRow) -> Result<bool> {
+    if workspaces::last(conn, &task.id).await?.is_some() {
+        return Ok(true);
+    }
+    let prepared = |step: &steps::StepRow| {
+        step.kind == StepKind::PrepareWorkspace && step.outcome == Some(StepOutcome::Ok)
+    };
+    Ok(steps::list(conn, &task.id).await?.iter().any(prepared)
+        || !executions::list(conn, &task.id).await?.is_empty())
+}
+
+/// Whether entries of a task's race worked and none of them became the task's work.
+pub(crate) async fn lacks_winner(conn: &mut sqlx::SqliteConnection, task: &TaskRow) -> Result<bool> {
+    let last = races::last(conn, &task.id).await?;
+    if last.is_none_or(|race| race.status == RaceStatus::Promoted) {
+        return Ok(false);
+    }
+    for entry in tasks::race_entries(conn, &task.id).await? {
+        if !executions::list(conn, &entry.id).await?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Why a task whose race has no winner cannot go on.
+pub(crate) fn no_winner(what: &str) -> Trouble {
+    let message = format!(
+        "Could not {what}: entries of the task's race worked on it, and none is the winner.\nMove the task back to \
+         work to race again or to choose a winner."
+    );
+    let mut trouble = Trouble::new(AnnotationType::WorkMissing, message);
+    trouble.details = json!({ "missing": "winner" });
+    trouble
+}
+
+/// Whether a commit is the one that somebody names, in full or by its beginning.
+fn is_named(commit: Option<&str>, named: &str) -> bool {
+    const SHORTEST: usize = 7;
+    commit.is_some_and(|commit| commit == named || (named.len() >= SHORTEST && commit.starts_with(named)))
+}
+
+fn told(changed: &WorkChanged) -> String {
+    format!(
+        "Could not approve {}: {} came after the review.\nReview again, or merge the reviewed commit alone.",
+        short(&changed.reviewed_commit),
+        parts(changed),
+    )
+}
+
+/// What came after a review, in words: `1 commit and 2 uncommitted files`.
+pub(crate) fn parts(changed: &WorkChanged) -> String {
+    use forge_model::words::counted;
+    let files = changed.uncommitted.len() as u64;
+    let commits = counted(u64::from(changed.commits), "commit", "commits");
+    let files = (files > 0).then(|| counted(files, "uncommitted file", "uncommitted files"));
+    match (changed.commits, files) {
+        (0, Some(files)) => files,
+        // The branch was moved back, or its commits were replaced.
+        (0, None) => format!("a move of the branch to {}", short(&changed.tip_commit)),
+        (_, None) => commits,
+        (_, Some(files)) => format!("{commits} and {files}"),
+    }
+}
+
+/// Ends the review that waits for a person, because a newer one takes its place.
+pub(crate) async fn supersede_review(tx: &mut Tx, task: &TaskId, at: Timestamp) -> Result<()> {
+    if let Some(mut review) = reviews::last(tx, task).await?
+        && matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)
+    {
+        review.status = ReviewStatus::Cancelled;
+        review.finished_at = Some(at);
+        reviews::update(tx, &review).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(commits: u32, uncommitted: &[&str]) -> WorkChanged {
+        WorkChanged {
+            reviewed_commit: "1111111111aaaaaaaaaa".into(),
+            tip_commit: "2222222222bbbbbbbbbb".into(),
+            commits,
+            uncommitted: uncommitted.iter().map(|path| (*path).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn changed_work_is_told_by_commits_and_files() {
+        assert_eq!(parts(&changed(1, &[])), "1 commit");
+        assert_eq!(parts(&changed(0, &["a", "b"])), "2 uncommitted files");
+        assert_eq!(parts(&changed(2, &["a"])), "2 commits and 1 uncommitted file");
+        assert_eq!(parts(&changed(0, &[])), "a move of the branch to 2222222222");
+    }
+
+    #[test]
+    fn a_commit_is_named_in_full_or_by_seven_digits() {
+        let commit = Some("1234567890abcdef");
+        assert!(is_named(commit, "1234567890abcdef") && is_named(commit, "1234567"));
+        assert!(!is_named(commit, "123456") && !is_named(commit, "7654321") && !is_named(None, "1234567"));
+    }
+}

@@ -1,0 +1,192 @@
+//! Files that people give agents along with a message. The file is there before its row: a row without its file would
+//! be told to an agent.
+
+use std::path::{Path, PathBuf};
+
+use forge_model::attachment::{
+    AttachedFile, Attachment, MAX_ATTACHMENT_BYTES, MAX_WAITING_ATTACHMENTS, attachment_name,
+};
+use forge_model::event::EventType;
+use forge_model::ids::{AttachmentId, ProjectId, TaskId};
+use forge_store::Tx;
+use forge_store::table::{attachments, tasks::TaskRow};
+use serde_json::json;
+use tokio::{fs, io::AsyncReadExt as _};
+
+use crate::{ConflictCode, Engine, EngineError, error::Result, storage::private_data};
+
+/// Where a file comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileSource {
+    /// Its content.
+    Content(Vec<u8>),
+    /// A file on this machine, which is copied.
+    Path(PathBuf),
+}
+
+impl Engine {
+    /// Where a task's files lie.
+    pub(crate) fn attachment_dir(&self, project: &ProjectId, task: &TaskId) -> PathBuf {
+        self.data_dir().join("attachments").join(project.as_str()).join(task.as_str())
+    }
+
+    /// A task's files that wait for their message, oldest first.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn attachments(&self, task: &TaskId) -> Result<Vec<Attachment>> {
+        let mut conn = self.store().read().await?;
+        self.load_own(&mut conn, task, None).await?;
+        Ok(attachments::list(&mut conn, task, true).await?)
+    }
+
+    /// Keeps a file for the next message to a task's agent.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid` for what is no file, too large, or too many.
+    pub async fn attach(&self, task: &TaskId, name: &str, source: FileSource) -> Result<Attachment> {
+        let name = attachment_name(name).map_err(|why| EngineError::invalid("name", why))?;
+        let (row, content) = {
+            let mut conn = self.store().read().await?;
+            let (row, _) = self.load_own(&mut conn, task, None).await?;
+            refuse_too_many(attachments::list(&mut conn, task, true).await?.len())?;
+            (row, content_of(source).await?)
+        };
+        let attachment = Attachment {
+            id: self.new_id(),
+            task_id: task.clone(),
+            name,
+            bytes: size_of(content.len() as u64)?,
+            added_at: self.now(),
+            sent_at: None,
+        };
+        let path = self.path_of(&row, &attachment);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).await.map_err(EngineError::io("keep a file"))?;
+        }
+        let kept = match private_data::write(&path, &content).await {
+            Ok(()) => self.keep_attachment(&attachment).await,
+            Err(error) => Err(EngineError::io("keep a file")(error)),
+        };
+        if kept.is_err() {
+            remove_folder(path.parent().unwrap_or(&path)).await?;
+        }
+        kept.map(|()| attachment)
+    }
+
+    /// Writes the row of a file that is there.
+    async fn keep_attachment(&self, attachment: &Attachment) -> Result<()> {
+        let task = &attachment.task_id;
+        let mut tx = self.store().write().await?;
+        let (row, _) = self.load_own(&mut tx, task, None).await?;
+        // Others may have come while this one was written.
+        refuse_too_many(attachments::list(&mut tx, task, true).await?.len())?;
+        attachments::insert(&mut tx, attachment).await?;
+        self.queue_changed(&mut tx, &row.id).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Takes a file back that waits for its message.
+    ///
+    /// # Errors
+    /// `NotFound`, `AlreadySent`.
+    pub async fn detach(&self, id: &AttachmentId) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        let found = attachments::get(&mut tx, id).await?;
+        let attachment = found.ok_or_else(|| EngineError::not_found("attachment", id))?;
+        if attachment.sent_at.is_some() {
+            return Err(EngineError::conflict(ConflictCode::AlreadySent, "the agent was told of the file"));
+        }
+        let (row, _) = self.load_own(&mut tx, &attachment.task_id, None).await?;
+        attachments::delete(&mut tx, id).await?;
+        self.queue_changed(&mut tx, &row.id).await?;
+        tx.commit().await?;
+        let path = self.path_of(&row, &attachment);
+        remove_folder(path.parent().unwrap_or(&path)).await
+    }
+
+    /// Writes down that files go with a message; what the agent is told of them.
+    pub(crate) async fn send_files(
+        &self,
+        tx: &mut Tx,
+        task: &TaskRow,
+        ids: &[AttachmentId],
+    ) -> Result<Vec<AttachedFile>> {
+        let mut told = Vec::with_capacity(ids.len());
+        for id in ids {
+            let found = attachments::get(tx, id).await?.filter(|found| found.task_id == task.id);
+            let attachment = found.ok_or_else(|| EngineError::not_found("attachment", id))?;
+            if !attachments::send(tx, id, self.now()).await? {
+                return Err(EngineError::conflict(
+                    ConflictCode::AlreadySent,
+                    format!("{} went with an earlier message", attachment.name),
+                ));
+            }
+            let path = self.path_of(task, &attachment).to_string_lossy().into_owned();
+            told.push(AttachedFile { name: attachment.name, path, bytes: attachment.bytes });
+        }
+        Ok(told)
+    }
+
+    /// Says that what waits to be told to a task's agent is not what it was.
+    pub(crate) async fn queue_changed(&self, tx: &mut Tx, task: &TaskId) -> Result<()> {
+        let (row, _) = self.load_own(tx, task, None).await?;
+        self.emit(tx, EventType::TaskUpdated, &row, task.as_str(), &json!({ "messages": true })).await
+    }
+
+    fn path_of(&self, task: &TaskRow, attachment: &Attachment) -> PathBuf {
+        let folder = self.attachment_dir(&task.project_id, &task.id);
+        folder.join(attachment.id.as_str()).join(&attachment.name)
+    }
+}
+
+/// Removes a folder that may be gone already.
+pub(crate) async fn remove_folder(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder).await {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(EngineError::io(format!("remove {}", folder.display()))(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refuse_too_many(waiting: usize) -> Result<()> {
+    if waiting < MAX_WAITING_ATTACHMENTS {
+        return Ok(());
+    }
+    let message = format!("{waiting} files wait for their message already: send or remove some first");
+    Err(EngineError::invalid("task_id", message))
+}
+
+async fn content_of(source: FileSource) -> Result<Vec<u8>> {
+    let path = match source {
+        FileSource::Content(content) => return Ok(content),
+        FileSource::Path(path) => path,
+    };
+    let refused = |why: String| EngineError::invalid("path", format!("{}: {why}", path.display()));
+    let about = fs::metadata(&path).await.map_err(|error| refused(error.to_string()))?;
+    if !about.is_file() {
+        return Err(refused("only files can go with a message".to_owned()));
+    }
+    size_of(about.len())?;
+    let file = fs::File::open(&path).await.map_err(|error| refused(error.to_string()))?;
+    let mut content = Vec::new();
+    // It may grow while it is read: one byte more than is allowed tells.
+    let most = u64::from(MAX_ATTACHMENT_BYTES) + 1;
+    file.take(most).read_to_end(&mut content).await.map_err(|error| refused(error.to_string()))?;
+    Ok(content)
+}
+
+fn size_of(bytes: u64) -> Result<u32> {
+    let size = u32::try_from(bytes).ok().filter(|bytes| *bytes <= MAX_ATTACHMENT_BYTES);
+    size.ok_or_else(|| {
+        let mib = 1024.0 * 1024.0;
+        #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
+        let message = format!(
+            "the file has {:.1} MiB; at most {} MiB can go with a message",
+            bytes as f64 / mib,
+            MAX_ATTACHMENT_BYTES / (1024 * 1024)
+        );
+        EngineError::invalid("data", message)
+    })
+}

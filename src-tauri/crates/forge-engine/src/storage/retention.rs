@@ -1,0 +1,213 @@
+//! What is deleted because it is old: logs of closed tasks, events, backups of worktrees. Ages count by observed time
+//! ([`crate::storage::observed_time`]); a deletion of more than half of anything waits for a person.
+
+use std::{path::Path, time::Duration};
+
+use forge_model::retention::{Bounds, Counts, Deletion, decide};
+use forge_model::storage::{Retention, RetentionAnswer, RetentionQuestion};
+use forge_model::time::Timestamp;
+use forge_store::table::{app_settings, retention};
+
+use crate::{Engine, EngineError, error::Result};
+
+/// The setting of Forge as a whole.
+const SETTING: &str = "retention";
+/// How often what is old is looked for.
+const LOOK_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
+/// The names of what may be deleted.
+const LOGS: &str = "logs";
+const EVENTS: &str = "events";
+/// The logs of a task are compressed when it has been closed for so many days.
+const COMPRESSED_AFTER_DAYS: u32 = 1;
+/// How many events are kept at most, however young.
+const EVENTS_KEPT: u32 = 100_000;
+/// The longest time that anything can be kept.
+const MOST_DAYS: u32 = 730;
+
+/// What is known of a deletion before it is decided on.
+pub(crate) struct Asked {
+    kind: String,
+    known: Option<RetentionQuestion>,
+    /// What may go.
+    pub(crate) bounds: Bounds,
+}
+
+impl Engine {
+    /// How long old data is kept.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn retention(&self) -> Result<Retention> {
+        let set = app_settings::get(&mut *self.store().read().await?, SETTING).await?;
+        Ok(set.and_then(|set| serde_json::from_value(set).ok()).unwrap_or_default())
+    }
+
+    /// Sets how long old data is kept.
+    ///
+    /// # Errors
+    /// `Invalid` for more days than can be counted; when it cannot be written.
+    pub async fn set_retention(&self, wanted: &Retention) -> Result<()> {
+        for (field, days) in
+            [("retention.logs_days", wanted.logs_days), ("retention.events_days", wanted.events_days)]
+        {
+            if days > MOST_DAYS {
+                return Err(EngineError::invalid(field, format!("must be at most {MOST_DAYS}")));
+            }
+        }
+        let value = serde_json::to_value(wanted)
+            .map_err(|error| EngineError::io("write the setting")(error.into()))?;
+        self.set_app_setting(SETTING, &value).await?;
+        self.storage_changed();
+        self.inner.sweep.notify_one();
+        Ok(())
+    }
+
+    /// The deletions that wait for a person, or that a person decided on.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn retention_questions(&self) -> Result<Vec<RetentionQuestion>> {
+        Ok(retention::list(&mut *self.store().read().await?).await?)
+    }
+
+    /// Says whether what is old is to be deleted, though it is more than half.
+    ///
+    /// # Errors
+    /// `NotFound` when nobody asked.
+    pub async fn answer_retention(&self, kind: &str, answer: RetentionAnswer) -> Result<()> {
+        let mut tx = self.store().write().await?;
+        if !retention::answer(&mut tx, kind, answer, self.now()).await? {
+            return Err(EngineError::not_found("question", kind));
+        }
+        tx.commit().await?;
+        self.storage_changed();
+        self.inner.sweep.notify_one();
+        Ok(())
+    }
+
+    /// Looks for what is old, now and then, and when a person says so.
+    pub(crate) fn keep_retention(&self) {
+        self.keep_going(async |engine: Self| {
+            loop {
+                if let Err(error) = engine.sweep().await {
+                    tracing::warn!(%error, "failed to look for what is old; tomorrow again");
+                }
+                let goes_on = tokio::select! {
+                    goes_on = engine.pause(LOOK_EVERY) => goes_on,
+                    () = engine.inner.sweep.notified() => true,
+                };
+                if !goes_on {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Deletes what is old, as far as it may, and compresses logs.
+    ///
+    /// # Errors
+    /// When something cannot be looked at; the rest was.
+    pub async fn sweep(&self) -> Result<()> {
+        let _turn = self.inner.sweeping.lock().await;
+        let swept = [
+            self.sweep_logs().await,
+            self.compress_old_logs().await,
+            self.sweep_events().await,
+            self.prune_backups().await,
+        ];
+        swept.into_iter().collect()
+    }
+
+    /// What is known of a deletion of a kind of things that were made up to a time, and the bounds that follow from it.
+    pub(crate) async fn question_of(&self, kind: &str, until: Timestamp) -> Result<Asked> {
+        let known = retention::get(&mut *self.store().read().await?, kind).await?;
+        Ok(Asked { kind: kind.to_owned(), bounds: Bounds::new(known.as_ref(), until), known })
+    }
+
+    /// Whether what may go within the bounds is to be deleted now. Asks a person where the rules say so.
+    pub(crate) async fn may_delete(&self, asked: &Asked, counts: Counts) -> Result<bool> {
+        let Asked { kind, known, bounds } = asked;
+        let decided = decide(known.as_ref(), counts);
+        if matches!(decided, Deletion::None | Deletion::Do) {
+            return Ok(decided == Deletion::Do);
+        }
+        let mut tx = self.store().write().await?;
+        if retention::get(&mut tx, kind).await? != *known {
+            // Answered meanwhile: the sweep that the answer asks for decides.
+            return Ok(false);
+        }
+        if let Deletion::Ask(doomed) = decided {
+            retention::ask(&mut tx, (kind, doomed, counts.total), bounds.until, self.now()).await?;
+        } else {
+            retention::forget(&mut tx, kind).await?;
+        }
+        tx.commit().await?;
+        self.storage_changed();
+        if let Deletion::Ask(doomed) = decided
+            && known.as_ref().is_none_or(|question| question.answer.is_some())
+        {
+            let total = counts.total;
+            tracing::warn!(kind, doomed, total, "more than half would be deleted: a person is asked first");
+        }
+        Ok(decided == Deletion::DoAndForget)
+    }
+
+    async fn sweep_logs(&self) -> Result<()> {
+        let days = self.retention().await?.logs_days;
+        let Some(until) = self.older_than(days).await?.filter(|_| days > 0) else { return Ok(()) };
+        let asked = self.question_of(LOGS, until).await?;
+        let Some((old, counts)) = self.old_logs(asked.bounds).await? else { return Ok(()) };
+        if !self.may_delete(&asked, counts).await? {
+            return Ok(());
+        }
+        self.remove_logs(old).await;
+        self.storage_changed();
+        Ok(())
+    }
+
+    async fn compress_old_logs(&self) -> Result<()> {
+        let Some(until) = self.older_than(COMPRESSED_AFTER_DAYS).await? else { return Ok(()) };
+        if let Some((old, _)) = self.old_logs(Bounds::new(None, until)).await? {
+            self.compress_logs(old).await;
+            self.storage_changed();
+        }
+        Ok(())
+    }
+
+    async fn sweep_events(&self) -> Result<()> {
+        let days = self.retention().await?.events_days;
+        let old = self.older_than(days).await?.filter(|_| days > 0);
+        let beyond = retention::beyond(&mut *self.store().read().await?, EVENTS_KEPT).await?;
+        let Some(until) = old.max(beyond) else { return Ok(()) };
+        let asked = self.question_of(EVENTS, until).await?;
+        let counts = retention::count_events(&mut *self.store().read().await?, asked.bounds).await?;
+        if !self.may_delete(&asked, counts).await? {
+            return Ok(());
+        }
+        let mut tx = self.store().write().await?;
+        let removed = retention::remove_events(&mut tx, asked.bounds).await?;
+        tx.commit().await?;
+        tracing::info!(removed, "removed old events");
+        Ok(())
+    }
+
+    /// How many events are kept.
+    ///
+    /// # Errors
+    /// When they cannot be counted.
+    pub async fn count_events(&self) -> Result<u32> {
+        let bounds = Bounds::new(None, Timestamp(0));
+        Ok(retention::count_events(&mut *self.store().read().await?, bounds).await?.total)
+    }
+
+    /// The size of all logs; none when the engine stops meanwhile.
+    pub async fn logs_bytes(&self) -> Option<u64> {
+        let folder: &Path = self.data_dir();
+        self.space_of(vec![folder.join("logs")]).await
+    }
+
+    /// Tells windows that what they show of storage is out of date.
+    pub(crate) fn storage_changed(&self) {
+        self.inner.storage.touch();
+    }
+}

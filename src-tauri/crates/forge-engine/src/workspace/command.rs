@@ -1,0 +1,136 @@
+//! Worktrees as a person looks after them: what there is, what goes now and what stays.
+
+use std::path::Path;
+
+use forge_git::guard::{Entry, Root};
+use forge_model::event::EventType;
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::imports::{FILES, import};
+use forge_model::workflow::State;
+use forge_model::workspace::{ImportOffer, Workspace, WorkspaceStatus, WorkspaceView};
+use forge_store::table::{tasks::TaskRow, workspaces};
+use serde_json::json;
+
+use crate::{
+    ConflictCode, Engine, EngineError,
+    context::ProjectContext,
+    error::{Result, whole},
+    workspace::{
+        cleanup::{Goes, unless_unfinished},
+        lock::read_lock,
+    },
+};
+
+/// The largest file of another tool that is read.
+const IMPORT_BYTES: u64 = 256 * 1024;
+
+impl Engine {
+    /// Worktrees that exist, with their tasks.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn workspace_views(&self) -> Result<Vec<WorkspaceView>> {
+        let mut views = workspaces::views(&mut *self.store().read().await?).await?;
+        for view in &mut views {
+            view.workspace.lock = read_lock(&view.workspace);
+        }
+        Ok(views)
+    }
+
+    /// Removes a closed task's worktree now instead of later.
+    ///
+    /// # Errors
+    /// `NotFound`, `TaskOpen`, `WorkspaceMissing`, `InUse`.
+    pub async fn remove_workspace_now(&self, id: &TaskId) -> Result<Workspace> {
+        let _hold = self.hold(id).await;
+        let (context, task, workspace) = self.closed_workspace(id).await?;
+        if let Err(reason) = self.remove_workspace(&context, &task, workspace, Goes::ForReuse).await? {
+            let message = format!("the worktree cannot go: {reason}");
+            return Err(EngineError::conflict(ConflictCode::InUse, message));
+        }
+        self.workspace(id).await
+    }
+
+    /// Keeps a closed task's worktree until a person removes it.
+    ///
+    /// # Errors
+    /// `NotFound`, `TaskOpen`, `WorkspaceMissing`.
+    pub async fn keep_workspace_for_good(&self, id: &TaskId) -> Result<Workspace> {
+        let _hold = self.hold(id).await;
+        let (_, task, workspace) = self.closed_workspace(id).await?;
+        let status = unless_unfinished(workspace.status, WorkspaceStatus::Active);
+        let kept = Workspace { status, cleanup_at: None, error: None, ..workspace };
+        let mut tx = self.store().write().await?;
+        workspaces::put(&mut tx, &kept, self.now()).await?;
+        let facts = json!({ "kept": true, "workspace": kept.id });
+        self.emit(&mut tx, EventType::TaskUpdated, &task, kept.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        self.workspace(id).await
+    }
+
+    /// The worktree that a closed task still has.
+    async fn closed_workspace(
+        &self,
+        id: &TaskId,
+    ) -> Result<(std::sync::Arc<ProjectContext>, TaskRow, Workspace)> {
+        let mut conn = self.store().read().await?;
+        let (task, context) = self.load(&mut conn, id, None).await?;
+        if !context.workflow.state(&task.status).is_some_and(State::is_terminal) {
+            return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: close it first"));
+        }
+        let workspace = workspaces::last(&mut conn, id).await?;
+        let present = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned);
+        let present = present.ok_or_else(|| {
+            EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree any more")
+        })?;
+        Ok((context, task, present))
+    }
+
+    /// Settings that other tools' files in the repository's checkout ask for.
+    ///
+    /// # Errors
+    /// `NotFound`, and when the repository cannot be opened.
+    pub async fn imports(&self, project: &ProjectId) -> Result<Vec<ImportOffer>> {
+        let context = {
+            let mut conn = self.store().read().await?;
+            self.context(&mut conn, project).await?
+        };
+        let repo = self.repo(&context).await?;
+        let root = repo.root().to_owned();
+        let offers = tokio::task::spawn_blocking(move || -> Result<Vec<ImportOffer>> {
+            let root = Root::open(&root).map_err(forge_git::GitError::from)?;
+            Ok(FILES.iter().filter_map(|file| offer(&root, file)).collect())
+        });
+        offers.await.map_err(|error| EngineError::io("read the files")(std::io::Error::other(error)))?
+    }
+}
+
+/// What one file asks for; none when there is no such file.
+fn offer(root: &Root, file: &str) -> Option<ImportOffer> {
+    let unread = |error: String| ImportOffer {
+        source: file.to_owned(),
+        copy_files: Vec::new(),
+        setup: Vec::new(),
+        notes: Vec::new(),
+        error: Some(error),
+    };
+    let content = match root.read(Path::new(file), IMPORT_BYTES) {
+        Ok(Some(Entry::File { content, .. })) => content,
+        Ok(Some(Entry::Large { .. })) => return Some(unread("it is too large to be one".to_owned())),
+        Ok(Some(Entry::Link(_) | Entry::Directory | Entry::Special)) => {
+            return Some(unread("it is not a plain file".to_owned()));
+        }
+        Ok(None) => return None,
+        Err(error) => return Some(unread(format!("failed to {}", whole(&error)))),
+    };
+    Some(match import(file, &String::from_utf8_lossy(&content)) {
+        Ok(found) => ImportOffer {
+            source: found.source,
+            copy_files: found.copy_files,
+            setup: found.setup,
+            notes: found.notes,
+            error: None,
+        },
+        Err(error) => unread(format!("failed to {}", whole(&error))),
+    })
+}

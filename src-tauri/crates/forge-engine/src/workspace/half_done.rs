@@ -1,0 +1,113 @@
+//! What an agent's own git left half-done: finished where nothing needs to be decided, told where something does.
+
+use std::path::Path;
+
+use forge_git::{HalfDone, Operation, Repo, Standing};
+use forge_model::prompt::Correction;
+use forge_model::task::AnnotationType;
+use forge_model::workspace::Workspace;
+use forge_store::table::tasks::TaskRow;
+use serde_json::json;
+
+use crate::steps::{End, Stepping};
+use crate::{
+    Engine,
+    context::{ProjectContext, backup_prefix},
+    error::Result,
+    transition::Trouble,
+};
+
+/// Why the agent gets another turn.
+const CAUSE: &str = "git was left half-done";
+
+/// A worktree that is on its branch, or what keeps it from there.
+pub(crate) enum Settled {
+    /// It is; with what was done about it.
+    Ready(Option<String>),
+    /// Somebody must decide.
+    Open(Box<Trouble>),
+}
+
+impl Engine {
+    /// Brings a worktree back to its branch. Nothing is judged, committed or merged from elsewhere.
+    pub(crate) async fn settle_worktree(
+        &self,
+        s: &Stepping,
+        repo: &Repo,
+        workspace: &Workspace,
+    ) -> Result<Settled> {
+        self.settle_worktree_of(&s.context, &s.task, repo, workspace).await
+    }
+
+    /// The same outside of a step.
+    pub(crate) async fn settle_worktree_of(
+        &self,
+        context: &ProjectContext,
+        task: &TaskRow,
+        repo: &Repo,
+        workspace: &Workspace,
+    ) -> Result<Settled> {
+        let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
+        let (tree, branch) = (Path::new(&workspace.path), &workspace.branch);
+        let mended = self.mend_worktree(repo, task, workspace).await?;
+        Ok(match repo.settle_half_done(tree, branch, &backup_prefix(task), author).await? {
+            Standing::Ready { finished, taken } => {
+                let finished = finished.map(|operation| format!("finished the {}", name_of(operation)));
+                let taken = taken.then(|| "took the commits that were made beside the branch".to_owned());
+                let done: Vec<String> = mended.into_iter().chain(finished).chain(taken).collect();
+                Settled::Ready((!done.is_empty()).then(|| done.join(", ")))
+            }
+            Standing::Open(half_done) => {
+                let mut trouble = Trouble::new(AnnotationType::GuardRejected, told(&half_done, branch));
+                trouble.details = json!({
+                    "operation": half_done.operation.map(name_of), "files": half_done.files,
+                    "kept": half_done.kept, "output": half_done.said,
+                });
+                Settled::Open(Box::new(trouble))
+            }
+        })
+    }
+
+    /// Another turn for the agent, which finds everything as it left it.
+    pub(crate) async fn back_to_half_done(&self, s: &Stepping, trouble: Trouble) -> Result<End> {
+        let correction = Correction::GuardRefused { reason: trouble.message.clone() };
+        self.send_back_in_place(s, correction, CAUSE, trouble).await
+    }
+}
+
+const fn name_of(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Merge => "merge",
+        Operation::Rebase => "rebase",
+        Operation::CherryPick => "cherry-pick",
+        Operation::Revert => "revert",
+    }
+}
+
+fn told(half_done: &HalfDone, branch: &str) -> String {
+    let mut text = match half_done.operation {
+        Some(operation) => {
+            let name = name_of(operation);
+            let stands = match half_done.files.as_slice() {
+                [] => format!("the {name} in the worktree stands still"),
+                files => format!("the {name} in the worktree has conflicts left in {}", files.join(", ")),
+            };
+            format!("{stands}: finish it (`git {name} --continue`) or give it up (`git {name} --abort`)")
+        }
+        None if half_done.kept.is_some() => format!(
+            "the worktree is not on its branch `{branch}`, and the commits it is on do not follow from it: \
+             bring what belongs to the task onto that branch, and check it out"
+        ),
+        None => format!("the worktree is not on its branch `{branch}`: check it out"),
+    };
+    if let Some(kept) = &half_done.kept {
+        text.push_str(&format!(". What it is on is kept at {kept}"));
+    }
+    if let Some(why) = &half_done.refused {
+        text.push_str(&format!(". Forge does not finish it: {why}"));
+    }
+    if !half_done.said.is_empty() && half_done.files.is_empty() {
+        text.push_str(&format!(". git says: {}", half_done.said));
+    }
+    text
+}

@@ -1,0 +1,198 @@
+//! A fresh start for a worktree, and what was kept of earlier ones: a person's ways back.
+
+use std::path::Path;
+
+use forge_git::Repo;
+use forge_model::actor::{Actor, Cause};
+use forge_model::event::EventType;
+use forge_model::ids::TaskId;
+use forge_model::offer::Verb;
+use forge_model::race::RaceStatus;
+use forge_model::task::AnnotationType;
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::Tx;
+use forge_store::table::{races, roles, tasks, tasks::TaskRow, workspaces};
+use serde_json::Value;
+
+use crate::{
+    ConflictCode, Engine, EngineError, boundary,
+    context::{ProjectContext, backup_prefix, task_branch},
+    error::Result,
+    fix::SET_ASIDE,
+    guards::is_done,
+    read::view::offers_of,
+    subtask::is_ordered,
+    transition::{Move, Trouble},
+    workspace::cleanup::Goes,
+};
+
+impl Engine {
+    /// A fresh worktree from the default branch. What was there is kept: uncommitted content and the old
+    /// branch as backup refs. The task stays blocked until a person starts it.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotOffered`, git's errors.
+    pub async fn reset_workspace(&self, actor: Actor, id: &TaskId) -> Result<Workspace> {
+        self.require_reset_offered(id).await?;
+        let _hold = self.hold(id).await;
+        self.stop_run(id).await;
+        self.require_reset_offered(id).await?;
+        let (task, context, old) = {
+            let mut conn = self.store().read().await?;
+            let (task, context) = self.load_own(&mut conn, id, None).await?;
+            let old = workspaces::last(&mut conn, id).await?;
+            (task, context, old)
+        };
+        let repo = self.repo(&context).await?;
+        self.set_work_aside(&repo, &context, &task).await?;
+        let mut tx = self.store().write().await?;
+        if let Some(old) = &old {
+            workspaces::delete(&mut tx, &old.id).await?;
+        }
+        tx.commit().await?;
+        self.point("reset.forgotten");
+        let workspace = self.fresh_workspace(&repo, &context, &task).await?;
+        self.point("reset.made");
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = self.load_own(&mut tx, id, None).await?;
+        task.review_passed_at = None;
+        self.forget_work(&mut tx, &context, &mut task).await?;
+        boundary::start_over(&mut tx, &mut task).await?;
+        let trouble =
+            Trouble::new(AnnotationType::Manual, "The workspace was reset. Claim the task to start.");
+        let annotation = trouble.annotation(&task.status, self.now());
+        let is_blocked = context.workflow.blocked().is_some_and(|state| state.name == task.status);
+        if is_blocked {
+            task.error_annotation = Some(annotation);
+            tasks::update(&mut tx, &mut task, self.now()).await?;
+            self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
+        } else if let Some(blocked) = context.workflow.blocked().map(|state| state.name.clone()) {
+            let mut mv = Move::by_user(&blocked, "reset", actor);
+            mv.annotation = Some(annotation);
+            self.apply(&mut tx, &context, &mut task, mv).await?;
+        }
+        tx.commit().await?;
+        self.count_unmerged(id).await;
+        Ok(workspace)
+    }
+
+    /// Removes a task's worktree and branch. What they held is kept: uncommitted content and the branch's commits as
+    /// backup refs. Done again after a kill, it finds what is done.
+    pub(crate) async fn set_work_aside(
+        &self,
+        repo: &Repo,
+        context: &ProjectContext,
+        task: &TaskRow,
+    ) -> Result<()> {
+        let old = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
+        if let Some(old) = old.filter(|w| w.status != WorkspaceStatus::Cleaned)
+            && let Err(reason) = self.remove_workspace(context, task, old, Goes::Away).await?
+        {
+            return Err(EngineError::conflict(
+                ConflictCode::InUse,
+                format!("the old worktree cannot go: {reason}"),
+            ));
+        }
+        self.point("reset.removed");
+        let branch = task_branch(task);
+        if let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? {
+            repo.next_number(&backup_prefix(task), &tip).await?;
+            repo.delete_branch(&branch, &tip).await?;
+        }
+        Ok(())
+    }
+
+    /// Forgets what only the work that was set aside had: its size, its fixes, the race that it came from, and that
+    /// ordered subtasks are done in it.
+    pub(crate) async fn forget_work(
+        &self,
+        tx: &mut Tx,
+        context: &ProjectContext,
+        task: &mut TaskRow,
+    ) -> Result<()> {
+        task.diff_stat = None;
+        self.supersede_all(tx, task, SET_ASIDE).await?;
+        if let Some(mut race) = races::last(tx, &task.id).await?
+            && race.status == RaceStatus::Promoted
+        {
+            race.status = RaceStatus::Cancelled;
+            races::put(tx, &race).await?;
+        }
+        let Some(initial) = context.workflow.initial().map(|initial| initial.name.clone()) else {
+            return Ok(());
+        };
+        for mut part in tasks::children(tx, &task.id).await? {
+            if is_ordered(&part) && is_done(context, &part) {
+                let mv = Move::by(&initial, "restart", Actor::System { cause: Cause::Workflow });
+                self.apply(tx, context, &mut part, mv).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses while nothing is wrong that a fresh worktree would mend.
+    async fn require_reset_offered(&self, id: &TaskId) -> Result<()> {
+        let mut conn = self.store().read().await?;
+        let (task, context) = self.load_own(&mut conn, id, None).await?;
+        let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
+        let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
+        if offers.iter().any(|offer| offer.verb == Verb::ResetWorkspace) {
+            return Ok(());
+        }
+        Err(EngineError::NotOffered { verb: Verb::ResetWorkspace.to_string(), offers })
+    }
+
+    /// A task's backups, newest last.
+    ///
+    /// # Errors
+    /// `NotFound`, git's errors.
+    pub async fn backups(&self, id: &TaskId) -> Result<Vec<forge_model::workspace::WorkspaceBackup>> {
+        let (task, context) = {
+            let mut conn = self.store().read().await?;
+            self.load_own(&mut conn, id, None).await?
+        };
+        let backups = self.repo(&context).await?.backups(&backup_prefix(&task)).await?;
+        Ok(backups
+            .into_iter()
+            .map(|backup| forge_model::workspace::WorkspaceBackup {
+                task_id: id.clone(),
+                ref_name: backup.ref_name,
+                commit: backup.commit,
+                files: backup.files,
+                at: forge_model::time::Timestamp(backup.at_ms),
+            })
+            .collect())
+    }
+
+    /// Puts a backup's content back into the worktree as uncommitted changes.
+    ///
+    /// # Errors
+    /// `NotFound`, `WorkspaceMissing`, `BackupInTheWay` with the files.
+    pub async fn restore_backup(&self, id: &TaskId, commit: &str) -> Result<()> {
+        let known = self.backups(id).await?;
+        if !known.iter().any(|backup| backup.commit == commit) {
+            return Err(EngineError::not_found("backup", commit));
+        }
+        let (context, workspace) = {
+            let mut conn = self.store().read().await?;
+            let (_, context) = self.load_own(&mut conn, id, None).await?;
+            (context, workspaces::last(&mut conn, id).await?)
+        };
+        let workspace = workspace.filter(|w| Path::new(&w.path).is_dir());
+        let workspace = workspace.ok_or_else(|| {
+            EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
+        })?;
+        let _lock = self.lock_workspace_now(id, &workspace, &format!("restore-{}", workspace.id))?;
+        let repo = self.repo(&context).await?;
+        let restored = repo.restore_backup(Path::new(&workspace.path), commit).await;
+        self.keep_own_changes(&context, &repo).await?;
+        match restored {
+            Err(forge_git::GitError::RestoreInTheWay { files }) => Err(EngineError::Conflict {
+                code: ConflictCode::BackupInTheWay,
+                message: format!("local changes are in the way: {}", files.join(", ")),
+                details: serde_json::json!({ "files": files }),
+            }),
+            other => Ok(other?),
+        }
+    }
+}
