@@ -7,6 +7,9 @@
 
 mod held;
 pub(crate) mod leaving;
+mod registry;
+
+use registry::{Run, StepSpec, instant_of, spec_of};
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
@@ -15,10 +18,9 @@ use forge_model::event::EventType;
 use forge_model::hook::HookRun;
 use forge_model::ids::{AgentId, ExecutionId, TaskId};
 use forge_model::notification::NotificationKind;
-use forge_model::project::WorkMode;
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
-use forge_model::workflow::{Action, OnFailure, StateKind};
+use forge_model::workflow::{Action, OnFailure};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
 use forge_store::table::{
@@ -32,8 +34,7 @@ use crate::{
     Engine, EngineError,
     context::ProjectContext,
     error::Result,
-    hook::{is_blocking, shown_name},
-    race::step::accepts,
+    hook::shown_name,
     review::{audit::Audited, decision::was_skipped},
     transition::{Move, Trouble, failure_policy},
     trust::accepted::trouble_of,
@@ -235,13 +236,20 @@ impl Engine {
             step.started_at.get_or_insert(self.now());
             let mut stepping =
                 Stepping { step, task: task.clone(), context: Arc::clone(&context), transition };
-            if !is_instant(&stepping.step) || leaving::must_be_asked(&stepping) {
+            let instant = match spec_of(&stepping.step).run {
+                Run::Instant(run) if !leaving::must_be_asked(&stepping) => Some(run),
+                Run::Instant(_) | Run::Acting(_) => None,
+            };
+            let Some(instant) = instant else {
                 stepping.step.status = StepStatus::Running;
                 self.name_log(&mut tx, &mut stepping.step).await?;
                 steps::update(&mut tx, &stepping.step).await?;
                 break Next::Run(Box::new(stepping));
-            }
-            let end = self.run_instant(&mut tx, &mut stepping, &mut effects).await?;
+            };
+            let end = match self.skip_with_needed(&mut tx, &stepping, stepping.step.action).await? {
+                Some(end) => end,
+                None => instant(self, &mut tx, &mut stepping, &mut effects).await?,
+            };
             task = stepping.task;
             let mut step = stepping.step;
             if !self.record(&mut tx, &context, &mut task, &mut step, end, &mut effects).await? {
@@ -254,22 +262,22 @@ impl Engine {
         Ok(next)
     }
 
-    async fn run_instant(&self, tx: &mut Tx, s: &mut Stepping, effects: &mut Vec<Effect>) -> Result<End> {
-        match (s.step.kind, s.step.action) {
-            (StepKind::UndoWindow, _) => Ok(End::ok()),
-            (StepKind::ClearBarrier, _) => {
-                s.task.entry_barrier = None;
-                tasks::update(tx, &mut s.task, self.now()).await?;
-                Ok(End::ok())
+    /// The end of an action that makes no sense without another one that was skipped.
+    async fn skip_with_needed(
+        &self,
+        tx: &mut Tx,
+        s: &Stepping,
+        action: Option<Action>,
+    ) -> Result<Option<End>> {
+        match action.and_then(Action::depends_on) {
+            Some(needed) if was_skipped(tx, s, needed).await? => {
+                Ok(Some(End::skipped(format!("{needed} was skipped"))))
             }
-            (StepKind::Admit, _) => self.admit(tx, s, effects).await,
-            (StepKind::Restart, _) => self.restart(tx, s, effects).await,
-            (StepKind::FollowUp, _) => self.follow_up_now(tx, s, effects).await,
-            (StepKind::Action, Some(action)) => self.run_instant_action(tx, s, action, effects).await,
-            (kind, _) => Ok(End::skipped(format!("{kind} is not an instant step"))),
+            _ => Ok(None),
         }
     }
 
+    /// Runs the code of an action that only reads and writes the database, apart from its step.
     pub(crate) async fn run_instant_action(
         &self,
         tx: &mut Tx,
@@ -277,35 +285,12 @@ impl Engine {
         action: Action,
         effects: &mut Vec<Effect>,
     ) -> Result<End> {
-        if let Some(needed) = action.depends_on()
-            && was_skipped(tx, s, needed).await?
-        {
-            return Ok(End::skipped(format!("{needed} was skipped")));
+        if let Some(end) = self.skip_with_needed(tx, s, Some(action)).await? {
+            return Ok(end);
         }
-        match action {
-            Action::RunBeforeWorkHooks => self.announce_hooks(tx, s).await,
-            Action::DispatchRoleAgent => self.dispatch(tx, s, effects).await,
-            Action::CheckRetryBudget => self.show_budget(tx, s).await,
-            Action::AutoCascadeOnReviewPass => self.decide_review(tx, s).await,
-            Action::AutoCascadeOnUnassignedRole => self.pass_unassigned(tx, s).await,
-            Action::AutoCascadeOnMergeResult => self.decide_merge(tx, s).await,
-            Action::PublishTaskBlocked => self.publish_blocked(tx, s).await,
-            Action::SatisfyDependents => self.satisfy_dependents(tx, s, effects).await,
-            Action::PropagateDoneToSubtasks => self.close_ordered_children(tx, s, false, effects).await,
-            Action::CancelPendingSubtasks => self.close_ordered_children(tx, s, true, effects).await,
-            Action::DependencyGate
-            | Action::RequireCleanWorktree
-            | Action::RequirePlanComplete
-            | Action::RequireNoConflictMarkers
-            | Action::SubtaskSequenceComplete => Ok(End::skipped("asked before the move")),
-            Action::RunCiSteps
-            | Action::RunMerge
-            | Action::KnowledgeInject
-            | Action::KnowledgeCapture
-            | Action::CleanupWorkspaceNow
-            | Action::ScheduleWorkspaceCleanup => {
-                Ok(End::skipped(format!("{action} is not an instant action")))
-            }
+        match instant_of(action) {
+            Some(run) => run(self, tx, s, effects).await,
+            None => Ok(End::skipped(format!("{action} runs as a step of its own"))),
         }
     }
 
@@ -321,35 +306,17 @@ impl Engine {
     }
 
     async fn run_step(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-        let Some(_lock) = self.lock_for_step(s, cancel).await? else { return Ok(End::Interrupted) };
-        match (s.step.kind, s.step.action) {
-            (StepKind::PrepareWorkspace, _) => self.prepare_workspace(s, cancel).await,
-            (StepKind::Hook, _) => self.run_hook(s, cancel).await,
-            (StepKind::CommitWork, _) => self.commit_work(s).await,
-            (StepKind::Capture, _) => self.capture(s, cancel).await,
-            (StepKind::Advance, _) => Box::pin(self.advance(s, cancel)).await,
-            (StepKind::BlockDependents, _) => self.block_dependents(s).await,
-            (StepKind::Race, _) => self.run_race(s).await,
-            (StepKind::Promote, _) => self.promote(s).await,
-            (StepKind::EndRace, _) => self.end_race(s, cancel).await,
-            (StepKind::VerifyFix, _) => self.verify_fix(s, cancel).await,
-            (StepKind::Debrief, _) => self.or_not_kept(self.debrief_task(s).await).await,
-            (StepKind::Cleanup, _) | (_, Some(Action::CleanupWorkspaceNow)) => self.clean_up_now(s).await,
-            (_, Some(Action::ScheduleWorkspaceCleanup)) => self.schedule_cleanup(s).await,
-            (_, Some(Action::RunCiSteps)) => self.run_checks(s, cancel).await,
-            (_, Some(Action::RunMerge)) if s.context.project.work_mode == WorkMode::PullRequest => {
-                self.run_pull_request(s, cancel).await
-            }
-            (_, Some(Action::RunMerge)) => self.run_merge(s, cancel).await,
-            // What is to be learned holds nobody up, unless its hook says so.
-            (_, Some(Action::KnowledgeInject)) => self.or_not_kept(self.inject_knowledge(s).await).await,
-            (_, Some(Action::KnowledgeCapture)) => self.or_not_kept(self.capture_knowledge(s).await).await,
-            (kind, action) => Ok(End::skipped(format!("nothing to run for {kind} {action:?}"))),
+        let spec = spec_of(&s.step);
+        let Some(_lock) = self.lock_for_step(s, &spec, cancel).await? else { return Ok(End::Interrupted) };
+        match spec.run {
+            Run::Acting(run) => run(self, s, cancel).await,
+            // Only those are begun here that their task's guards are asked about first.
+            Run::Instant(_) => Ok(End::Interrupted),
         }
     }
 
     /// The end of a step about what is to be learned: an error only fails it, unless it passes with the disk's trouble.
-    async fn or_not_kept(&self, end: Result<End>) -> Result<End> {
+    pub(crate) async fn or_not_kept(&self, end: Result<End>) -> Result<End> {
         match end {
             Err(error) if self.passes_with_storage(&error).await => Err(error),
             Err(error) => Ok(End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string()))),
@@ -361,22 +328,18 @@ impl Engine {
     async fn lock_for_step(
         &self,
         s: &Stepping,
+        spec: &StepSpec,
         cancel: &CancellationToken,
     ) -> Result<Option<Option<WorkspaceHold>>> {
-        // A hook that nobody waits for runs beside the agent, on purpose.
-        let at_gate =
-            s.context.workflow.state(&s.task.status).is_some_and(|state| state.kind == StateKind::Gate);
-        let changes_files = is_blocking(&s.step)
-            || matches!(s.step.kind, StepKind::CommitWork | StepKind::Capture | StepKind::VerifyFix)
-            || (s.step.kind == StepKind::Advance && at_gate)
-            || (s.step.kind == StepKind::EndRace && accepts(&s.step))
-            || s.step.action == Some(Action::RunCiSteps);
+        if !(spec.locks_workspace)(s) {
+            return Ok(Some(None));
+        }
         let workspace = {
             let mut conn = self.store().read().await?;
             workspaces::last(&mut conn, &s.task.id).await?
         };
         let present = workspace.filter(|w| w.status == WorkspaceStatus::Active);
-        match present.filter(|w| changes_files && Path::new(&w.path).is_dir()) {
+        match present.filter(|w| Path::new(&w.path).is_dir()) {
             None => Ok(Some(None)),
             Some(workspace) => {
                 let holder = format!("{}-{}", name_of(&s.step), s.step.id);
@@ -618,40 +581,6 @@ pub(crate) fn waits_for_place(task: &TaskRow) -> bool {
                 | WaitReason::DependencyOpen
         )
     })
-}
-
-/// Steps that only read and write the database.
-fn is_instant(step: &StepRow) -> bool {
-    match step.kind {
-        StepKind::UndoWindow
-        | StepKind::Admit
-        | StepKind::ClearBarrier
-        | StepKind::Restart
-        | StepKind::FollowUp => true,
-        StepKind::PrepareWorkspace
-        | StepKind::Hook
-        | StepKind::CommitWork
-        | StepKind::Capture
-        | StepKind::Advance
-        | StepKind::BlockDependents
-        | StepKind::Race
-        | StepKind::Promote
-        | StepKind::EndRace
-        | StepKind::VerifyFix
-        | StepKind::Debrief
-        | StepKind::Cleanup => false,
-        StepKind::Action => !matches!(
-            step.action,
-            Some(
-                Action::RunCiSteps
-                    | Action::RunMerge
-                    | Action::CleanupWorkspaceNow
-                    | Action::ScheduleWorkspaceCleanup
-                    | Action::KnowledgeInject
-                    | Action::KnowledgeCapture
-            )
-        ),
-    }
 }
 
 /// The action's name, the hook's place, or the engine's own work.
