@@ -129,7 +129,7 @@ export type Agent = {
 	updated_at: string,
 };
 
-/**  What a look for an agent's program found. */
+/**  Result of detecting an agent's program. */
 export type AgentCheck = {
 	/**  Whether it can be started. */
 	found: boolean,
@@ -818,7 +818,7 @@ export type CommentStatus =
 "draft" | 
 /**  The agent was told, or it came with a verdict. */
 "sent" | 
-/**  A person is content with what became of it. */
+/**  A person resolved it. */
 "resolved";
 
 /**  How the work of an ordered subtask's turn was committed. */
@@ -1256,9 +1256,9 @@ export type CostsBy = {
 	by?: CostGroup,
 	/**  Of this project alone. */
 	project?: ProjectId | null,
-	/**  That ended then or later. */
+	/**  Only runs that ended at or after this time. */
 	since?: string | null,
-	/**  That ended before. */
+	/**  Only runs that ended before this time. */
 	until?: string | null,
 };
 
@@ -1266,9 +1266,9 @@ export type CostsBy = {
 export type CostsOf = {
 	/**  Of this project alone. */
 	project?: ProjectId | null,
-	/**  That ended then or later. */
+	/**  Only runs that ended at or after this time. */
 	since?: string | null,
-	/**  That ended before. */
+	/**  Only runs that ended before this time. */
 	until?: string | null,
 };
 
@@ -2494,7 +2494,7 @@ export type KnownAgent = {
 	adapter: AdapterKind,
 	/**  The configuration of a profile for it. */
 	config: unknown,
-	/**  What the look for it found. */
+	/**  Result of detecting it. */
 	check: AgentCheck,
 	/**  The profiles that use it, by name. */
 	profiles: string[],
@@ -2635,7 +2635,7 @@ export type LifecycleHooks = {
 export type Limited = {
 	/**  How many, 1 to 200; 50 when absent. */
 	limit?: number | null,
-	/**  Where to go on, from `next_cursor`. */
+	/**  Cursor from the previous page's `next_cursor`. */
 	cursor?: string | null,
 };
 
@@ -2651,7 +2651,7 @@ export type ListAnomalies = {
 	until?: string | null,
 	/**  How many, 1 to 200; 50 when absent. */
 	limit?: number | null,
-	/**  Where to go on, from `next_cursor`. */
+	/**  Cursor from the previous page's `next_cursor`. */
 	cursor?: string | null,
 };
 
@@ -2667,13 +2667,13 @@ export type ListApprovals = {
 export type ListCosts = {
 	/**  Of this project alone. */
 	project?: ProjectId | null,
-	/**  That ended then or later. */
+	/**  Only runs that ended at or after this time. */
 	since?: string | null,
-	/**  That ended before. */
+	/**  Only runs that ended before this time. */
 	until?: string | null,
 	/**  How many, 1 to 200; 50 when absent. */
 	limit?: number | null,
-	/**  Where to go on, from `next_cursor`. */
+	/**  Cursor from the previous page's `next_cursor`. */
 	cursor?: string | null,
 };
 
@@ -2695,11 +2695,11 @@ export type ListTasks = {
 	project_id: ProjectId,
 	/**  Only those in one of these states. */
 	status?: string[] | null,
-	/**  Only those whose title, description or number has this. */
+	/**  Filter: substring of title, description or number. */
 	q?: string | null,
 	/**  How many, 1 to 200; 50 when absent. */
 	limit?: number | null,
-	/**  Where to go on, from `next_cursor`. */
+	/**  Cursor from the previous page's `next_cursor`. */
 	cursor?: string | null,
 };
 
@@ -4742,7 +4742,7 @@ export type UpdateComment = {
 	comment_id: CommentId,
 	/**  Another text, of a draft. */
 	text?: string | null,
-	/**  Whether the person is content with what became of it. */
+	/**  Whether the comment is resolved. */
 	resolved?: boolean | null,
 };
 
@@ -5319,7 +5319,7 @@ export interface Operations {
   task_move: { input: MoveTask; output: TaskAndReview };
   /** Takes a drag back while its agent has not been started. */
   task_undo: { input: TaskPath; output: Task };
-  /** Takes an offer. */
+  /** Performs an action on a task. */
   task_action: { input: TakeOffer; output: TaskAndReview };
   /** Gives a role to an agent, to the person or to nobody. */
   task_assign: { input: AssignRole; output: Task };

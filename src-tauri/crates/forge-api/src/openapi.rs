@@ -156,7 +156,7 @@ fn page_of_a_list() -> [Value; 2] {
         required: false,
     };
     let limit = json!({ "type": "integer", "description": "How many." });
-    let cursor = json!({ "type": "string", "description": "Where to go on, from `next_cursor`." });
+    let cursor = json!({ "type": "string", "description": "Cursor from the previous page's `next_cursor`." });
     [parameter(&field("limit", limit), "query"), parameter(&field("cursor", cursor), "query")]
 }
 

@@ -89,7 +89,7 @@ fn table() -> Vec<Operation> {
         Operation::new("task_transition", Post, "/tasks/{task_id}/transition", "Moves a task to another state.", tasks::transition),
         Operation::new("task_move", Post, "/tasks/{task_id}/move", "Moves a card: state and place in one.", tasks::move_card),
         Operation::new("task_undo", Post, "/tasks/{task_id}/undo", "Takes a drag back while its agent has not been started.", tasks::undo),
-        Operation::new("task_action", Post, "/tasks/{task_id}/actions/{verb}", "Takes an offer.", tasks::action),
+        Operation::new("task_action", Post, "/tasks/{task_id}/actions/{verb}", "Performs an action on a task.", tasks::action),
         Operation::new("task_assign", Put, "/tasks/{task_id}/roles/{role}", "Gives a role to an agent, to the person or to nobody.", tasks::assign),
         Operation::new("task_dependency_add", Post, "/tasks/{task_id}/dependencies", "Lets a task wait for another.", tasks::add_dependency),
         Operation::new("task_dependency_remove", Delete, "/tasks/{task_id}/dependencies/{depends_on}", "Takes a dependency away.", tasks::remove_dependency),

@@ -50,8 +50,10 @@ pub(crate) fn add_page_of_a_list(input: &mut Map<String, Value>) {
         "type": ["integer", "null"], "minimum": 1, "maximum": MAX_LIMIT,
         "description": format!("How many, 1 to {MAX_LIMIT}; {DEFAULT_LIMIT} when absent."),
     });
-    fields["cursor"] =
-        json!({ "type": ["string", "null"], "description": "Where to go on, from `next_cursor`." });
+    fields["cursor"] = json!({
+        "type": ["string", "null"],
+        "description": "Cursor from the previous page's `next_cursor`.",
+    });
 }
 
 /// The definition that a reference names.

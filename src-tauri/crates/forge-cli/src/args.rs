@@ -49,13 +49,13 @@ pub(crate) enum Command {
     Agent(Agent),
     /// Check a piece of work and keep score over attempts; with a module alone, what was checked last again
     Validate(Validate),
-    /// Make a decision again from its facts: JSON in, JSON out, nothing else asked or written
+    /// Replay a decision from JSON input; reads and writes nothing else
     #[command(subcommand)]
     Replay(Replay),
     /// Copies of the database
     #[command(subcommand)]
     Backup(Backup),
-    /// Look whether everything is in order on this machine
+    /// Check this machine for problems
     Doctor,
     /// Ask for any operation of the contract; without one, list them
     Api(ApiCall),
@@ -89,7 +89,7 @@ pub(crate) enum Backup {
     Create,
     /// List the copies, newest first
     List,
-    /// Restore a copy; with a Forge that runs, when it is started again
+    /// Restore a copy; if Forge is running, at its next start
     Restore {
         /// Name of the copy
         name: String,
@@ -271,20 +271,20 @@ pub(crate) struct Trust {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Task {
-    /// Make a task
+    /// Create a task
     Create(CreateTask),
     /// List tasks in board order
     List {
         /// Only those in this state; may be given several times
         #[arg(long, value_name = "STATE")]
         status: Vec<String>,
-        /// Only those whose title, description or number has this
+        /// Filter: substring of title, description or number
         #[arg(long, short, value_name = "TEXT")]
         query: Option<String>,
         /// How many, 1 to 200
         #[arg(long)]
         limit: Option<u32>,
-        /// Where to go on, from `next_cursor`
+        /// Cursor from the previous page's `next_cursor`
         #[arg(long)]
         cursor: Option<String>,
     },
@@ -338,7 +338,7 @@ pub(crate) enum Task {
         #[command(flatten)]
         wait: Wait,
     },
-    /// Give a task up
+    /// Cancel a task
     Cancel {
         #[command(flatten)]
         task: TaskRef,
@@ -346,7 +346,7 @@ pub(crate) enum Task {
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Take an offer that a task makes (`task show` lists them)
+    /// Perform an action on a task (`task show` lists them)
     Action {
         #[command(flatten)]
         task: TaskRef,
@@ -440,7 +440,7 @@ pub(crate) enum Agent {
         /// The model it is asked to use
         #[arg(long)]
         model: Option<String>,
-        /// How many of its runs may go on at once
+        /// Maximum number of concurrent runs
         #[arg(long)]
         max_concurrent: Option<u32>,
         /// The program's arguments

@@ -32,7 +32,7 @@ pub(crate) fn table<B: Backend>() -> Vec<Tool<B>> {
         Tool::composed::<ReadTaskDiff, TaskDiff>("forge_get_task_diff", "task_diff", Reads, "What a task changed: every file with its counts, and with `path` the changed lines of that file.", compose::task_diff),
         Tool::of("forge_list_executions", "task_executions", Reads, "Every run of an agent for a task, with its end, usage and cost."),
         Tool::of("forge_follow_up_execution", "execution_follow_up", Adds, "Says something to the agent of a run; it works on in the same conversation."),
-        Tool::of("forge_task_action", "task_action", Acts, "Takes an offer of a task (its `offers`), such as retry or continue, with what that offer asks for."),
+        Tool::of("forge_task_action", "task_action", Acts, "Performs an action on a task (one of its `offers`), such as retry or continue, with the fields that the action asks for."),
         Tool::of("forge_list_agents", "agent_list", Reads, "The agent profiles that tasks can be given to."),
         Tool::of("forge_search_knowledge", "knowledge_search", Reads, "What a project has learned: the lessons that a text finds, the best first."),
         Tool::of("validate", "validate", Runs, "Checks a piece of work and keeps score over attempts: files that must exist, their syntax, names that modules take from each other, and shell commands, in `cwd`; the token of a run runs only commands that the project declares. Counts an attempt of the module. Says whether to go on (PROCEED), to try again (RETRY), or that trying again gets nowhere (ESCALATE). Use it when work on a module is done or was mended; iteration_state and forge_logs tell of earlier attempts without counting one."),

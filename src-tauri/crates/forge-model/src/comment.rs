@@ -37,7 +37,7 @@ names! {
         Draft = "draft",
         /// The agent was told, or it came with a verdict.
         Sent = "sent",
-        /// A person is content with what became of it.
+        /// A person resolved it.
         Resolved = "resolved",
     }
 }

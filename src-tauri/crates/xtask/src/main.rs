@@ -51,7 +51,7 @@ enum Task {
         /// Only the scenes whose name has this in it.
         scene: Option<String>,
     },
-    /// Measure what Forge costs beside doing the same by hand.
+    /// Measure Forge's overhead compared with the same steps by hand.
     Bench {
         /// How often each side is measured.
         #[arg(long, default_value_t = 7)]

@@ -66,7 +66,7 @@ input! {
 }
 
 answer! {
-    /// What a look for an agent's program found.
+    /// Result of detecting an agent's program.
     pub struct AgentCheck {
         /// Whether it can be started.
         pub found: bool,
@@ -93,7 +93,7 @@ answer! {
         /// The configuration of a profile for it.
         #[specta(type = specta_typescript::Unknown)]
         pub config: Value,
-        /// What the look for it found.
+        /// Result of detecting it.
         pub check: AgentCheck,
         /// The profiles that use it, by name.
         pub profiles: Vec<String>,

@@ -41,7 +41,7 @@ input! {
         /// Another text, of a draft.
         #[serde(default)]
         pub text: Option<String>,
-        /// Whether the person is content with what became of it.
+        /// Whether the comment is resolved.
         #[serde(default)]
         pub resolved: Option<bool>,
     }

@@ -17,10 +17,10 @@ input! {
         /// Of this project alone.
         #[serde(default)]
         pub project: Option<ProjectId>,
-        /// That ended then or later.
+        /// Only runs that ended at or after this time.
         #[serde(default)]
         pub since: Option<Timestamp>,
-        /// That ended before.
+        /// Only runs that ended before this time.
         #[serde(default)]
         pub until: Option<Timestamp>,
     }
@@ -33,10 +33,10 @@ input! {
         /// Of this project alone.
         #[serde(default)]
         pub project: Option<ProjectId>,
-        /// That ended then or later.
+        /// Only runs that ended at or after this time.
         #[serde(default)]
         pub since: Option<Timestamp>,
-        /// That ended before.
+        /// Only runs that ended before this time.
         #[serde(default)]
         pub until: Option<Timestamp>,
     }
@@ -46,16 +46,16 @@ input! {
         /// Of this project alone.
         #[serde(default)]
         pub project: Option<ProjectId>,
-        /// That ended then or later.
+        /// Only runs that ended at or after this time.
         #[serde(default)]
         pub since: Option<Timestamp>,
-        /// That ended before.
+        /// Only runs that ended before this time.
         #[serde(default)]
         pub until: Option<Timestamp>,
         /// How many, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
-        /// Where to go on, from `next_cursor`.
+        /// Cursor from the previous page's `next_cursor`.
         #[serde(default)]
         pub cursor: Option<String>,
     }
@@ -77,7 +77,7 @@ input! {
         /// How many, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
-        /// Where to go on, from `next_cursor`.
+        /// Cursor from the previous page's `next_cursor`.
         #[serde(default)]
         pub cursor: Option<String>,
     }

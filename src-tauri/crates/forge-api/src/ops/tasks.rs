@@ -25,13 +25,13 @@ input! {
         /// Only those in one of these states.
         #[serde(default)]
         pub status: Option<Vec<String>>,
-        /// Only those whose title, description or number has this.
+        /// Filter: substring of title, description or number.
         #[serde(default)]
         pub q: Option<String>,
         /// How many, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
-        /// Where to go on, from `next_cursor`.
+        /// Cursor from the previous page's `next_cursor`.
         #[serde(default)]
         pub cursor: Option<String>,
     }
@@ -245,7 +245,7 @@ input! {
         /// How many, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
-        /// Where to go on, from `next_cursor`.
+        /// Cursor from the previous page's `next_cursor`.
         #[serde(default)]
         pub cursor: Option<String>,
     }

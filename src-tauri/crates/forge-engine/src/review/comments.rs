@@ -36,7 +36,7 @@ struct Versions {
 pub struct CommentChange {
     /// Another text, of a draft.
     pub text: Option<String>,
-    /// Whether the person is content with what became of it.
+    /// Whether the comment is resolved.
     pub resolved: Option<bool>,
 }
 

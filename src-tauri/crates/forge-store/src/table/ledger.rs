@@ -22,9 +22,9 @@ use crate::{
 pub struct CostFilter {
     /// Of this project alone.
     pub project: Option<ProjectId>,
-    /// That ended then or later.
+    /// Only runs that ended at or after this time.
     pub since: Option<Timestamp>,
-    /// That ended before.
+    /// Only runs that ended before this time.
     pub until: Option<Timestamp>,
 }
 
