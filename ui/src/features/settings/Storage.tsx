@@ -3,6 +3,7 @@ import { useEffect, useRef, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import type { Backup, Retention, RetentionQuestion, StorageStatus } from "#ui/api/generated.ts";
+import { WORKTREE_BACKUP_DAYS } from "#ui/api/retention.ts";
 import { useRoute } from "#ui/app/router.ts";
 import { bytes } from "#ui/app/size.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
@@ -224,7 +225,9 @@ function Parts({ status, onChanged }: Changed & { status: StorageStatus }) {
       <Days field="logs_days" retention={retention} onChanged={onChanged} />
       <Days field="events_days" retention={retention} onChanged={onChanged} />
       <Row label={t("storage.worktrees")} hint={t("storage.worktreesHint")}>
-        <span className={styles.state}>{t("storage.worktreesKept", { count: 30 })}</span>
+        <span className={styles.state}>
+          {t("storage.worktreesKept", { count: WORKTREE_BACKUP_DAYS })}
+        </span>
       </Row>
       <Backups status={status} onChanged={onChanged} />
     </>

@@ -5,6 +5,7 @@ import { formatRoute } from "#ui/app/router.ts";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { errorText, type ApiError } from "#ui/api/error.ts";
 import type { WorkspaceBackup } from "#ui/api/generated.ts";
+import { WORKTREE_BACKUP_DAYS } from "#ui/api/retention.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
@@ -87,7 +88,7 @@ export function BackupList({
   }
   return (
     <>
-      <p className={styles.note}>{t("workspaces.backupsText")}</p>
+      <p className={styles.note}>{t("workspaces.backupsText", { count: WORKTREE_BACKUP_DAYS })}</p>
       <ul className={styles.list} aria-label={t("workspaces.backups")}>
         {items.map((backup) => (
           <BackupRow key={backup.ref_name} backup={backup} onRestore={() => setAsked(backup)} />

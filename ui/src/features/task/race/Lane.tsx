@@ -168,7 +168,7 @@ function CrownButton({ task, race, entry }: Pick<LaneProps, "task" | "race" | "e
   const action = useAction();
   const [asking, setAsking] = useState(false);
   const { strategy: name } = entry;
-  const { elected } = race;
+  const { elected, keep_losers_days: count } = race;
   const crown = async () => {
     const done = await action.run("task_action", {
       task_id: task.id,
@@ -182,11 +182,11 @@ function CrownButton({ task, race, entry }: Pick<LaneProps, "task" | "race" | "e
   };
   const more =
     race.winner !== null && elected !== null && elected !== name
-      ? t("race.crownOther", { elected })
+      ? t("race.crownOther", { elected, count })
       : entry.gate === "passed"
-        ? t("race.crownRest")
+        ? t("race.crownRest", { count })
         : entry.gate === "not_run"
-          ? t("race.crownUnchecked")
+          ? t("race.crownUnchecked", { count })
           : t("race.crownFailed");
   return (
     <>
