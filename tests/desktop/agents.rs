@@ -76,8 +76,8 @@ async fn found_and_tried(window: &Window, server: &ModelServer) -> Result<()> {
     let trial = "Answer with the one word `ready`";
     server.script(Scenario::new("trial").untagged(trial).turn(Turn::new().say("Ready as can be.")));
     page.press_named("button", "Try Claude Code").await?;
-    page.press_named("button", "Try it").await?;
-    page.find_with_text("[role=dialog] [role=status]", "It answered").await?;
+    page.press_named("button", "Try agent").await?;
+    page.find_with_text("[role=dialog] [role=status]", "The agent answered").await?;
     let told = page.text(&page.find("[role=dialog] [role=status]").await?).await?;
     ensure!(told.contains("Ready as can be.") && told.contains('$'), "what it said and cost: {told}");
     found.extend(violations(window, "a trial").await?);
@@ -130,7 +130,7 @@ async fn seen_and_stopped(window: &Window) -> Result<()> {
     let processes = listed["items"][0]["processes"].as_array().context("no processes")?.clone();
     ensure!(processes.len() >= 2, "{listed:#}");
     page.press_named("button", "Stop Turn round and round").await?;
-    page.find_with_text("main", "Nothing runs").await?;
+    page.find_with_text("main", "Nothing is running").await?;
     for process in processes {
         let folder = Path::new("/proc").join(process["pid"].to_string());
         until("the end of a process", async || Ok((!folder.exists()).then_some(()))).await?;
@@ -173,11 +173,11 @@ async fn asked_and_told(window: &Window, server: &ModelServer, seat: &Seat) -> R
     page.find_with_text("nav, aside", "1 task needs you").await?;
 
     attach(page, "gap.txt", "mind it").await?;
-    page.find_with_text("ul[aria-label='Files that go with the message'] li", "gap.txt").await?;
+    page.find_with_text("ul[aria-label=Attachments] li", "gap.txt").await?;
     let box_ = page.find("textarea[aria-label='Message to the agent']").await?;
     page.type_into(&box_, &format!("Mind the gap. {next}")).await?;
     page.press(&[keys::CONTROL, keys::ENTER]).await?;
-    let queued = "section[aria-label='Messages that wait']";
+    let queued = "section[aria-label='Queued messages']";
     let waits = async || -> Result<()> {
         page.find_with_text(queued, "Mind the gap.").await?;
         page.find_with_text(queued, "gap.txt").await.map(drop)

@@ -79,8 +79,8 @@ async fn refused_by_the_engine(window: &Window) -> Result<()> {
     window.call("task_update", change).await?;
     page.let_go().await?;
 
-    page.find_with_text("[role=alert]", "#1 was not moved").await?;
-    page.wait_for_announcement("Task 1 was not moved.").await?;
+    page.find_with_text("[role=alert]", "Could not move #1").await?;
+    page.wait_for_announcement("Could not move task 1.").await?;
     page.find(&card).await?;
     page.wait_gone("[data-lifted]").await?;
     window.keep_picture("refused-by-the-engine").await?;
@@ -97,7 +97,7 @@ async fn a_closed_column_says_why_while_dragging_and_after() -> Result<()> {
 }
 
 async fn refused_by_the_workflow(window: &Window) -> Result<()> {
-    const WHY: &str = "A task in Cancelled cannot go to Review";
+    const WHY: &str = "Tasks cannot move from Cancelled to Review";
     let page = &window.page;
     page.resize(1560, 900).await?;
     let work = Work::prepare(window, "true", &[]).await?;

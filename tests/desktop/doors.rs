@@ -57,10 +57,11 @@ async fn renewed(window: &Window, first: &str) -> Result<String> {
     let page = &window.page;
     page.press(&[keys::ENTER]).await?;
     page.wait_for_text(SHOWN, first).await?;
-    page.tab_to("button", "New token").await?;
+    page.tab_to("button", "Renew token").await?;
     page.press(&[keys::ENTER]).await?;
-    page.wait_for_text("[role=alertdialog]", "The one in use is refused at once").await?;
-    page.tab_to("button", "Make new token").await?;
+    page.wait_for_text("[role=alertdialog]", "The current token stops working immediately").await?;
+    // Its last button; the one that opened it has the same name.
+    page.tab_into("[role=alertdialog] footer button:last-child").await?;
     page.press(&[keys::ENTER]).await?;
     page.wait_gone("[role=alertdialog]").await?;
     let second = kept(window).await?;
@@ -75,7 +76,7 @@ async fn a_configuration_is_copied(window: &Window) -> Result<()> {
     let page = &window.page;
     page.tab_to("radio", "Codex").await?;
     page.press(&[keys::RIGHT]).await?;
-    page.tab_to("button", "Copy what Claude Code reads").await?;
+    page.tab_to("button", "Copy Claude Code configuration").await?;
     page.press(&[keys::ENTER]).await?;
     page.wait_for_focus(COPIED).await?;
     window.keep_picture("doors-copied").await?;
@@ -102,11 +103,11 @@ async fn switched(window: &Window) -> Result<()> {
     page.wait_for_text(&format!("{SECTION} code"), &text(&doors, "mcp_url")?).await?;
     page.click_on(&format!("{SECTION} [role=switch][aria-checked=true]")).await?;
     page.find(&format!("{SECTION} [role=switch][aria-checked=false]")).await?;
-    page.wait_gone("[aria-label='Copy the MCP address']").await?;
+    page.wait_gone("[aria-label='Copy MCP address']").await?;
     let doors = window.call("doors_get", json!({})).await?;
     ensure!(doors["mcp_url"].is_null() && doors["mcp_enabled"] == false, "MCP is off: {doors}");
-    page.press_named("radio", "Over HTTP").await?;
-    page.wait_for_text(SECTION, "MCP is not served over HTTP now").await?;
+    page.press_named("radio", "HTTP").await?;
+    page.wait_for_text(SECTION, "MCP over HTTP is off").await?;
     window.keep_picture("doors-off").await
 }
 

@@ -68,9 +68,9 @@ async fn race_is_crowned(window: &Window) -> Result<()> {
     for gate in [cheap, dear] {
         gate.open()?;
     }
-    page.wait_for_text(&lane("cheap"), "Elected").await?;
-    page.wait_for_text("[role=status]", "cheap is elected. Choose the winner").await?;
-    for said in ["broken is out: checks failed.", "dear is out: it cost $0.30, cheap $0.20."] {
+    page.wait_for_text(&lane("cheap"), "Suggested winner").await?;
+    page.wait_for_text("[role=status]", "Suggested winner: cheap. Choose the winner").await?;
+    for said in ["broken is out: checks failed.", "dear is out: cost $0.30, cheap cost $0.20."] {
         page.wait_for_text("section[aria-labelledby^=trail] li", said).await?;
     }
     window.keep_picture("loop-race-elected").await?;
@@ -79,13 +79,13 @@ async fn race_is_crowned(window: &Window) -> Result<()> {
     // By keyboard: the button in the lane, and the question that it asks.
     page.tab_to("button", "Pick as winner: dear").await?;
     page.press(&[keys::ENTER]).await?;
-    page.wait_for_text("[role=alertdialog]", "cheap was elected").await?;
+    page.wait_for_text("[role=alertdialog]", "The rules suggest cheap.").await?;
     found.extend(violations(window, "asking for the crown").await?);
     let sure = page.find_with_text("[role=alertdialog] button", "Pick dear as winner").await?;
     page.click(&sure).await?;
     page.wait_gone("[role=alertdialog]").await?;
-    page.wait_for_text(&lane("dear"), "Picked").await?;
-    page.wait_for_text("section[aria-labelledby^=trail] li", "dear was picked over cheap, by: You").await?;
+    page.wait_for_text(&lane("dear"), "Picked as winner").await?;
+    page.wait_for_text("section[aria-labelledby^=trail] li", "picked dear as winner instead of cheap.").await?;
     let done = reach(window, &task, |task| task["review"]["status"] == "awaiting_human").await?;
     page.press_named("button", "Approve").await?;
     reach(window, &done, |task| task["status"] == "done").await?;
@@ -105,7 +105,7 @@ async fn a_drafted_fix_is_applied_and_verified() -> Result<()> {
 /// Complains about the file as compilers do.
 const CHECK: &str = "grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
-const CARD: &str = "section[aria-label='Fix of total.txt']";
+const CARD: &str = "section[aria-label='Fix for total.txt']";
 
 /// A task whose check complains, and an agent that drafts what mends it.
 async fn broken_total(window: &Window, work: &Work) -> Result<Value> {
@@ -132,19 +132,19 @@ async fn fix_is_applied(window: &Window) -> Result<()> {
     let task = broken_total(window, &work).await?;
     load(window).await?;
     go(page, &format!("#/task/{}/1?tab=fixes", work.project_id)).await?;
-    page.wait_for_text(CARD, "Awaits you").await?;
+    page.wait_for_text(CARD, "Needs your decision").await?;
     for part in [CHECK, "exit 1", "bad", "good", "Drafted by Drafter", "cost unknown"] {
         page.wait_for_text(CARD, part).await?;
     }
     reach(window, &task, |task| task["status"] == "blocked").await?;
     window.keep_picture("loop-fix-drafted").await?;
     let mut found = violations(window, "a drafted fix").await?;
-    page.tab_to("button", "Apply the fix of total.txt").await?;
+    page.tab_to("button", "Apply the fix for total.txt").await?;
     page.press(&[keys::ENTER]).await?;
     page.wait_for_text(CARD, "Verified").await?;
-    page.wait_for_text("[role=status]", "Fix of total.txt: Verified").await?;
+    page.wait_for_text("[role=status]", "Fix for total.txt: Verified").await?;
     page.wait_for_focus(CARD).await?;
-    page.press_named("button", "Output of the check").await?;
+    page.press_named("button", "Check output").await?;
     page.find("[role=dialog]").await?;
     page.press(&[keys::ESCAPE]).await?;
     page.wait_gone("[role=dialog]").await?;
@@ -152,7 +152,7 @@ async fn fix_is_applied(window: &Window) -> Result<()> {
     found.extend(violations(window, "a fix that helps").await?);
     let branch = format!("forge/{}", text(&task, "id")?);
     ensure!(work.repository.show(&branch, "total.txt").context("no file")? == "one\ngood\nthree");
-    page.press_named("button", "Roll back the fix of total.txt").await?;
+    page.press_named("button", "Roll back the fix for total.txt").await?;
     page.wait_for_text(CARD, "Rolled back").await?;
     ensure!(work.repository.show(&branch, "total.txt").context("no file")? == "one\nbad\nthree");
     clean(&found)
@@ -227,7 +227,7 @@ async fn costs_are_told(window: &Window) -> Result<()> {
     ensure!(known == 91_120_000, "reckoned by hand, too");
     let figures = page.find_with_text("main dl", "$91.12").await?;
     let figures = page.text(&figures).await?;
-    ensure!(figures.contains("Runs\n8") && figures.contains("Of unknown cost\n1"), "{figures}");
+    ensure!(figures.contains("Runs\n8") && figures.contains("Unknown\n1"), "{figures}");
     page.find("[role=img][aria-label^='Cost of 6 runs with m: $0.07 to $90.00, 1 anomaly'] canvas").await?;
     window.keep_picture("loop-costs").await?;
     let mut found = violations(window, "costs").await?;

@@ -30,7 +30,7 @@ async fn by_pointer() -> Result<()> {
 
 async fn with_the_pointer(window: &Window) -> Result<()> {
     let page = &window.page;
-    page.press_named("button", "Try the demo project").await?;
+    page.press_named("button", "Try the demo").await?;
     page.find(&card_in("Todo", FRENCH)).await?;
     assert_eq!(page.find_all("[data-task]").await?.len(), 7, "every task of the demo has its card");
     window.keep_picture("newcomer-board").await?;
@@ -75,7 +75,7 @@ async fn by_keyboard() -> Result<()> {
 
 async fn with_the_keyboard(window: &Window) -> Result<()> {
     let page = &window.page;
-    page.tab_to("button", "Try the demo project").await?;
+    page.tab_to("button", "Try the demo").await?;
     page.press(&[keys::ENTER]).await?;
     page.find(&card_in("Todo", DAYTIME)).await?;
     take_to_work(window).await?;
@@ -111,9 +111,9 @@ async fn take_to_work(window: &Window) -> Result<()> {
     page.wait_for_focus(&card_in("Todo", DAYTIME)).await?;
 
     page.press(&[keys::SPACE]).await?;
-    page.wait_for_announcement("Task 4 taken up, Todo, place 4 of 7.").await?;
+    page.wait_for_announcement("Picked up task 4. Todo, position 4 of 7.").await?;
     page.press(&[keys::RIGHT]).await?;
-    page.wait_for_announcement("In progress, place 1 of 1, task 4.").await?;
+    page.wait_for_announcement("Task 4: In progress, position 1 of 1.").await?;
     window.keep_picture("newcomer-carried").await?;
     page.press(&[keys::SPACE]).await?;
     page.wait_for_announcement("Moved task 4 to In progress.").await?;

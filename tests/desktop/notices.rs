@@ -78,7 +78,7 @@ async fn a_race_that_is_decided_is_told_and_a_click_opens_it() -> Result<()> {
     assert!(told.actions.iter().any(|label| label == "Open race"), "{:?}", told.actions);
     service.click(told.id, "open").await?;
     window.wait_for_address(&format!("#/task/{}/1?tab=race", work.project_id)).await?;
-    window.page.wait_for_text("main li[aria-label='Entry cheap']", "Elected").await?;
+    window.page.wait_for_text("main li[aria-label='Entry cheap']", "Suggested winner").await?;
     window.page.close().await
 }
 

@@ -54,7 +54,7 @@ summary I count from zero, in three languages."#,
     page.wait_for_text("section[aria-label=Comments]", "2 draft comments").await?;
     window.keep_picture("review-drafts").await?;
     let mut found = violations(window, "drafts on the diff").await?;
-    page.press_named("button", "Reject with them").await?;
+    page.press_named("button", "Request these changes").await?;
     page.wait_for_text("[role=dialog]", "2 draft comments").await?;
     window.keep_picture("review-reject").await?;
     found.extend(violations(window, "rejecting with comments").await?);
@@ -77,7 +77,7 @@ summary I count from zero, in three languages."#,
     page.named("button", "State: Done").await?;
     page.wait_for_text("section[aria-label=Delivery]", "Delivered to main").await?;
     page.wait_for_text("section[aria-label=Delivery]", "I count from zero, in three languages.").await?;
-    page.press_named("button", "Whole summary, commits and checks").await?;
+    page.press_named("button", "Show summary, commits and checks").await?;
     page.find("section[aria-label=Delivery] section[aria-label=Commits] li").await?;
     window.keep_picture("review-delivered").await?;
     found.extend(violations(window, "what was delivered").await?);
@@ -122,16 +122,16 @@ async fn conflict_is_resolved(window: &Window) -> Result<()> {
     page.find("article[aria-label='Task 2: Serve pea soup']").await?;
     page.press_named("button", "Approve").await?;
     page.wait_for_text(CONFLICT, "1 file conflicts with main").await?;
-    page.wait_for_text(CONFLICT, "The agent was sent back with these places.").await?;
+    page.wait_for_text(CONFLICT, "The conflicts were sent to the agent.").await?;
     let place = format!("{CONFLICT} figure pre");
     for part in ["main", "Tomato soup", "This task", "Pea soup"] {
         page.wait_for_text(&place, part).await?;
     }
     window.keep_picture("review-conflict-places").await?;
     let mut found = violations(window, "a conflict's places").await?;
-    page.press_named("button", "Show the three sides").await?;
+    page.press_named("button", "Show three versions").await?;
     for (side, soup) in
-        [("Before both", "Soup of the day"), ("main", "Tomato soup"), ("This task", "Pea soup")]
+        [("Base", "Soup of the day"), ("main", "Tomato soup"), ("This task", "Pea soup")]
     {
         page.wait_for_text(&format!("{CONFLICT} section[aria-label='{side}']"), soup).await?;
     }
@@ -143,7 +143,7 @@ async fn conflict_is_resolved(window: &Window) -> Result<()> {
     page.named("button", "State: Done").await?;
     page.wait_gone(CONFLICT).await?;
     let attempts = "article section[aria-label^='Attempt']";
-    page.wait_for_text(&format!("{attempts}[aria-label='Attempt 2']"), "Passed on checks").await?;
+    page.wait_for_text(&format!("{attempts}[aria-label='Attempt 2']"), "Passed, checks only").await?;
     page.wait_for_text(&format!("{attempts}[aria-label='Attempt 1']"), "Passed").await?;
     until("both merges", async || {
         let rows = page.texts_everywhere("ol[aria-label=Merges] > li").await?;
@@ -193,14 +193,14 @@ async fn findings_are_followed(window: &Window) -> Result<()> {
     let task = started(window, &work, "Write a poem", &told.concat(), reviewer).await?;
     load(window).await?;
     go(page, &format!("#/task/{}/1?tab=review", work.project_id)).await?;
-    let audit = "section[aria-label='Attempt 1'] [role=group][aria-label='Auditor agent']";
-    page.wait_for_text(audit, "Reading the work").await?;
+    let audit = "section[aria-label='Attempt 1'] [role=group][aria-label='Reviewer agent']";
+    page.wait_for_text(audit, "Reviewing").await?;
     page.wait_for_text(audit, "I read every verse.").await?;
     window.keep_picture("review-audit-live").await?;
     let mut found = violations(window, "an auditor at work").await?;
 
     reads.open()?;
-    for part in ["Rejected", "One line does not fit its verses.", "This is no verse.", "Short indeed."] {
+    for part in ["Changes requested", "One line does not fit its verses.", "This is no verse.", "Short indeed."] {
         page.wait_for_text(audit, part).await?;
     }
     page.find(&format!("{audit} [role=meter][aria-valuenow='35']")).await?;

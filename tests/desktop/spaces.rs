@@ -39,10 +39,10 @@ async fn reset(window: &Window) -> Result<()> {
     work.claim(window, &read(window, &task).await?).await?;
 
     go(page, &format!("#/board/{}?task=1", work.project_id)).await?;
-    page.find("[role=alert][aria-label='The worktree and its branch are gone']").await?;
+    page.find("[role=alert][aria-label='The worktree and its branch are missing']").await?;
     window.keep_picture("spaces-gone").await?;
     page.press_named("button", "Reset worktree").await?;
-    page.wait_for_text("[role=alertdialog]", "Earlier commits are not in it.").await?;
+    page.wait_for_text("[role=alertdialog]", "Earlier commits are not included.").await?;
     window.keep_picture("spaces-reset-dialog").await?;
     confirm(page).await?;
     page.wait_for_text("article [role=alert]", "The workspace was reset").await?;
@@ -96,17 +96,17 @@ async fn reclaim(window: &Window) -> Result<()> {
     tokio::fs::write(tree.join("notes.txt"), "not committed\n").await?;
 
     go(page, "#/workspaces").await?;
-    let listed = "section[aria-label='Folders without a task'] li";
+    let listed = "section[aria-label='Orphaned folders'] li";
     page.wait_for_text(listed, "1 uncommitted file").await?;
     window.keep_picture("spaces-orphan").await?;
-    page.press_named("button", "Reclaim sample/left-behind").await?;
-    page.wait_for_text("[role=alertdialog]", "A backup of what is not committed is kept first").await?;
+    page.press_named("button", "Remove sample/left-behind").await?;
+    page.wait_for_text("[role=alertdialog]", "Backs up uncommitted work").await?;
     confirm(page).await?;
     page.wait_gone(listed).await?;
     ensure!(!tree.exists(), "the folder is gone");
 
     page.press_named("button", "1 backup").await?;
-    page.wait_for_text("[aria-label=Backups] li", "The folder left-behind").await?;
+    page.wait_for_text("[aria-label=Backups] li", "Orphaned folder left-behind").await?;
     window.keep_picture("spaces-reclaimed").await
 }
 
@@ -125,8 +125,8 @@ async fn parts(window: &Window) -> Result<()> {
     work.assign(window, &task).await?;
     go(page, &format!("#/task/{}/1", work.project_id)).await?;
 
-    page.press_named("button", "Add a subtask").await?;
-    let field = "input[placeholder='Title of the subtask']";
+    page.press_named("button", "Add subtask").await?;
+    let field = "input[placeholder='Subtask title']";
     for title in ["First part", "Second part"] {
         let input = page.find(field).await?;
         page.type_into(&input, title).await?;

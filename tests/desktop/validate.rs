@@ -16,7 +16,7 @@ use crate::{
     work::{go, reach, text},
 };
 
-const RESULTS: &str = "ol[aria-label='Checks of the latest attempt']";
+const RESULTS: &str = "ol[aria-label='Latest results']";
 
 #[tokio::test]
 async fn work_is_validated_again_until_it_passes() -> Result<()> {
@@ -47,14 +47,14 @@ async fn is_validated(window: &Window) -> Result<()> {
     let tree = Path::new(&tree);
     load(window).await?;
     go(page, &format!("#/task/{}/1?tab=validate", work.project_id)).await?;
-    page.find_with_text("h2, h3, p", "Nothing validated yet").await?;
+    page.find_with_text("h2, h3, p", "No attempts yet").await?;
     window.keep_picture("validate-none").await?;
     let mut found = violations(window, "nothing validated").await?;
 
     write(page, 0, "test -e ok").await?;
     write(page, 1, "total.ts").await?;
     submit(page).await?;
-    page.wait_for_text("[role=status]", "Try again. Not every check passes yet.").await?;
+    page.wait_for_text("[role=status]", "Retry. Some checks failed.").await?;
     page.wait_for_text(RESULTS, "total.ts").await?;
     page.wait_for_text(RESULTS, "1:22").await?;
     page.wait_for_text(RESULTS, "exit 1").await?;
@@ -65,13 +65,13 @@ async fn is_validated(window: &Window) -> Result<()> {
     fs::write(tree.join("total.ts"), "export const total = 1;\n")?;
     fs::write(tree.join("ok"), "")?;
     page.press(&[keys::SHIFT, "v"]).await?;
-    page.wait_for_text("[role=status]", "Go on. Every check passes.").await?;
+    page.wait_for_text("[role=status]", "Proceed. All checks passed.").await?;
     page.wait_for_text("section[aria-labelledby=validate-earlier]", "2 failures").await?;
     window.keep_picture("validate-passed").await?;
     found.extend(violations(window, "a validation that passed").await?);
 
     // What is stopped ends, and is no attempt.
-    page.press_named("button", "Change checks").await?;
+    page.press_named("button", "Edit validation").await?;
     write(page, 0, &format!("{}echo $$ > pid; exec sleep 600", keys::ENTER)).await?;
     submit(page).await?;
     let pid = until("the command", async || {

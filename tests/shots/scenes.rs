@@ -103,7 +103,7 @@ macro_rules! open_named {
 /// Shows the token, and what a client over HTTP must be told.
 const SHOW_DOORS: [&str; 2] = [
     "document.querySelector(\"[aria-label='Show token']\").click()",
-    "for (const each of ['Claude Code', 'Over HTTP'])
+    "for (const each of ['Claude Code', 'HTTP'])
         document.querySelector(`[role=radio][aria-label='${each}']`).click()",
 ];
 const FAILING_TOAST: [&str; 1] = [
@@ -119,12 +119,12 @@ pub fn empty() -> Vec<Scene> {
         Scene::at("empty-runs", "#/runs"),
         Scene::at("empty-workspaces", "#/workspaces"),
         Scene::at("empty-add-project", "#/").acting(&open_named!("Add repository")),
-        Scene::at("empty-new-agent", "#/agents").acting(&open_named!("Add your first agent")),
+        Scene::at("empty-new-agent", "#/agents").acting(&open_named!("Add first agent")),
         Scene::at("toast", "#/gallery").acting(&FAILING_TOAST),
         Scene::at("settings", "#/settings"),
         Scene::at("settings-doors", "#/settings?part=doors"),
         Scene::at("settings-doors-http", "#/settings?part=doors").acting(&SHOW_DOORS),
-        Scene::at("settings-doors-renew", "#/settings?part=doors").acting(&open_named!("New token")),
+        Scene::at("settings-doors-renew", "#/settings?part=doors").acting(&open_named!("Renew token")),
         Scene::at("gallery", "#/gallery"),
         Scene::at("unknown-address", "#/nowhere"),
     ]

@@ -14,19 +14,19 @@ it("shows the course, what is out of the ordinary, sums and every run", async ()
   const { container } = openApp(host, "#/costs");
   const chart = await screen.findByRole("img", { name: /Cost of 50 runs with claude-opus/ });
   expect(chart.getAttribute("aria-label")).toMatch(/\d+ anomal/);
-  const found = screen.getByRole("region", { name: "Out of the ordinary" });
+  const found = screen.getByRole("region", { name: "Anomalies" });
   const first = within(found).getAllByRole("link")[0];
   expect(first?.getAttribute("href")).toMatch(/^#\/task\/p1\/\d+$/);
-  expect(first?.textContent).toMatch(/\$.* against \$.*×/);
+  expect(first?.textContent).toMatch(/\$.*, median \$.*×/);
 
-  const sums = screen.getByRole("region", { name: "Sums" });
-  expect(within(sums).getByRole("table", { name: "Sums: Day" })).toBeTruthy();
+  const sums = screen.getByRole("region", { name: "Totals" });
+  expect(within(sums).getByRole("table", { name: "Totals: Day" })).toBeTruthy();
   await userEvent.click(within(sums).getByRole("radio", { name: "Agent" }));
-  const byAgent = within(sums).getByRole("table", { name: "Sums: Agent" });
+  const byAgent = within(sums).getByRole("table", { name: "Totals: Agent" });
   // What nobody knows is not nothing.
   expect(within(byAgent).getByRole("row", { name: /Shell/ }).textContent).toContain("unknown");
 
-  const runs = screen.getByRole("region", { name: "Every run" });
+  const runs = screen.getByRole("region", { name: "All runs" });
   const table = await within(runs).findByRole("table");
   expect(within(table).getAllByText("unknown").length).toBeGreaterThan(0);
   expect(table.textContent).toContain("quick won");
@@ -47,7 +47,7 @@ it("says in a table what the chart draws", async () => {
 it("asks for what the filters in the address say, and saves it as CSV", async () => {
   const host = createSampleHost("costs-few");
   openApp(host, "#/costs?of=p1&range=all");
-  await screen.findByRole("region", { name: "Sums" });
+  await screen.findByRole("region", { name: "Totals" });
   expect(inputsOf(host, "cost_totals")).toEqual([{ project: "p1" }]);
   await userEvent.click(screen.getByRole("radio", { name: "7 days" }));
   await waitFor(() =>
@@ -70,7 +70,7 @@ it("shows the first anomalies, and the others when they are wanted", async () =>
   };
   openApp(host, "#/costs?range=all");
   const further = await screen.findByRole("button", { name: `Show ${items.length - 8} more` });
-  const list = screen.getByRole("region", { name: "Out of the ordinary" });
+  const list = screen.getByRole("region", { name: "Anomalies" });
   expect(list.querySelectorAll("[data-anomaly]")).toHaveLength(8);
   await userEvent.click(further);
   expect(list.querySelectorAll("[data-anomaly]")).toHaveLength(items.length);
@@ -79,10 +79,10 @@ it("shows the first anomalies, and the others when they are wanted", async () =>
 
 it("says that there is nothing, and why it could not be read", async () => {
   const { unmount } = openApp(createSampleHost("empty"), "#/costs?range=all");
-  expect(await screen.findByText("Nothing has cost anything yet")).toBeTruthy();
+  expect(await screen.findByText("No costs yet")).toBeTruthy();
   unmount();
   openApp(createSampleHost("broken"), "#/costs");
-  expect(await screen.findByText("Costs could not be read")).toBeTruthy();
+  expect(await screen.findByText("Could not load the costs")).toBeTruthy();
 });
 
 it("tells on the task what was out of the ordinary", async () => {
@@ -94,6 +94,6 @@ it("tells on the task what was out of the ordinary", async () => {
   const task = host.tasks.find((each) => each.number === number);
   for (const entry of found.items) entry.record.taskId = task?.id ?? "";
   openApp(host, `#/task/p1/${number}?tab=timeline`);
-  const list = await screen.findByRole("list", { name: "Costs out of the ordinary" });
+  const list = await screen.findByRole("list", { name: "Cost anomalies" });
   expect(list.textContent).toMatch(/cost \$.*× the \$.* that runs with/);
 });

@@ -81,7 +81,7 @@ it("offers the plugins that fit the event", async () => {
   await userEvent.click(await within(stops).findByRole("combobox", { name: "Plugin" }));
   const options = await screen.findAllByRole("option");
   expect(options.map((option) => option.textContent)).toEqual([
-    expect.stringContaining("Tell why it is blocked"),
+    expect.stringContaining("Notify when blocked"),
   ]);
 });
 

@@ -37,9 +37,9 @@ describe("lessons", () => {
 
   it("are found again by their words", async () => {
     const { host, container } = open();
-    const field = await screen.findByRole("textbox", { name: "Find a lesson" });
+    const field = await screen.findByRole("textbox", { name: "Search lessons" });
     await userEvent.type(field, "in UTC");
-    const found = await screen.findByRole("list", { name: "Found lessons" });
+    const found = await screen.findByRole("list", { name: "Search results" });
     expect(within(found).getByRole("listitem").textContent).toBe(
       "Dates are stored as UTCThe window turns them into local time.docs/knowledge/dates-are-stored-as-utc.mdAbout tests/support, src/clock.ts",
     );
@@ -49,13 +49,13 @@ describe("lessons", () => {
     expect(await violationsIn(container)).toEqual([]);
     await userEvent.clear(field);
     await userEvent.type(field, "nowhere");
-    await screen.findByText("No lesson has one of these words.");
+    await screen.findByText("No lessons match");
   });
 
   it("are accepted as they are", async () => {
     const { host } = open();
-    await press("Accept: The clock of the tests stands still");
-    await screen.findByText("The lesson was added to the repository");
+    await press("Accept The clock of the tests stands still");
+    await screen.findByText("Lesson added to the repository");
     expect(inputsOf(host, "knowledge_accept")).toEqual([{ project_id: "p1", lesson_id: "l1" }]);
     const kept = await screen.findByRole("list", { name: "Kept in the repository" });
     await within(kept).findByText("docs/knowledge/the-clock-of-the-tests-stands-still.md");
@@ -65,7 +65,7 @@ describe("lessons", () => {
   it("are edited first, by the keyboard alone", async () => {
     const { host, container } = open();
     const edit = await screen.findByRole("button", {
-      name: "Edit: The clock of the tests stands still",
+      name: "Edit The clock of the tests stands still",
     });
     edit.focus();
     await userEvent.keyboard("{Enter}");
@@ -78,11 +78,11 @@ describe("lessons", () => {
     await waitFor(() => expect(title.getAttribute("aria-invalid")).toBe("true"));
     expect(screen.queryByRole("alert")).toBeNull();
     await userEvent.type(title, "Move the clock");
-    const paths = screen.getByRole("textbox", { name: "Paths it is about" });
+    const paths = screen.getByRole("textbox", { name: "Paths" });
     await userEvent.clear(paths);
     await userEvent.type(paths, "src/clock.ts{Enter}docs");
     await userEvent.type(title, "{Enter}");
-    await screen.findByText("The lesson was added to the repository");
+    await screen.findByText("Lesson added to the repository");
     expect(inputsOf(host, "knowledge_accept").at(-1)).toMatchObject({
       lesson_id: "l1",
       title: "Move the clock",
@@ -92,7 +92,7 @@ describe("lessons", () => {
 
   it("are left as they were when editing is given up", async () => {
     const { host } = open();
-    await press("Edit: The clock of the tests stands still");
+    await press("Edit The clock of the tests stands still");
     await userEvent.type(await screen.findByRole("textbox", { name: "Title" }), " at night");
     await userEvent.keyboard("{Escape}");
     await waitFor(() => expect(screen.queryByRole("textbox", { name: "Title" })).toBeNull());
@@ -103,9 +103,11 @@ describe("lessons", () => {
   it("are given as a file where work goes by pull requests", async () => {
     const { host, container } = open();
     await host.call("project_update", { project_id: "p1", work_mode: "pull_request" });
-    await press("Accept: The clock of the tests stands still");
+    await press("Accept The clock of the tests stands still");
     const item = await clock();
-    const told = await within(item).findByRole("status", { name: "Add it by a pull request" });
+    const told = await within(item).findByRole("status", {
+      name: "Add this lesson with a pull request",
+    });
     expect(told.textContent).toContain("docs/knowledge/lesson.md");
     expect(told.textContent).toContain("# The clock of the tests stands still");
     expect(within(item).queryByRole("alert")).toBeNull();
@@ -116,18 +118,18 @@ describe("lessons", () => {
 
   it("name what is in the way, and can be tried again", async () => {
     open();
-    const accept = "Accept: Colours come from tokens alone";
+    const accept = "Accept Colours come from tokens alone";
     await press(accept);
     const alert = await within(await colours()).findByRole("alert");
     expect(alert.textContent).toContain("docs/knowledge/colours-come-from-tokens-alone.md");
     expect(alert.textContent).toContain("Commit, move or undo them there, then try again.");
     await press(accept);
-    await screen.findByText("The lesson was added to the repository");
+    await screen.findByText("Lesson added to the repository");
   });
 
   it("are dismissed", async () => {
     const { host } = open();
-    await press("Dismiss: Colours come from tokens alone");
+    await press("Dismiss Colours come from tokens alone");
     await waitFor(async () =>
       expect(within(await proposed()).getAllByRole("listitem")).toHaveLength(1),
     );
@@ -137,8 +139,8 @@ describe("lessons", () => {
 
 it("says how lessons come to be where nobody asks for them", async () => {
   open("new");
-  await screen.findByText("Agents are not asked for lessons");
-  expect(screen.getByText("The repository keeps no lesson yet.")).toBeTruthy();
+  await screen.findByText("Lessons are off");
+  expect(screen.getByText("No saved lessons yet")).toBeTruthy();
   await press("Open hooks");
   await waitFor(() => expect(location.hash).toContain("tab=hooks"));
 });

@@ -89,7 +89,7 @@ it("tells what a text lacks that is not JSON, and keeps it", async () => {
     const draft = drafts.getState().drafts[key];
     if (draft) drafts.setState({ drafts: { [key]: { ...draft, text: '{\n  "name": }' } } });
   });
-  const said = "Line 2, column 11: a value is missing here.";
+  const said = "Line 2, column 11: missing value.";
   expect((await screen.findAllByText(said)).length).toBeGreaterThan(0);
   await userEvent.click(within(await problems()).getByRole("button", { name: said }));
   const text = await screen.findByRole("textbox", { name: "Workflow as JSON" });
@@ -101,7 +101,7 @@ it("adds a state in a few clicks, saves it with the version, and the board has i
   const host = createSampleHost();
   openApp(host, `${page}&view=form`);
   await userEvent.click(await screen.findByRole("button", { name: "Add state" }));
-  const dialog = await screen.findByRole("dialog", { name: "Add a state" });
+  const dialog = await screen.findByRole("dialog", { name: "Add state" });
   await userEvent.type(within(dialog).getByRole("textbox", { name: "Name" }), "Acceptance");
   await userEvent.click(within(dialog).getByRole("button", { name: "Add state" }));
   await screen.findByRole("group", { name: "Acceptance" });
@@ -133,7 +133,7 @@ it("names the tasks that a removed state holds, and keeps the draft", async () =
   await openState(/^Blocked/);
   await userEvent.click(screen.getByRole("button", { name: "Remove Blocked" }));
   await userEvent.click(screen.getByRole("button", { name: /^Save/ }));
-  const banner = await screen.findByRole("alert", { name: /Tasks stand in states/ });
+  const banner = await screen.findByRole("alert", { name: /Some tasks are in states/ });
   const link = within(banner).getByRole("link", { name: /^#2 / });
   expect(link.getAttribute("href")).toBe("#/task/p1/2");
   await screen.findByRole("tab", { name: "Workflow (unsaved)" });
@@ -146,7 +146,7 @@ it("asks whose workflow is kept when it was changed elsewhere", async () => {
   const name = (await screen.findAllByRole("textbox", { name: "Name" }))[0] as HTMLElement;
   await userEvent.type(name, " mine");
   act(() => host.replaceWorkflow("p1", { ...sampleWorkflow, name: "theirs" }));
-  const banner = await screen.findByRole("alert", { name: "The workflow was changed elsewhere" });
+  const banner = await screen.findByRole("alert", { name: "The workflow changed elsewhere" });
   expect(name).toHaveProperty("value", "default mine");
   await userEvent.click(within(banner).getByRole("button", { name: "Keep my draft" }));
   await userEvent.click(screen.getByRole("button", { name: /^Save/ }));
@@ -184,7 +184,9 @@ it("only shows what the repository defines", async () => {
   const host = createSampleHost();
   await host.call("project_settings_update", { project_id: "p1", workflow_source: "repository" });
   openApp(host, `${page}&view=form`);
-  const banner = await screen.findByRole("alert", { name: /newest definition is not in force/ });
+  const banner = await screen.findByRole("alert", {
+    name: /latest workflow in the repository is not active/,
+  });
   expect(banner.textContent).toContain("b81d33e07");
   expect(banner.textContent).toContain("states[3].role");
   await openState(/^Review Gate/);
@@ -192,7 +194,7 @@ it("only shows what the repository defines", async () => {
   for (const field of within(form).getAllByRole("textbox"))
     expect(field.matches(":disabled")).toBe(true);
   expect(screen.queryByRole("button", { name: /^Save/ })).toBeNull();
-  await userEvent.click(within(banner).getByRole("button", { name: "Define it here" }));
+  await userEvent.click(within(banner).getByRole("button", { name: "Edit here instead" }));
   await screen.findByRole("button", { name: /^Save/ });
 });
 

@@ -84,11 +84,11 @@ it("lists what waits, oldest first, and takes an offer", async () => {
 it("changes a setting, shows it as the project's own, and returns it to the default", async () => {
   const host = createSampleHost(null, 20);
   openApp(host, "#/settings/project/p1?tab=automation");
-  const field = await screen.findByRole("textbox", { name: "Agents at once" });
+  const field = await screen.findByRole("textbox", { name: "Concurrent agents" });
   await userEvent.clear(field);
   await userEvent.type(field, "0{Enter}");
   await screen.findByText("must be at least 1");
-  await userEvent.click(screen.getByRole("button", { name: "Reset to default: Agents at once" }));
+  await userEvent.click(screen.getByRole("button", { name: "Reset Concurrent agents to default" }));
   await waitFor(() =>
     expect(inputsOf(host, "project_settings_update").at(-1)).toEqual({
       project_id: "p1",
@@ -96,7 +96,7 @@ it("changes a setting, shows it as the project's own, and returns it to the defa
     }),
   );
   await waitFor(() =>
-    expect(screen.queryByRole("button", { name: "Reset to default: Agents at once" })).toBeNull(),
+    expect(screen.queryByRole("button", { name: "Reset Concurrent agents to default" })).toBeNull(),
   );
 });
 
@@ -135,7 +135,7 @@ it("keeps notifications in the bar and marks them as read", async () => {
   const host = createSampleHost(null, 20);
   openApp(host, "#/agents");
   await userEvent.click(await screen.findByRole("button", { name: "Notifications, 2 unread" }));
-  await userEvent.click(await screen.findByRole("button", { name: "Mark all as read" }));
+  await userEvent.click(await screen.findByRole("button", { name: "Mark all read" }));
   await waitFor(() => expect(inputsOf(host, "notification_read")).toEqual([{}]));
   await screen.findByRole("button", { name: "Notifications" });
 });
@@ -152,18 +152,18 @@ it("leads from the palette to how other programs reach Forge", async () => {
 
 it("says that agents get no tools while MCP is off", async () => {
   openApp(createSampleHost("unguarded"), "#/settings/project/p1?tab=automation");
-  const tools = await screen.findByRole("switch", { name: "Give agents Forge's tools" });
+  const tools = await screen.findByRole("switch", { name: "Give agents Forge tools" });
   const hint = () => document.getElementById(tools.getAttribute("aria-describedby") ?? "");
-  await waitFor(() => expect(hint()?.textContent).toContain("agents get nothing now"));
+  await waitFor(() => expect(hint()?.textContent).toContain("agents currently get no tools"));
 });
 
 it("gives agents Forge's tools, as the project's own", async () => {
   const host = createSampleHost(null, 20);
   openApp(host, "#/settings/project/p1?tab=automation");
-  const tools = await screen.findByRole("switch", { name: "Give agents Forge's tools" });
+  const tools = await screen.findByRole("switch", { name: "Give agents Forge tools" });
   expect(tools).toMatchObject({ ariaChecked: "false" });
   await userEvent.click(tools);
-  await screen.findByRole("button", { name: "Reset to default: Give agents Forge's tools" });
+  await screen.findByRole("button", { name: "Reset Give agents Forge tools to default" });
   expect(inputsOf(host, "project_settings_update")).toEqual([
     { project_id: "p1", mcp: { inject: true } },
   ]);
@@ -183,7 +183,7 @@ it.each<[string, RegExp]>([
   ["#/agents", /Codex local/],
   ["#/attention", /cargo test --workspace/],
   ["#/settings/project/p1", /Delete project/],
-  ["#/settings/project/p1?tab=checks", /Longest time of one check/],
+  ["#/settings/project/p1?tab=checks", /Time limit per check/],
   ["#/settings/project/p1?tab=workflow", /Merge failed/],
 ])("has no accessibility violation on %s", async (hash, text) => {
   const { container } = openApp(createSampleHost(null, 20), hash);

@@ -107,7 +107,7 @@ it("asks nothing where everything is trusted, and says when there is nothing", a
 it("says when programs run no code from the repository", async () => {
   open(() => []);
   const dialog = await screen.findByRole("dialog", { name: "Startup files" });
-  await within(dialog).findByText("Programs run no code from files of this repository.");
+  await within(dialog).findByText("This repository has no startup files.");
   expect(within(dialog).queryByRole("button", { name: "Trust these files" })).toBeNull();
 });
 

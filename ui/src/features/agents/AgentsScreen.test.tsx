@@ -21,7 +21,7 @@ describe("programs of this machine", () => {
     expect(claude).toContain("sign-in unknown");
     expect(opencode).toContain("not signed in");
     expect(opencode).toContain("Sign in with opencode auth login.");
-    expect(gemini).toContain("Not on this machine");
+    expect(gemini).toContain("Not installed");
     expect(gemini).toContain("npm install -g @google/gemini-cli");
     expect(screen.queryByRole("button", { name: "Add Gemini CLI" })).toBeNull();
     expect(await violationsIn(container)).toEqual([]);
@@ -37,7 +37,7 @@ describe("programs of this machine", () => {
     ]);
     const looks = inputsOf(host, "agent_known").length;
     const region = screen.getByRole("region", { name: "On this machine" });
-    await userEvent.click(within(region).getByRole("button", { name: "Look again" }));
+    await userEvent.click(within(region).getByRole("button", { name: "Detect again" }));
     await waitFor(() => expect(inputsOf(host, "agent_known").length).toBeGreaterThan(looks));
   });
 });
@@ -49,15 +49,17 @@ describe("a trial", () => {
     const dialog = await screen.findByRole("dialog", { name: "Try Codex" });
     expect(dialog.textContent).toContain("This may cost a little");
     expect(inputsOf(host, "agent_try")).toEqual([]);
-    await userEvent.click(within(dialog).getByRole("button", { name: "Try it" }));
-    const status = await within(dialog).findByText("It answered");
-    expect(status.closest("[role=status]")?.textContent).toBe("It answered2s · $0.0019Ready.");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Try agent" }));
+    const status = await within(dialog).findByText("The agent answered");
+    expect(status.closest("[role=status]")?.textContent).toBe(
+      "The agent answered2s · $0.0019Ready.",
+    );
   });
 
   it("says why it failed and what to do", async () => {
     open();
     await userEvent.click(await screen.findByRole("button", { name: "Try Night shift" }));
-    await userEvent.click(await screen.findByRole("button", { name: "Try it" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Try agent" }));
     const dialog = screen.getByRole("dialog");
     await within(dialog).findByText("night-shift is not on the PATH");
     expect(dialog.textContent).toContain("give its whole path in the profile");
@@ -69,18 +71,18 @@ describe("the dialog", () => {
     const { host, container } = open();
     await machine();
     await userEvent.keyboard("n");
-    const dialog = await screen.findByRole("dialog", { name: "Add an agent" });
+    const dialog = await screen.findByRole("dialog", { name: "Add agent" });
     const box = (name: string) => within(dialog).getByRole("textbox", { name });
     await userEvent.type(box("Name"), "Careful");
     expect(inputsOf(host, "agent_models")).toEqual([]);
     await userEvent.click(within(dialog).getByRole("combobox", { name: "Model" }));
     await userEvent.click(await screen.findByRole("option", { name: /^gpt-5.1-codex-mini/ }));
     expect(inputsOf(host, "agent_models")).toEqual([{ adapter: "codex", config: {} }]);
-    await userEvent.click(within(dialog).getByRole("combobox", { name: "What it may do" }));
+    await userEvent.click(within(dialog).getByRole("combobox", { name: "Permissions" }));
     await userEvent.click(await screen.findByRole("option", { name: /^Ask first/ }));
-    await userEvent.type(box("Cost of a run"), "1.5");
-    await userEvent.type(box("Model calls a run"), "40");
-    await userEvent.click(within(dialog).getByRole("button", { name: "Look for the program" }));
+    await userEvent.type(box("Cost per run"), "1.5");
+    await userEvent.type(box("Model calls per run"), "40");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Find program" }));
     await within(dialog).findByText("/usr/local/bin/codex");
     expect(await violationsIn(container)).toEqual([]);
     await userEvent.click(within(dialog).getByRole("button", { name: "Add agent" }));
@@ -109,7 +111,7 @@ describe("the dialog", () => {
     );
     await userEvent.click(within(dialog).getByRole("radio", { name: "ACP" }));
     await userEvent.type(within(dialog).getByRole("textbox", { name: "Program" }), "nowhere");
-    await userEvent.click(within(dialog).getByRole("button", { name: "Look for the program" }));
+    await userEvent.click(within(dialog).getByRole("button", { name: "Find program" }));
     await within(dialog).findByText(/nowhere is not on the PATH/);
     await userEvent.click(within(dialog).getByRole("combobox", { name: "Model" }));
     await within(dialog).findByText(/does not tell its models before it is signed in/);

@@ -13,7 +13,7 @@ it("tells a hook before work from an agent's failure, and offers what needs no w
   const rows = within(list).getAllByRole("listitem");
   const row = (title: string) => rows.find(({ textContent }) => textContent?.includes(title));
   const hook = row("A hook fails before work");
-  expect(hook?.textContent).toContain("A hook stopped the work before it began");
+  expect(hook?.textContent).toContain("A hook failed before work started");
   expect(hook?.textContent).toContain("$ scripts/check-licence  → 3");
   expect(row("An agent fails")?.textContent).toContain("The agent failed");
   expect(row("Its provider limits the agent")).toBeUndefined();

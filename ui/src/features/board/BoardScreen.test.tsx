@@ -25,8 +25,8 @@ const said = () => screen.getByText(/place|Moved|Put|taken up/, { selector: "[ro
 
 it("shows each task in the column of its state, and what holds it", async () => {
   await openBoard();
-  expect(within(column("Blocked")).getByText("Review failed too often")).toBeTruthy();
-  expect(within(column("Review")).getByText("Awaits you")).toBeTruthy();
+  expect(within(column("Blocked")).getByText("Out of review retries")).toBeTruthy();
+  expect(within(column("Review")).getByText("Ready for your review")).toBeTruthy();
   expect(within(column("In progress")).getByText(/Waits for Codex local/)).toBeTruthy();
   expect(screen.queryByRole("region", { name: /^Cancelled,/ })).toBeNull();
 });
@@ -38,18 +38,18 @@ it("folds an empty backlog to a strip, which opens by a press and for a card", a
   }
   openApp(host, "#/board/p1");
   await card(1);
-  const strip = await screen.findByRole("button", { name: "Open Backlog" });
+  const strip = await screen.findByRole("button", { name: "Expand Backlog" });
   expect(within(column("Backlog")).queryByRole("heading")).toBeNull();
   await userEvent.click(strip);
   expect(within(column("Backlog")).getByRole("heading", { name: "Backlog" })).toBeTruthy();
-  await userEvent.click(screen.getByRole("button", { name: "Fold Backlog" }));
-  expect(screen.getByRole("button", { name: "Open Backlog" })).toBeTruthy();
+  await userEvent.click(screen.getByRole("button", { name: "Collapse Backlog" }));
+  expect(screen.getByRole("button", { name: "Expand Backlog" })).toBeTruthy();
 
   await lift(1);
   await userEvent.keyboard("{ArrowLeft}");
   expect(within(column("Backlog")).getByRole("heading", { name: "Backlog" })).toBeTruthy();
   await userEvent.keyboard("{Escape}");
-  expect(await screen.findByRole("button", { name: "Open Backlog" })).toBeTruthy();
+  expect(await screen.findByRole("button", { name: "Expand Backlog" })).toBeTruthy();
 });
 
 it("opens a task with Enter, in the address", async () => {
@@ -83,9 +83,9 @@ it("walks a card for each arrow, however fast they come", async () => {
 it("moves a card by keys, says where it is, and offers to take the start back", async () => {
   const host = await openBoard();
   await lift(1);
-  expect(said().textContent).toMatch(/^Task 1 taken up, Todo, place 1 of /);
+  expect(said().textContent).toMatch(/^Picked up task 1. Todo, position 1 of /);
   await userEvent.keyboard("{ArrowRight}");
-  expect(said().textContent).toMatch(/^In progress, place 1 of /);
+  expect(said().textContent).toMatch(/^Task 1: In progress, position 1 of /);
   await userEvent.keyboard("{Enter}");
 
   await waitFor(() => expect(inputsOf(host, "task_move")).toHaveLength(1));
@@ -108,7 +108,7 @@ it("puts a lifted card back with Escape", async () => {
   const host = await openBoard();
   await lift(1);
   await userEvent.keyboard("{ArrowRight}{Escape}");
-  expect(said().textContent).toBe("Put back.");
+  expect(said().textContent).toBe("Move cancelled.");
   expect(inputsOf(host, "task_move")).toEqual([]);
 });
 
@@ -118,7 +118,7 @@ it("springs back from a refusal and says why", async () => {
   await screen.findByText("Refuse me");
   await lift(1);
   await userEvent.keyboard("{ArrowRight} ");
-  await screen.findAllByText("#1 was not moved");
+  await screen.findAllByText("Could not move #1");
   expect(screen.getAllByText(/conflict markers are left.*Resolve them first/)[0]).toBeTruthy();
   await waitFor(() => expect(within(column("Todo")).getByText("#1")).toBeTruthy());
 });
@@ -127,10 +127,10 @@ it("shows what is closed to a lifted card, and why", async () => {
   const host = await openBoard();
   const done = host.tasks.find(({ status }) => status === "done");
   await lift(done?.number ?? 0);
-  expect(within(column("Review")).getByText("A task in Done cannot go to Review")).toBeTruthy();
+  expect(within(column("Review")).getByText("Tasks cannot move from Done to Review")).toBeTruthy();
   // The next open column to the left is Todo, past Blocked, Review and In progress.
   await userEvent.keyboard("{ArrowLeft}");
-  expect(said().textContent).toMatch(/^Todo, place /);
+  expect(said().textContent).toMatch(/^Task \d+: Todo, position /);
 });
 
 it("asks before it stops an agent", async () => {
@@ -196,16 +196,16 @@ it("reads each column once for two hundred changes at once", async () => {
 it("leads a newcomer to the demo", async () => {
   const host = createSampleHost("empty");
   openApp(host, "#/");
-  await userEvent.click(await screen.findByRole("button", { name: "Try the demo project" }));
+  await userEvent.click(await screen.findByRole("button", { name: "Try the demo" }));
   await screen.findByRole("heading", { level: 1, name: "Demo" });
   expect(location.hash).toBe("#/board/p1");
-  await screen.findByRole("button", { name: /Create the first task/ });
+  await screen.findByRole("button", { name: /Create first task/ });
 });
 
 it("says what is wrong when nothing can be read", async () => {
   openApp(createSampleHost("broken"), "#/board/p1");
   const alert = await screen.findByRole("alert");
-  expect(alert.textContent).toContain("The projects could not be read");
+  expect(alert.textContent).toContain("Could not load the projects");
 });
 
 it("has no accessibility violation", async () => {

@@ -24,12 +24,12 @@ function showCard(change: Partial<Task>) {
 it("says on the card how far its parts are and how many tasks it waits for", () => {
   const platform = showCard({ subtasks: { closed: 1, total: 3 }, blocked_by: ["t2", "t3"] });
   expect(screen.getByRole("img", { name: "1 of 3 subtasks closed" }).textContent).toBe("1/3");
-  expect(screen.getByRole("img", { name: "Waits for 2 open tasks" }).textContent).toBe("2");
+  expect(screen.getByRole("img", { name: "Depends on 2 open tasks" }).textContent).toBe("2");
   expect(platform.calls).toEqual([]);
 });
 
 it("names what the card is part of", async () => {
   showCard({ parent_id: "t9" });
-  const mark = await screen.findByTitle("Part of #9 The whole");
-  expect(mark.textContent).toBe("part of #9");
+  const mark = await screen.findByTitle("Subtask of #9 The whole");
+  expect(mark.textContent).toBe("subtask of #9");
 });

@@ -177,7 +177,7 @@ it.each([
   expect(lifted()).toHaveLength(1);
   act(() => void interrupt());
   expect(lifted()).toEqual([]);
-  expect(screen.getByText("Put back.", { selector: "[role=status]" })).toBeTruthy();
+  expect(screen.getByText("Move cancelled.", { selector: "[role=status]" })).toBeTruthy();
   release(over("In progress"), first);
   expect(inputsOf(host, "task_move")).toEqual([]);
   expect(location.hash).toBe("#/board/p1");

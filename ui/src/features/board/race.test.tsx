@@ -6,10 +6,10 @@ import { createSampleHost } from "#ui/test/sampleHost.ts";
 
 it("tells on a card how far its race is, who won, and that one waits for the person", async () => {
   openApp(createSampleHost("races"), "#/board/p1");
-  expect((await screen.findByLabelText("Race: 3 of 6 entries over")).textContent).toBe("3/6");
+  expect((await screen.findByLabelText("Race: 3 of 6 entries finished")).textContent).toBe("3/6");
   expect(screen.getByLabelText("Race: cheap won").textContent).toBe("cheap");
-  expect(screen.getByLabelText("Race: none of 2 passed")).toBeTruthy();
-  expect(screen.getByText("Agents race")).toBeTruthy();
+  expect(screen.getByLabelText("Race: none of 2 entries passed")).toBeTruthy();
+  expect(screen.getByText("Racing")).toBeTruthy();
   expect(screen.getByText("Choose the winner")).toBeTruthy();
-  expect(screen.getByText("No entry of the race passed")).toBeTruthy();
+  expect(screen.getByText("No race entry passed")).toBeTruthy();
 });

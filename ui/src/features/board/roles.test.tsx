@@ -67,7 +67,7 @@ describe("a card", () => {
     expect(lineTone(auditing)).toBe("review");
     expect(lineOf(sampleTask({ live: live("coder") }), undefined).kind).toBe("live");
     show({ live: live("reviewer") });
-    expect(screen.getByText(/Auditor: Reading src\/limit.rs/)).toBeTruthy();
+    expect(screen.getByText(/Reviewer: Reading src\/limit.rs/)).toBeTruthy();
   });
 
   it("has its pull request without asking for it", () => {

@@ -6,7 +6,7 @@ import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 
 async function rows(): Promise<Record<string, string[]>> {
-  const table = await screen.findByRole("table", { name: "Parts of the inner loop" });
+  const table = await screen.findByRole("table", { name: "Inner loop parts" });
   const lines = within(table).getAllByRole("row").slice(1);
   return Object.fromEntries(
     lines.map((line) => {
@@ -35,18 +35,18 @@ it("has a row for each part: on or off and who says so, its last effect, what is
     "Check suggestions",
   ]);
   expect(all["Races"]).toEqual([
-    "OnBy .forge.json",
+    "OnFrom .forge.json",
     expect.stringMatching(/^cheap won among 3.+ ago#4 Cache the parsed configuration$/),
     "2 open",
   ]);
   expect(all["Reflexion"]).toEqual([
-    "OffBy default",
+    "OffDefault",
     expect.stringMatching(/^run 2 began with: Review attempt 1 of 3 failed: .+#4 Cache/),
-    "Nothing",
+    "None",
   ]);
-  expect(all["Validate"]).toEqual(["OffBy default", "Not recorded", ""]);
-  expect(all["Check suggestions"]).toEqual(["OffBy default", "Not yet", "Nothing"]);
-  expect(all["Cost anomalies"]).toEqual(["OnBy default", "Not yet", "Nothing"]);
+  expect(all["Validate"]).toEqual(["OffDefault", "Not recorded", ""]);
+  expect(all["Check suggestions"]).toEqual(["OffDefault", "Never", "None"]);
+  expect(all["Cost anomalies"]).toEqual(["OnDefault", "Never", "None"]);
   expect(await violationsIn(container)).toEqual([]);
 });
 
@@ -62,7 +62,7 @@ it("leads to the race, to what is open, and to the settings", async () => {
     "#/task/p1/4?tab=debrief",
   ]);
   expect(href("3 open")).toBe("#/settings/project/p1?tab=knowledge");
-  expect(href("Settings of Races")).toBe("#/settings/project/p1?tab=innerLoop");
+  expect(href("Races settings")).toBe("#/settings/project/p1?tab=innerLoop");
 });
 
 it("is read again when something happens on the board, and walked by keys", async () => {
@@ -75,7 +75,7 @@ it("is read again when something happens on the board, and walked by keys", asyn
   act(() => host.commit({ tags: ["board:p1"] }));
   await waitFor(() => expect(reads()).toBe(before + 1));
   await userEvent.keyboard("jj");
-  expect(document.activeElement?.getAttribute("aria-label")).toBe("Settings of Races");
+  expect(document.activeElement?.getAttribute("aria-label")).toBe("Races settings");
   await userEvent.keyboard("k");
-  expect(document.activeElement?.getAttribute("aria-label")).toBe("Settings of Reviewer");
+  expect(document.activeElement?.getAttribute("aria-label")).toBe("Reviewer settings");
 });

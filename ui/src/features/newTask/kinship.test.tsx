@@ -11,11 +11,13 @@ it("makes a task a part of another one, which it works in turn with, after a thi
   await userEvent.keyboard("c");
   const dialog = await screen.findByRole("dialog", { name: "New task" });
   await userEvent.type(within(dialog).getByRole("textbox", { name: "Title" }), "Say hello");
-  await userEvent.type(within(dialog).getByRole("combobox", { name: "Waits for" }), "#3");
+  await userEvent.type(within(dialog).getByRole("combobox", { name: "Depends on" }), "#3");
   await userEvent.click(await screen.findByRole("option", { name: /^#3 / }));
-  await userEvent.type(within(dialog).getByRole("combobox", { name: "Part of" }), "#2");
+  await userEvent.type(within(dialog).getByRole("combobox", { name: "Parent task" }), "#2");
   await userEvent.click(await screen.findByRole("option", { name: /^#2 / }));
-  await userEvent.click(await within(dialog).findByRole("radio", { name: "In turn" }));
+  await userEvent.click(
+    await within(dialog).findByRole("radio", { name: "Shared worktree, in order" }),
+  );
   const start = within(dialog).getByRole("button", { name: /^Create and start/ });
   expect(start.hasAttribute("disabled")).toBe(true);
   await userEvent.click(within(dialog).getByRole("button", { name: /^Create(?! and)/ }));

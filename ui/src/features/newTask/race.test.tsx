@@ -47,18 +47,18 @@ it("says what a race is likely to cost before the task is made", async () => {
   const dialog = await named(createSampleHost("races"), "Say hello");
   expect(within(dialog).queryByText(/Expected cost/)).toBeNull();
   await mark(dialog);
-  expect(await within(dialog).findByText("Expected cost: about $0.07 in all")).toBeTruthy();
+  expect(await within(dialog).findByText("Expected cost: about $0.07 in total")).toBeTruthy();
 });
 
 it("counts strategies as they are typed", async () => {
   const dialog = await named(createSampleHost("races"), "Say hello");
   await mark(dialog);
   await userEvent.click(
-    await within(dialog).findByRole("checkbox", { name: /^Strategies of its own/ }),
+    await within(dialog).findByRole("checkbox", { name: /^Custom strategies/ }),
   );
-  await userEvent.click(within(dialog).getByRole("button", { name: "Add a strategy" }));
-  await userEvent.click(within(dialog).getByRole("button", { name: "Add a strategy" }));
-  expect(await within(dialog).findByText("Expected cost: about $0.08 in all")).toBeTruthy();
+  await userEvent.click(within(dialog).getByRole("button", { name: "Add strategy" }));
+  await userEvent.click(within(dialog).getByRole("button", { name: "Add strategy" }));
+  expect(await within(dialog).findByText("Expected cost: about $0.08 in total")).toBeTruthy();
   const [, second] = within(dialog).getAllByRole("textbox", { name: /^Model/ });
   if (!second) throw new Error("there is no second strategy");
   await userEvent.type(second, "new");

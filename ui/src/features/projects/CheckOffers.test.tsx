@@ -7,7 +7,7 @@ import "./AddProjectDialog.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 
-const offers = () => screen.findByRole("region", { name: "Checks that the files imply" });
+const offers = () => screen.findByRole("region", { name: "Suggested checks" });
 
 describe("checks that files imply", () => {
   it("are put in force by one click, and then are offered no more", async () => {
@@ -41,7 +41,7 @@ describe("checks that files imply", () => {
   it("are not offered where there are checks", async () => {
     openApp(createSampleHost(null, 20), "#/settings/project/p1?tab=checks");
     await screen.findByDisplayValue("npm test");
-    expect(screen.queryByText("Checks that the files imply")).toBeNull();
+    expect(screen.queryByText("Suggested checks")).toBeNull();
   });
 
   it("are ticked by whoever adds a project, none by itself", async () => {
@@ -49,7 +49,7 @@ describe("checks that files imply", () => {
     openApp(host, "#/agents");
     await screen.findByRole("heading", { level: 1, name: "Agents" });
     host.dropFiles(["/src/thing"]);
-    const group = await screen.findByRole("group", { name: "Checks that its files imply" });
+    const group = await screen.findByRole("group", { name: "Suggested checks" });
     const boxes = within(group).getAllByRole("checkbox");
     expect(boxes.map((box) => box.getAttribute("aria-checked"))).toEqual([
       "false",

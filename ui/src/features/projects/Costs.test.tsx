@@ -9,9 +9,9 @@ import { createSampleHost } from "#ui/test/sampleHost.ts";
 it("sets a limit in dollars, and returns to none", async () => {
   const host = createSampleHost(null, 20);
   const { container } = openApp(host, "#/settings/project/p1?tab=costs");
-  await userEvent.type(await screen.findByRole("textbox", { name: "One day" }), "12.5{Enter}");
-  await screen.findByRole("button", { name: "Reset to default: One day" });
-  const field = screen.getByRole("textbox", { name: "One day" });
+  await userEvent.type(await screen.findByRole("textbox", { name: "Per day" }), "12.5{Enter}");
+  await screen.findByRole("button", { name: "Reset Per day to default" });
+  const field = screen.getByRole("textbox", { name: "Per day" });
   expect((field as HTMLInputElement).value).toBe("12.5");
   await userEvent.clear(field);
   await userEvent.type(field, "{Enter}");
@@ -27,12 +27,12 @@ it("sets a limit in dollars, and returns to none", async () => {
 it("keeps prices of models in dollars per million tokens", async () => {
   const host = createSampleHost(null, 20);
   openApp(host, "#/settings/project/p1?tab=costs");
-  await userEvent.click(await screen.findByRole("button", { name: "Add a model" }));
-  const group = screen.getByRole("group", { name: "Prices of models" });
+  await userEvent.click(await screen.findByRole("button", { name: "Add model" }));
+  const group = screen.getByRole("group", { name: "Model prices" });
   const box = (name: string) => within(group).getByRole("textbox", { name });
   await userEvent.type(box("Model 1"), "house-model");
   await userEvent.type(box("Input of house-model"), "0.4");
-  expect(within(group).getByText(/needs a price for input and for output/)).toBeTruthy();
+  expect(within(group).getByText(/Enter an input and an output price/)).toBeTruthy();
   await userEvent.type(box("Output of house-model"), "2");
   await userEvent.click(within(group).getByRole("button", { name: "Save" }));
   await waitFor(() =>

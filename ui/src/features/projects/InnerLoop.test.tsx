@@ -20,24 +20,26 @@ function sourceOf(label: string): string {
 
 it("shows each value with where it comes from", async () => {
   const { container } = await open();
-  expect(screen.getByLabelText("Tasks may be marked for a race")).toMatchObject({
+  expect(screen.getByLabelText("Allow races")).toMatchObject({
     ariaChecked: "true",
   });
-  expect(sourceOf("At once")).toBe(".forge.json");
-  expect(sourceOf("Above how many medians")).toBe(".forge.json");
+  expect(sourceOf("Concurrent entries")).toBe(".forge.json");
+  expect(sourceOf("Threshold (× median)")).toBe(".forge.json");
   expect(sourceOf("Time limit")).toBe("Default");
-  expect(sourceOf("Stop a review that gets nowhere")).toBe("Default");
+  expect(sourceOf("Stop reviews without progress")).toBe("Default");
   expect(await violationsIn(container)).toEqual([]);
 });
 
 it("wins over the file, value by value, and gives a value back", async () => {
   const { host } = await open();
-  const field = screen.getByLabelText("At once");
+  const field = screen.getByLabelText("Concurrent entries");
   await userEvent.clear(field);
   await userEvent.type(field, "4{Enter}");
-  await waitFor(() => expect(sourceOf("At once")).not.toBe(".forge.json"));
-  await userEvent.click(await screen.findByRole("button", { name: "Reset to default: At once" }));
-  await waitFor(() => expect(sourceOf("At once")).toBe(".forge.json"));
+  await waitFor(() => expect(sourceOf("Concurrent entries")).not.toBe(".forge.json"));
+  await userEvent.click(
+    await screen.findByRole("button", { name: "Reset Concurrent entries to default" }),
+  );
+  await waitFor(() => expect(sourceOf("Concurrent entries")).toBe(".forge.json"));
   expect(inputsOf(host, "project_settings_update")).toEqual([
     { project_id: "p1", innerLoop: { competitive: { maxParallel: 4 } } },
     { project_id: "p1", innerLoop: { competitive: { maxParallel: null } } },
@@ -46,7 +48,7 @@ it("wins over the file, value by value, and gives a value back", async () => {
 
 it("takes a ratio with a fraction", async () => {
   const { host } = await open();
-  const field = screen.getByLabelText("Above how many medians");
+  const field = screen.getByLabelText("Threshold (× median)");
   await userEvent.clear(field);
   await userEvent.type(field, "2.5x{Enter}");
   await waitFor(() =>
@@ -59,7 +61,7 @@ it("takes a ratio with a fraction", async () => {
 it("keeps strategies as a whole, and says what is wrong at the field", async () => {
   const { host } = await open();
   const group = screen.getByRole("group", { name: "Strategies" });
-  const add = within(group).getByRole("button", { name: "Add a strategy" });
+  const add = within(group).getByRole("button", { name: "Add strategy" });
   await userEvent.click(add);
   await userEvent.click(add);
   const [first, second] = within(group).getAllByRole("textbox", { name: "Name" });

@@ -68,9 +68,7 @@ beforeEach(() => {
 describe("pull requests of a project", () => {
   it("are chosen instead of a direct merge", async () => {
     const { user, sent } = show("pullRequests", guessed);
-    await user.click(
-      await screen.findByRole("combobox", { name: "How work gets into the target" }),
-    );
+    await user.click(await screen.findByRole("combobox", { name: "Merge method" }));
     await user.click(await screen.findByRole("option", { name: /Pull request/ }));
     await waitFor(() =>
       expect(sent("project_update")).toEqual([{ project_id: "p1", work_mode: "pull_request" }]),
@@ -86,9 +84,7 @@ describe("pull requests of a project", () => {
         project_update: refuse("invalid", "failed to change the project: no code host"),
       },
     );
-    await user.click(
-      await screen.findByRole("combobox", { name: "How work gets into the target" }),
-    );
+    await user.click(await screen.findByRole("combobox", { name: "Merge method" }));
     await user.click(await screen.findByRole("option", { name: /Pull request/ }));
     expect(await screen.findByText(/no code host/)).toBeTruthy();
   });
@@ -102,7 +98,7 @@ describe("pull requests of a project", () => {
       rules: { "color-contrast": { enabled: false }, region: { enabled: false } },
     });
     expect(violations.map(({ id }) => id)).toEqual([]);
-    await user.click(within(found).getByRole("button", { name: "Use it" }));
+    await user.click(within(found).getByRole("button", { name: "Use code host" }));
     await waitFor(() =>
       expect(sent("project_settings_update")).toEqual([
         { project_id: "p1", code_host: sampleCodeHost },
@@ -133,27 +129,27 @@ describe("pull requests of a project", () => {
 
   it("go back to what the git remotes say", async () => {
     const { user, sent } = show("pullRequests", sampleStanding(), { code_host: sampleCodeHost });
-    await user.click(await screen.findByRole("button", { name: "Use what the git remotes say" }));
+    await user.click(await screen.findByRole("button", { name: "Use git remotes" }));
     expect(sent("project_settings_update")).toEqual([{ project_id: "p1", code_host: null }]);
   });
 
   it("keep a token that is never shown again, and forget it when asked twice", async () => {
     const { user, sent } = show("pullRequests", sampleStanding(), { code_host: sampleCodeHost });
-    expect(await screen.findByText("Token from: the system's keychain")).toBeTruthy();
+    expect(await screen.findByText("Token from the system keychain")).toBeTruthy();
     expect(screen.getByText(/Ready/)).toBeTruthy();
     const field = screen.getByLabelText<HTMLInputElement>("Token");
     expect(field.type).toBe("password");
     expect(field.value).toBe("");
     await user.type(field, "secret-1");
-    await user.click(screen.getByRole("button", { name: "Keep token" }));
+    await user.click(screen.getByRole("button", { name: "Save token" }));
     await waitFor(() =>
       expect(sent("code_host_token_put")).toEqual([{ project_id: "p1", token: "secret-1" }]),
     );
     await waitFor(() => expect(field.value).toBe(""));
-    await user.click(screen.getByRole("button", { name: "Forget token" }));
+    await user.click(screen.getByRole("button", { name: "Remove token" }));
     expect(sent("code_host_token_forget")).toEqual([]);
     const dialog = await screen.findByRole("alertdialog");
-    await user.click(within(dialog).getByRole("button", { name: "Forget token" }));
+    await user.click(within(dialog).getByRole("button", { name: "Remove token" }));
     await waitFor(() => expect(sent("code_host_token_forget")).toEqual([{ project_id: "p1" }]));
   });
 
@@ -168,31 +164,31 @@ describe("pull requests of a project", () => {
     );
     const field = await screen.findByLabelText<HTMLInputElement>("Token");
     await user.type(field, "secret-1");
-    await user.click(screen.getByRole("button", { name: "Keep token" }));
+    await user.click(screen.getByRole("button", { name: "Save token" }));
     expect(await screen.findByText(/the keychain is locked/)).toBeTruthy();
     expect(field.value).toBe("secret-1");
   });
 
   it("tell what is in the way and what to do, and ask again", async () => {
     const { user, sent } = show("pullRequests", guessed);
-    const standing = await screen.findByRole("group", { name: "Standing" });
+    const standing = await screen.findByRole("group", { name: "Status" });
     expect(standing.textContent).toContain("There is no token for github.com. Keep one here.");
-    expect(within(standing).getByText("No token was found.")).toBeTruthy();
-    expect(within(standing).queryByRole("button", { name: "Forget token" })).toBeNull();
-    await user.click(within(standing).getByRole("button", { name: "Ask again" }));
+    expect(within(standing).getByText("No token found.")).toBeTruthy();
+    expect(within(standing).queryByRole("button", { name: "Remove token" })).toBeNull();
+    await user.click(within(standing).getByRole("button", { name: "Check again" }));
     await waitFor(() => expect(sent("project_code_host")).toHaveLength(2));
   });
 
   it("can be set up where no remote names a host, and say when the host was not asked", async () => {
     const { unmount } = show("pullRequests", sampleStanding({ host: null, configured: false }));
-    expect(await screen.findByText(/the git remotes name none/)).toBeTruthy();
+    expect(await screen.findByText(/none was found in the git remotes/)).toBeTruthy();
     expect(screen.getByRole("button", { name: "Save code host" }).hasAttribute("disabled")).toBe(
       true,
     );
     expect(screen.queryByLabelText("Token")).toBeNull();
     unmount();
     show("pullRequests", guessed, {}, { project_code_host: refuse("internal", "failed to ask") });
-    expect(await screen.findByText("The code host could not be asked")).toBeTruthy();
+    expect(await screen.findByText("Could not reach the code host")).toBeTruthy();
   });
 });
 
@@ -201,11 +197,11 @@ describe("reviews of a project", () => {
     const { user, sent } = show("checks", guessed, {
       review_config: { reuse_passes: false, review_prompt: "Mind the licences." },
     });
-    await user.click(await screen.findByRole("switch", { name: /Reuse passes/ }));
+    await user.click(await screen.findByRole("switch", { name: /Reuse passed checks/ }));
     expect(sent("project_settings_update")).toEqual([
       { project_id: "p1", review_config: { reuse_passes: true } },
     ]);
-    const wishes = screen.getByLabelText<HTMLTextAreaElement>("What the auditor looks at");
+    const wishes = screen.getByLabelText<HTMLTextAreaElement>("Reviewer instructions");
     expect(wishes.value).toBe("Mind the licences.");
     await user.clear(wishes);
     await user.type(wishes, "No new dependency.");

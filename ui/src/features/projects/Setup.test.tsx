@@ -10,7 +10,7 @@ it("adds a pattern that is redacted", async () => {
   const host = createSampleHost(null, 20);
   const { container } = openApp(host, "#/settings/project/p1?tab=setup");
   const group = await screen.findByRole("group", { name: "Redact these patterns" });
-  await userEvent.click(within(group).getByRole("button", { name: "Add a pattern" }));
+  await userEvent.click(within(group).getByRole("button", { name: "Add expression" }));
   await userEvent.type(within(group).getByRole("textbox"), "cust-\\d+");
   await userEvent.click(within(group).getByRole("button", { name: "Save" }));
   await waitFor(() =>

@@ -9,11 +9,11 @@ import { createSampleHost } from "#ui/test/sampleHost.ts";
 it("makes files and contracts the last check of every review", async () => {
   const host = createSampleHost(null, 20);
   const { container } = openApp(host, "#/settings/project/p1?tab=checks");
-  await userEvent.click(await screen.findByRole("button", { name: "Add a file" }));
+  await userEvent.click(await screen.findByRole("button", { name: "Add file" }));
   const files = screen.getByRole("group", { name: "Files" });
   await userEvent.type(within(files).getByRole("textbox"), "src/limit.ts");
   await userEvent.click(within(files).getByRole("button", { name: "Save" }));
-  await userEvent.click(await screen.findByRole("button", { name: "Add a contract" }));
+  await userEvent.click(await screen.findByRole("button", { name: "Add contract" }));
   const contracts = screen.getByRole("group", { name: "Contracts" });
   const box = (name: RegExp) => within(contracts).getByRole("textbox", { name });
   await userEvent.type(box(/that imports/), "src/login.ts");

@@ -67,5 +67,5 @@ it("says when nothing runs, and is reached by its keys", async () => {
   openApp(createSampleHost("new"), "#/agents");
   await screen.findByRole("heading", { level: 1, name: "Agents" });
   await userEvent.keyboard("gr");
-  expect(await screen.findByText("Nothing runs")).toBeTruthy();
+  expect(await screen.findByText("Nothing is running")).toBeTruthy();
 });

@@ -34,9 +34,9 @@ const secret = /sample-token-\d/;
 describe("addresses", () => {
   it("are told and copied", async () => {
     const { user, section, container } = await open();
-    await user.click(await press("Copy the address of the HTTP API"));
+    await user.click(await press("Copy API address"));
     expect(await navigator.clipboard.readText()).toBe("http://127.0.0.1:4780");
-    await user.click(await press("Copy the MCP address"));
+    await user.click(await press("Copy MCP address"));
     expect(await navigator.clipboard.readText()).toBe("http://127.0.0.1:4780/mcp");
     expect(within(section).queryByRole("alert")).toBeNull();
     expect(await violationsIn(container)).toEqual([]);
@@ -44,17 +44,17 @@ describe("addresses", () => {
 
   it("are none where nothing is served, with the reason to look for", async () => {
     const { container } = await open("shut");
-    const notice = await screen.findByRole("alert", { name: "Other programs cannot reach Forge" });
+    const notice = await screen.findByRole("alert", { name: "API and MCP are unavailable" });
     expect(notice.textContent).toContain("/home/me/.local/share/forge can be read and written");
-    expect(screen.getByText("Not served")).toBeTruthy();
-    expect(screen.queryByRole("button", { name: "Copy the MCP address" })).toBeNull();
+    expect(screen.getByText("Not running")).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Copy MCP address" })).toBeNull();
     expect(await violationsIn(container)).toEqual([]);
   });
 
   it("that cannot be read are an error that can be tried again", async () => {
     const { host, user, section } = await open("broken");
     const alert = await within(section).findByRole("alert");
-    expect(alert.textContent).toContain("How other programs reach Forge could not be read");
+    expect(alert.textContent).toContain("Could not load the API and MCP settings");
     const reads = inputsOf(host, "doors_get").length;
     await user.click(within(alert).getByRole("button", { name: "Try again" }));
     await waitFor(() => expect(inputsOf(host, "doors_get").length).toBeGreaterThan(reads));
@@ -66,11 +66,11 @@ describe("the switch of MCP", () => {
     const { host, user } = await open();
     await user.click(await screen.findByRole("switch", { name: "MCP over HTTP" }));
     await waitFor(() =>
-      expect(screen.queryByRole("button", { name: "Copy the MCP address" })).toBeNull(),
+      expect(screen.queryByRole("button", { name: "Copy MCP address" })).toBeNull(),
     );
     expect(inputsOf(host, "doors_update")).toEqual([{ mcp_enabled: false }]);
-    await user.click(screen.getByRole("radio", { name: "Over HTTP" }));
-    expect(await screen.findByText(/MCP is not served over HTTP now/)).toBeTruthy();
+    await user.click(screen.getByRole("radio", { name: "HTTP" }));
+    expect(await screen.findByText(/MCP over HTTP is off/)).toBeTruthy();
   });
 
   it("is closed with the reason where Forge was started without MCP", async () => {
@@ -131,13 +131,13 @@ describe("the token", () => {
     const { host, user } = await open();
     await user.click(await press("Show token"));
     await screen.findByText(/sample-token-1/);
-    await user.click(await press("New token"));
-    const question = await screen.findByRole("alertdialog", { name: "Make a new token?" });
-    expect(question.textContent).toContain("The one in use is refused at once");
+    await user.click(await press("Renew token"));
+    const question = await screen.findByRole("alertdialog", { name: "Renew the token?" });
+    expect(question.textContent).toContain("The current token stops working immediately");
     await user.click(within(question).getByRole("button", { name: "Cancel" }));
     expect(inputsOf(host, "doors_token_renew")).toEqual([]);
-    await user.click(await press("New token"));
-    await user.click(await press("Make new token"));
+    await user.click(await press("Renew token"));
+    await user.click(await press("Renew token"));
     expect(await screen.findByText(/sample-token-2/)).toBeTruthy();
     await waitFor(() => expect(screen.queryByRole("alertdialog")).toBeNull());
     expect(document.documentElement.outerHTML).not.toContain("sample-token-1");
@@ -145,9 +145,9 @@ describe("the token", () => {
 
   it("stays hidden when a new one is made unseen", async () => {
     const { user } = await open();
-    await user.click(await press("New token"));
-    await user.click(await press("Make new token"));
-    await screen.findByText("The new token is in force");
+    await user.click(await press("Renew token"));
+    await user.click(await press("Renew token"));
+    await screen.findByText("Token renewed");
     expect(document.documentElement.outerHTML).not.toMatch(secret);
   });
 
@@ -162,18 +162,18 @@ describe("the configuration of a client", () => {
   it("is for Codex by a command first, and copied as it belongs into the file", async () => {
     const { user } = await open();
     expect(await screen.findByText("~/.codex/config.toml")).toBeTruthy();
-    await user.click(await press("Copy what Codex reads"));
+    await user.click(await press("Copy Codex configuration"));
     expect(await navigator.clipboard.readText()).toBe(
       '[mcp_servers.forge]\ncommand = "/usr/bin/forge"\nargs = ["mcp", "--data-dir", "/home/me/.local/share/forge"]',
     );
-    await user.click(await press("Copy the command for Codex"));
+    await user.click(await press("Copy Codex command"));
     expect(await navigator.clipboard.readText()).toMatch(/^codex mcp add forge -- /);
   });
 
   it("names the variable over HTTP, and where the token for it is", async () => {
     const { user } = await open();
     await user.click(await screen.findByRole("radio", { name: "Claude Code" }));
-    await user.click(screen.getByRole("radio", { name: "Over HTTP" }));
+    await user.click(screen.getByRole("radio", { name: "HTTP" }));
     expect(await screen.findByText("in your project")).toBeTruthy();
     await user.click(await press("Copy the line that sets FORGE_TOKEN"));
     expect(await navigator.clipboard.readText()).toBe(
@@ -185,9 +185,9 @@ describe("the configuration of a client", () => {
   it("says who asks for the token, and gives no command where there is none", async () => {
     const { user } = await open();
     await user.click(await screen.findByRole("radio", { name: "VS Code" }));
-    await user.click(screen.getByRole("radio", { name: "Over HTTP" }));
-    expect(await screen.findByText(/you for the token when it first connects/)).toBeTruthy();
-    expect(screen.queryByRole("button", { name: "Copy the command for VS Code" })).toBeNull();
+    await user.click(screen.getByRole("radio", { name: "HTTP" }));
+    expect(await screen.findByText(/asks you for the token the first time/)).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Copy VS Code command" })).toBeNull();
     expect(
       screen.queryByRole("button", { name: "Copy the line that sets FORGE_TOKEN" }),
     ).toBeNull();

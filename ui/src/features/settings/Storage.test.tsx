@@ -46,7 +46,7 @@ describe("the banner", () => {
 
   it("says before that little space is left", async () => {
     open("low");
-    const alert = await screen.findByRole("alert", { name: "Little disk space is left" });
+    const alert = await screen.findByRole("alert", { name: "Low disk space" });
     expect(alert.textContent).toContain("700 MB free");
   });
 });
@@ -54,7 +54,9 @@ describe("the banner", () => {
 describe("a restore that failed", () => {
   it("says why, and that the former database is in use", async () => {
     open("low");
-    const alert = await screen.findByRole("alert", { name: "The chosen backup was not restored" });
+    const alert = await screen.findByRole("alert", {
+      name: "Could not restore the selected backup",
+    });
     expect(alert.textContent).toContain("Could not find the backup");
     expect(alert.textContent).toContain("is in use");
   });
@@ -86,9 +88,7 @@ describe("retention", () => {
 describe("a backup", () => {
   it("is restored at the next start, after a question", async () => {
     const { host, user, container } = open();
-    await user.click(
-      await screen.findByRole("button", { name: "Restore the backup 000002-daily" }),
-    );
+    await user.click(await screen.findByRole("button", { name: "Restore backup 000002-daily" }));
     const dialog = await screen.findByRole("alertdialog");
     expect(dialog.textContent).toContain("set aside, not deleted");
     await user.click(within(dialog).getByRole("button", { name: "Restore" }));

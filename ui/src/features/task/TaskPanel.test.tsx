@@ -92,7 +92,7 @@ describe("header", () => {
         task_transition: () => ({ task: someTask(), review: null }),
       },
     );
-    await user.click(await screen.findByRole("button", { name: "Reviewer: Nobody" }));
+    await user.click(await screen.findByRole("button", { name: "Reviewer: Unassigned" }));
     await user.click(await screen.findByRole("menuitem", { name: "You" }));
     expect(sent("task_assign")).toEqual([
       { task_id: "t1", role: "reviewer", holder: "user", version: 7 },
@@ -111,7 +111,7 @@ describe("banner", () => {
       { task: someTask(blocked) },
       { task_action: () => ({ task: someTask(), review: null }) },
     );
-    const banner = await screen.findByRole("alert", { name: "Review failed too often" });
+    const banner = await screen.findByRole("alert", { name: "Out of review retries" });
     expect(banner.textContent).toContain("npm test");
     expect(banner.textContent).toContain("exit 1");
     expect(banner.textContent).toContain("2 failed");
@@ -144,7 +144,7 @@ describe("banner", () => {
     );
     await user.click(await screen.findByRole("button", { name: "Reset worktree" }));
     const dialog = await screen.findByRole("alertdialog");
-    expect(dialog.textContent).toContain("Earlier commits are not in it.");
+    expect(dialog.textContent).toContain("Earlier commits are not included.");
     expect(sent("task_action")).toEqual([]);
     await user.click(within(dialog).getByRole("button", { name: "Reset worktree" }));
     await waitFor(() => expect(sent("task_action")).toHaveLength(1));
@@ -195,7 +195,7 @@ describe("banner", () => {
     });
     const banner = await screen.findByRole("alert");
     expect(banner.textContent).toContain("src/login.ts");
-    expect(banner.textContent).toContain("It goes on by itself once that is over.");
+    expect(banner.textContent).toContain("Continues automatically once this is resolved.");
   });
 });
 
@@ -208,7 +208,7 @@ describe("conversation", () => {
     });
     expect(await screen.findByText("around")).toBeTruthy();
     expect(screen.getByText("building")).toBeTruthy();
-    expect(screen.getByText("Ended with code 0 · 1m 01s")).toBeTruthy();
+    expect(screen.getByText("Exited with code 0 · 1m 01s")).toBeTruthy();
     expect(screen.queryByText("2 failed")).toBeNull();
     await user.click(screen.getByRole("button", { name: /npm test.*exit 1/ }));
     expect(await screen.findByText("2 failed")).toBeTruthy();
@@ -283,8 +283,8 @@ describe("conversation", () => {
     await user.type(box, "Use toml");
     await user.click(screen.getByRole("button", { name: /Send now/ }));
     await user.type(box, "Then the docs{Control>}{Enter}{/Control}");
-    const waiting = await screen.findByRole("region", { name: "Messages that wait" });
-    expect(waiting.textContent).toBe("Said after this runThen the docs");
+    const waiting = await screen.findByRole("region", { name: "Queued messages" });
+    expect(waiting.textContent).toBe("Sent after this runThen the docs");
     expect(sent("execution_follow_up")).toEqual([
       { execution_id: "e1", message: "Use toml", at_once: true },
       { execution_id: "e1", message: "Then the docs" },
@@ -297,7 +297,7 @@ describe("conversation", () => {
 
   it("says so when work has not started, and when the log cannot be read", async () => {
     const { unmount } = show({ task: someTask({ status: "todo" }) });
-    expect(await screen.findByText("Work has not started")).toBeTruthy();
+    expect(await screen.findByText("No work yet")).toBeTruthy();
     unmount();
     show(
       { task: someTask(worked), executions: [someExecution()] },
@@ -363,11 +363,11 @@ describe("other tabs", () => {
     expect(screen.getByText("Decided by: Forge (review)")).toBeTruthy();
     expect(await violations(container)).toEqual([]);
     await user.keyboard("4");
-    expect(await screen.findByText("Nothing validated yet")).toBeTruthy();
+    expect(await screen.findByText("No attempts yet")).toBeTruthy();
     expect(await violations(container)).toEqual([]);
     await user.keyboard("5");
     const more = await screen.findByRole("button", { name: "1 step skipped" });
-    expect(screen.getByText("You, on the board · claim")).toBeTruthy();
+    expect(screen.getByText("You (board) · claim")).toBeTruthy();
     await user.click(more);
     expect(screen.getByText("nobody holds the role")).toBeTruthy();
     expect(await violations(container)).toEqual([]);
@@ -470,7 +470,7 @@ describe("in a narrow panel", () => {
     expect(await screen.findByRole("heading", { name: "b.png" })).toBeTruthy();
     expect(screen.queryByRole("list", { name: "Changed files" })).toBeNull();
 
-    await user.click(screen.getByRole("button", { name: "Show what happened" }));
+    await user.click(screen.getByRole("button", { name: "Show details" }));
     expect(screen.getByText("2 failed")).toBeTruthy();
     dropKeys();
   });
@@ -488,7 +488,7 @@ describe("details", () => {
         task_dependency_add: refuse("dependency_cycle", "failed to add: #42 -> #9 -> #42"),
       },
     );
-    await user.click(await screen.findByRole("button", { name: "Add a dependency" }));
+    await user.click(await screen.findByRole("button", { name: "Add dependency" }));
     await user.type(
       await screen.findByRole("combobox", { name: "Find a task by number or title" }),
       "#9",

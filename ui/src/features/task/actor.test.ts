@@ -6,11 +6,11 @@ const agents = new Map([["a-1", "Codex local"]]);
 
 it.each([
   ["agent:a-1", "Codex local"],
-  ["agent:0199f3a2-77c4", "An agent that was removed"],
-  ["user:board", "You, on the board"],
-  ["user:cli", "You, in the terminal"],
-  ["user:api", "You, over HTTP"],
-  ["user:mcp", "You, over MCP"],
+  ["agent:0199f3a2-77c4", "A removed agent"],
+  ["user:board", "You (board)"],
+  ["user:cli", "You (CLI)"],
+  ["user:api", "You (API)"],
+  ["user:mcp", "You (MCP)"],
   ["user:telegraph", "You"],
   ["user", "You"],
   ["system:scheduler", "Forge (scheduler)"],

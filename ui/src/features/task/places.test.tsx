@@ -74,12 +74,12 @@ describe("the timeline", () => {
   it("indents what a move led to, below it", async () => {
     const { user } = show({ task: someTask(), transitions: moves });
     await open(user);
-    const bend = await screen.findByRole("img", { name: "Sent on by the move above" });
+    const bend = await screen.findByRole("img", { name: "Triggered by the move above" });
     const item = bend.closest("li");
     expect(item?.dataset["depth"]).toBe("1");
     expect(item?.textContent).toContain("Review");
     expect(item?.textContent).toContain("Forge (workflow)");
-    expect(item?.previousElementSibling?.textContent).toContain("You, on the board");
+    expect(item?.previousElementSibling?.textContent).toContain("You (board)");
   });
 
   it("follows a set-up that runs now", async () => {
@@ -150,7 +150,7 @@ describe("the workspace tab", () => {
     await open(user);
     await user.click(await screen.findByRole("button", { name: "Reset worktree" }));
     const dialog = await screen.findByRole("alertdialog");
-    expect(dialog.textContent).toContain("Earlier commits are not in it.");
+    expect(dialog.textContent).toContain("Earlier commits are not included.");
     await user.click(within(dialog).getByRole("button", { name: "Reset worktree" }));
     await waitFor(() => expect(sent("workspace_reset")).toEqual([{ task_id: "t1" }]));
   });
@@ -165,7 +165,7 @@ describe("the workspace tab", () => {
       { task_log: printed },
     );
     await open(user);
-    expect(await screen.findByText("The worktree is being made.", { exact: false })).toBeTruthy();
+    expect(await screen.findByText("Creating the worktree…", { exact: false })).toBeTruthy();
     expect(await screen.findByText("licences are fine")).toBeTruthy();
   });
 });

@@ -36,9 +36,9 @@ describe("subtasks", () => {
     await screen.findByRole("link", { name: /Part 51/ });
     expect(screen.getByRole("button", { name: /Subtasks/ }).textContent).toContain("1 of 4");
     expect(rows().map((row) => row.textContent)).toEqual([
-      "1#51Part 51Committed by ForgeIn turn",
-      "2#52Part 52In turn",
-      "3#53Part 53In turn",
+      "1#51Part 51Committed by ForgeShared worktree, in order",
+      "2#52Part 52Shared worktree, in order",
+      "3#53Part 53Shared worktree, in order",
       "#54Part 54Own worktree",
     ]);
     expect(await violations(container)).toEqual([]);
@@ -118,11 +118,11 @@ describe("subtasks", () => {
       { task: someTask({ status: "todo" }) },
       { task_create: () => parts[0] },
     );
-    await user.click(await screen.findByRole("button", { name: "Add a subtask" }));
-    await user.type(screen.getByRole("textbox", { name: "Title of the subtask" }), "One{Enter}");
+    await user.click(await screen.findByRole("button", { name: "Add subtask" }));
+    await user.type(screen.getByRole("textbox", { name: "Subtask title" }), "One{Enter}");
     await waitFor(() => expect(sent("task_create")).toHaveLength(1));
     await user.click(screen.getByRole("radio", { name: "Own worktree" }));
-    await user.type(screen.getByRole("textbox", { name: "Title of the subtask" }), "Two{Enter}");
+    await user.type(screen.getByRole("textbox", { name: "Subtask title" }), "Two{Enter}");
     await waitFor(() =>
       expect(sent("task_create")).toEqual([
         { project_id: "p1", title: "One", parent_id: "t1", execution_mode: "ordered_turn" },
@@ -136,8 +136,8 @@ describe("subtasks", () => {
       { task: someTask({ status: "todo" }) },
       { task_create: refuse("parent_workspace_required", "failed to add: #42 has no worktree") },
     );
-    await user.click(await screen.findByRole("button", { name: "Add a subtask" }));
-    const title = screen.getByRole("textbox", { name: "Title of the subtask" });
+    await user.click(await screen.findByRole("button", { name: "Add subtask" }));
+    const title = screen.getByRole("textbox", { name: "Subtask title" });
     await user.type(title, "One{Enter}");
     expect(await screen.findByText("failed to add: #42 has no worktree")).toBeTruthy();
     expect((title as HTMLInputElement).value).toBe("One");
@@ -148,9 +148,9 @@ describe("subtasks", () => {
       task: someTask({ status: "todo", parent_id: "t9" }),
       relatives: [sampleTask({ id: "t9", number: 9, title: "The whole" })],
     });
-    const link = await screen.findByRole("link", { name: "Part of #9 The whole" });
+    const link = await screen.findByRole("link", { name: "Subtask of #9 The whole" });
     expect(link.getAttribute("href")).toBe("#/task/p1/9");
-    expect(screen.queryByRole("button", { name: "Add a subtask" })).toBeNull();
+    expect(screen.queryByRole("button", { name: "Add subtask" })).toBeNull();
   });
 });
 
@@ -170,7 +170,7 @@ describe("what it waits for", () => {
       },
     );
     expect(await screen.findByRole("link", { name: /Design it/ })).toBeTruthy();
-    await user.click(screen.getByRole("button", { name: "Add a dependency" }));
+    await user.click(screen.getByRole("button", { name: "Add dependency" }));
     await user.type(
       await screen.findByRole("combobox", { name: "Find a task by number or title" }),
       "#9",

@@ -11,24 +11,24 @@ const open = (sample: string | null = null) => {
   return { host, ...openApp(host, "#/workspaces") };
 };
 const website = () => screen.findByRole("region", { name: "Worktrees of Website" });
-const orphans = () => screen.findByRole("region", { name: "Folders without a task" });
+const orphans = () => screen.findByRole("region", { name: "Orphaned folders" });
 
 describe("worktrees", () => {
   it("are listed by project with what they take, and measured when the page is opened", async () => {
     const { host, container } = open();
     const section = await website();
-    const meter = within(section).getByRole("meter", { name: "Disk space of Website" });
+    const meter = within(section).getByRole("meter", { name: "Disk usage of Website" });
     expect(meter.getAttribute("aria-valuetext")).toBe("1.7 GB of 1.5 GB");
     expect(within(section).getByRole("alert").textContent).toContain(
-      "The worktrees of Website take 1.7 GB; you asked to be warned above 1.5 GB.",
+      "Worktrees of Website use 1.7 GB. The warning limit is 1.5 GB.",
     );
     expect(section.textContent).toContain("1 not measured yet");
-    expect(section.textContent).toContain("2 finished worktrees kept for the next tasks, 420 MB");
+    expect(section.textContent).toContain("2 finished worktrees kept for reuse, 420 MB");
     const rows = within(
       within(section).getByRole("list", { name: "Worktrees of Website" }),
     ).getAllByRole("listitem");
     expect(rows[0]?.textContent).toContain("in use");
-    expect(rows.some((row) => row.textContent?.includes("To be removed"))).toBe(true);
+    expect(rows.some((row) => row.textContent?.includes("Scheduled for removal"))).toBe(true);
     expect(inputsOf(host, "workspace_measure")).toEqual([{}]);
     expect(await violationsIn(container)).toEqual([]);
   });
@@ -51,11 +51,11 @@ describe("worktrees", () => {
     const section = await website();
     const row = within(section)
       .getAllByRole("listitem")
-      .find(({ textContent }) => textContent?.includes("To be removed"));
+      .find(({ textContent }) => textContent?.includes("Scheduled for removal"));
     const actions = within(row ?? section).getByRole("button", { name: /^Actions for/ });
     await userEvent.click(actions);
     await userEvent.click(await screen.findByRole("menuitem", { name: "Keep" }));
-    await waitFor(() => expect(section.textContent).not.toContain("To be removed"));
+    await waitFor(() => expect(section.textContent).not.toContain("Scheduled for removal"));
 
     await userEvent.click(actions);
     await userEvent.click(await screen.findByRole("menuitem", { name: "Delete now" }));
@@ -70,7 +70,7 @@ describe("worktrees", () => {
     const section = await website();
     await userEvent.click(await within(section).findByRole("button", { name: "2 backups" }));
     const list = within(section).getByRole("list", { name: "Backups" });
-    const [used, free] = within(list).getAllByRole("button", { name: /^Restore the backup/ });
+    const [used, free] = within(list).getAllByRole("button", { name: /^Restore backup/ });
     expect(used?.getAttribute("aria-disabled")).toBe("true");
     if (free) await userEvent.click(free);
     const dialog = await screen.findByRole("alertdialog", { name: "Restore this backup?" });
@@ -87,15 +87,15 @@ describe("folders without a task", () => {
     expect(section.textContent).toContain("3 unmerged commits");
     expect(section.textContent).toContain("2 uncommitted files");
     await userEvent.click(
-      within(section).getByRole("button", { name: "Reclaim website/9-drop-the-old-parser-77aa" }),
+      within(section).getByRole("button", { name: "Remove website/9-drop-the-old-parser-77aa" }),
     );
     const dialog = await screen.findByRole("alertdialog", { name: "Remove this folder?" });
-    expect(dialog.textContent).toContain("A backup of what is not committed is kept first");
+    expect(dialog.textContent).toContain("Backs up uncommitted work");
     expect(dialog.textContent).toContain("3 commits that the default branch lacks");
     expect(inputsOf(host, "orphan_reclaim")).toEqual([]);
     await userEvent.click(within(dialog).getByRole("button", { name: "Back up and remove" }));
     await waitFor(() => expect(inputsOf(host, "orphan_reclaim")).toHaveLength(1));
-    expect(await screen.findByText(/96 MB are free again/)).toBeTruthy();
+    expect(await screen.findByText(/96 MB freed/)).toBeTruthy();
     await waitFor(() => expect(section.textContent).not.toContain("9-drop-the-old-parser"));
   });
 
@@ -107,14 +107,14 @@ describe("folders without a task", () => {
     await userEvent.click(
       within(section).getByRole("button", { name: "Adopt website/9-drop-the-old-parser-77aa" }),
     );
-    const dialog = await screen.findByRole("dialog", { name: "Make a task of this folder" });
+    const dialog = await screen.findByRole("dialog", { name: "Create a task from this folder" });
     await userEvent.type(within(dialog).getByRole("textbox", { name: "Title" }), "Drop it{Enter}");
     await waitFor(() =>
       expect(inputsOf(host, "orphan_adopt")).toMatchObject([
         { project_id: "p1", title: "Drop it" },
       ]),
     );
-    expect(await screen.findByText(/has taken the folder/)).toBeTruthy();
+    expect(await screen.findByText(/now owns the folder/)).toBeTruthy();
   });
 });
 
@@ -126,13 +126,13 @@ it("says what the page is for while there is nothing on it", async () => {
 
 it("says what went wrong", async () => {
   open("broken");
-  expect(await screen.findByText("The worktrees could not be read")).toBeTruthy();
+  expect(await screen.findByText("Could not load the worktrees")).toBeTruthy();
 });
 
 it("is reached by its key, and marked in the sidebar when a cap is exceeded", async () => {
   openApp(createSampleHost(null, 60), "#/agents");
   const link = await screen.findByRole("link", { name: /Workspaces/ });
-  expect(await within(link).findByText("1 project is over its disk cap")).toBeTruthy();
+  expect(await within(link).findByText("1 project exceeds its disk limit")).toBeTruthy();
   await userEvent.keyboard("gw");
   expect(await screen.findByRole("heading", { level: 1, name: "Workspaces" })).toBeTruthy();
 });

@@ -39,7 +39,7 @@ function ask(approvals: Approval[], more: Answers = {}) {
     },
   );
 }
-const card = () => screen.findByRole("region", { name: "Question: npm install left-pad" });
+const card = () => screen.findByRole("region", { name: "Approval: npm install left-pad" });
 
 describe("a question that waits", () => {
   it("stands in the banner and at the live end, with what it is about", async () => {
@@ -53,7 +53,7 @@ describe("a question that waits", () => {
         .getAllByRole("button")
         .map(({ textContent }) => textContent),
     ).toEqual(["AllowY", "Allow for this session2", "DeclineN", "Decline and stop4"]);
-    const banner = screen.getByRole("alert", { name: "The agent asks" });
+    const banner = screen.getByRole("alert", { name: "The agent needs your approval" });
     expect(banner.textContent).toContain("npm install left-pad");
     expect(await violations(container)).toEqual([]);
   });
@@ -66,7 +66,7 @@ describe("a question that waits", () => {
         detail: { paths: ["a.ts"], diff: "@@ -1 +1 @@\n-old line\n+new line\n" },
       }),
     ]);
-    const change = await screen.findByLabelText("The change");
+    const change = await screen.findByLabelText("Proposed change");
     expect(change.textContent).toContain("old line");
     expect(change.textContent).toContain("new line");
   });
@@ -122,7 +122,7 @@ describe("a question that waits", () => {
     const shown = await card();
     const before = sent("approval_list").length;
     await user.click(within(shown).getByRole("button", { name: /^Allow ?Y/ }));
-    expect(await screen.findByText("The question is no longer open")).toBeTruthy();
+    expect(await screen.findByText("This request is no longer open")).toBeTruthy();
     await waitFor(() => expect(sent("approval_list").length).toBeGreaterThan(before));
   });
 });
@@ -140,9 +140,9 @@ it("folds an answered one to a line: what, who, and the note", async () => {
   ]);
   const line = await screen.findByText("npm install left-pad");
   const row = line.closest("p");
-  expect(row?.textContent).toMatch(/^The agent asked: npm install left-padDeclineNot needed/);
-  expect(row?.textContent).toContain("You, on the board · ");
-  expect(screen.queryByRole("region", { name: "Questions of the agent" })).toBeNull();
+  expect(row?.textContent).toMatch(/^The agent's request: npm install left-padDeclineNot needed/);
+  expect(row?.textContent).toContain("You (board) · ");
+  expect(screen.queryByRole("region", { name: "Pending approvals" })).toBeNull();
 });
 
 describe("a question of a race's entry", () => {
@@ -167,7 +167,7 @@ describe("a question of a race's entry", () => {
         task_races: () => ({ items: [race], next_cursor: null }),
       },
     );
-    const banner = await screen.findByRole("alert", { name: "The agent asks" });
+    const banner = await screen.findByRole("alert", { name: "The agent needs your approval" });
     expect(banner.textContent).toContain("cheap: npm install left-pad");
     await user.click(within(banner).getByRole("button", { name: /^Answer/ }));
     const question = await card();

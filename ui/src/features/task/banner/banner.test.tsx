@@ -47,7 +47,7 @@ describe("a hook that stopped the work before it began", () => {
   it("is told apart from an agent's failure: which hook, its command, how it ended", async () => {
     const { container } = show({ task: someTask(hookFailed) });
     const banner = await screen.findByRole("alert", {
-      name: "A hook stopped the work before it began",
+      name: "A hook failed before work started",
     });
     const facts = within(banner).getAllByRole("definition");
     expect(facts.map((fact) => fact.textContent)).toEqual([
@@ -67,7 +67,7 @@ describe("a hook that stopped the work before it began", () => {
         task_log: () => ({ entries: [], first_seq: 0, last_seq: 0, total: 0 }),
       },
     );
-    await user.click(await screen.findByRole("button", { name: "Open the hook's log" }));
+    await user.click(await screen.findByRole("button", { name: "Open hook log" }));
     await screen.findByRole("dialog", { name: "scripts/check-licence" });
     await waitFor(() =>
       expect(sent("task_log")[0]).toMatchObject({ task_id: "t1", log_id: "hook-before_work-1" }),
@@ -99,7 +99,7 @@ describe("a hook that stopped the work before it began", () => {
     });
     show({ task: someTask({ error_annotation: timedOut }) });
     const banner = await screen.findByRole("alert", {
-      name: "A hook ran out of time before the work began",
+      name: "A hook timed out before work started",
     });
     expect(banner.textContent).toContain("timed out");
   });
@@ -124,7 +124,7 @@ describe("files that nobody trusts yet", () => {
         project_trust_accept: () => ({ trusted: true, commit: "9f4c1d27ab", files: [] }),
       },
     );
-    await screen.findByRole("alert", { name: "Files that run code are not trusted" });
+    await screen.findByRole("alert", { name: "Startup files not trusted" });
     await user.click(screen.getByRole("button", { name: "Trust these files" }));
     const dialog = await screen.findByRole("dialog", { name: "Startup files" });
     await within(dialog).findByRole("region", { name: ".envrc" });
@@ -150,7 +150,7 @@ describe("other tasks", () => {
       relatives: [cancelled, open],
     });
     const banner = await screen.findByRole("alert", {
-      name: "A task it waits for was cancelled",
+      name: "A dependency was cancelled",
     });
     const link = await within(banner).findByRole("link");
     expect(link.textContent).toBe("#8Design it");
@@ -176,7 +176,7 @@ describe("other tasks", () => {
       }),
       relatives: [part("t8", 8, "done"), part("t9", 9, "in_progress")],
     });
-    const banner = await screen.findByRole("alert", { name: "The parts of this task are paused" });
+    const banner = await screen.findByRole("alert", { name: "A subtask could not finish" });
     expect((await within(banner).findByRole("link")).textContent).toBe("#9Part 9");
   });
 
@@ -190,7 +190,7 @@ describe("other tasks", () => {
       }),
       relatives: [cancelled, open],
     });
-    const banner = await screen.findByRole("status", { name: "It waits for another task" });
+    const banner = await screen.findByRole("status", { name: "Waiting for another task" });
     const links = await within(banner).findAllByRole("link");
     expect(links.map((link) => link.textContent)).toEqual(["#9Agree on it"]);
   });
@@ -205,10 +205,10 @@ describe("waits", () => {
       }),
     });
     const banner = await screen.findByRole("status", {
-      name: "The agent's provider limits its use",
+      name: "Rate limited by the provider",
     });
     expect(banner.textContent).toContain("Limited until 14:05.");
-    expect(banner.textContent).toMatch(/Goes on by itself in 1m [23]\ds/);
+    expect(banner.textContent).toMatch(/Continues automatically in 1m [23]\ds/);
   });
 
   it("name who holds the worktree", async () => {
@@ -226,7 +226,7 @@ describe("waits", () => {
       }),
       executions: [someExecution({ id: "e7" })],
     });
-    const banner = await screen.findByRole("status", { name: "The worktree is in use" });
+    const banner = await screen.findByRole("status", { name: "Worktree in use" });
     await waitFor(() => expect(banner.textContent).toContain("Claude (Process 4711 on desk)"));
   });
 

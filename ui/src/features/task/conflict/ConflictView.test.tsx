@@ -42,18 +42,18 @@ describe("a merge conflict", () => {
   it("says what conflicts, in words, and whose turn it is", async () => {
     const { container } = open();
     expect(await screen.findByRole("heading", { name: "3 files conflict with main" })).toBeTruthy();
-    expect(await screen.findByText(/The agent was sent back with these places/)).toBeTruthy();
+    expect(await screen.findByText(/The conflicts were sent to the agent/)).toBeTruthy();
     expect((await file("src/settings.ts")).getByText("Both changed the same lines")).toBeTruthy();
     const deleted = await file("src/legacy/config.ts");
     expect(deleted.getByText("The task deleted this file; main changed it.")).toBeTruthy();
-    expect((await file("assets/logo.png")).getByText(/no lines to show/)).toBeTruthy();
+    expect((await file("assets/logo.png")).getByText(/No conflicting lines to show/)).toBeTruthy();
     expect(await violations(container)).toEqual([]);
   });
 
   it("shows the place first, each side under its name", async () => {
     open({ status: "blocked" });
     expect(await screen.findByText(/You decide/)).toBeTruthy();
-    const place = (await file("src/settings.ts")).getByLabelText("Place 1 of 1");
+    const place = (await file("src/settings.ts")).getByLabelText("Conflict 1 of 1");
     const sides = [...place.querySelectorAll<HTMLElement>("[data-side]")];
     expect(sides.map(({ dataset }) => dataset["side"])).toEqual(["ours", "base", "theirs"]);
     expect(sides[0]?.textContent).toContain("main");
@@ -69,14 +69,16 @@ describe("a merge conflict", () => {
       [""],
       ["5", "6"],
     ]);
-    expect(screen.getByText("Place 1 of 1 · main: line 5 · This task: lines 5 to 6")).toBeTruthy();
+    expect(
+      screen.getByText("Conflict 1 of 1 · main: line 5 · This task: lines 5 to 6"),
+    ).toBeTruthy();
   });
 
   it("reads the three sides when they are asked for, with the lines in conflict marked", async () => {
     const { platform, user, container } = open();
     const settings = await file("src/settings.ts");
     expect(platform.calls.some(({ op }) => op === "task_conflict_file")).toBe(false);
-    await user.click(settings.getByRole("button", { name: "Show the three sides" }));
+    await user.click(settings.getByRole("button", { name: "Show three versions" }));
     const mine = within(await settings.findByRole("region", { name: "This task" }));
     const marked = mine
       .getByRole("log", { name: "Lines: This task" })
@@ -86,21 +88,21 @@ describe("a merge conflict", () => {
       "6  return { ...defaults, ...parse(text) };",
     ]);
     expect(settings.getByRole("region", { name: "main" })).toBeTruthy();
-    expect(settings.getByRole("region", { name: "Before both" })).toBeTruthy();
+    expect(settings.getByRole("region", { name: "Base" })).toBeTruthy();
     expect(await violations(container)).toEqual([]);
   });
 
   it("says why a side has no lines", async () => {
     const { user } = open();
     const deleted = await file("src/legacy/config.ts");
-    await user.click(deleted.getByRole("button", { name: "Show the three sides" }));
+    await user.click(deleted.getByRole("button", { name: "Show three versions" }));
     expect((await deleted.findByRole("region", { name: "This task" })).textContent).toContain(
-      "Not there.",
+      "File does not exist.",
     );
     expect(deleted.getByRole("region", { name: "main" }).textContent).toContain("Too large");
     const logo = await file("assets/logo.png");
-    await user.click(logo.getByRole("button", { name: "Show the three sides" }));
-    expect(await logo.findAllByText("Binary: not shown.")).toHaveLength(3);
+    await user.click(logo.getByRole("button", { name: "Show three versions" }));
+    expect(await logo.findAllByText("Binary file, not shown.")).toHaveLength(3);
   });
 
   it("is history once it is resolved, and can still be looked at", async () => {
@@ -112,7 +114,7 @@ describe("a merge conflict", () => {
       name: /The conflict with main is resolved/,
     });
     expect(title.textContent).toContain("Resolved");
-    expect(screen.queryByText(/The agent was sent back/)).toBeNull();
+    expect(screen.queryByText(/The conflicts were sent/)).toBeNull();
     expect(screen.queryByRole("region", { name: "src/settings.ts" })).toBeNull();
     await user.click(screen.getByRole("button", { name: "Show the 3 files that conflicted" }));
     expect(await file("src/settings.ts")).toBeTruthy();

@@ -15,16 +15,14 @@ const head = (change: Partial<Execution>) =>
 
 describe("the head of a run", () => {
   it("says what it cost and how that is known", () => {
-    expect(head({ cost_micro_usd: 420_000, cost_source: "reported" })).toContain(
-      "$0.42 as reported",
-    );
+    expect(head({ cost_micro_usd: 420_000, cost_source: "reported" })).toContain("$0.42 reported");
     expect(head({})).toContain("cost unknown");
     expect(head({ status: "running", finished_at: null })).not.toContain("cost");
   });
 
   it("names the prices that a cost was computed by", () => {
     head({ cost_micro_usd: 420_000, cost_source: "computed", price_version: "2026-11-02" });
-    const cost = screen.getByText("$0.42 computed");
+    const cost = screen.getByText("$0.42 estimated");
     expect(cost.getAttribute("aria-description")).toContain("prices of 2026-11-02");
   });
 
@@ -43,10 +41,10 @@ describe("the head of a run", () => {
       from_session: "session-a",
     });
     expect(said).toContain("big, small");
-    expect(said).toContain("Copy of session session-a: session-b");
+    expect(said).toContain("Forked from session session-a: session-b");
     expect(head({ session_id: "s1" })).toContain("New session s1");
     expect(head({ session_id: "s2", session_mode: "resume", from_session: "s2" })).toContain(
-      "Goes on with session s2",
+      "Resumed session s2",
     );
   });
 });

@@ -38,18 +38,18 @@ describe("what a task left behind", () => {
 
   it("is the note in its agent's words, with who said it and whether there was more", async () => {
     const { container } = await opened({ note: sampleNote({ is_cut: true, agent_id: "gone" }) });
-    const note = screen.getByRole("region", { name: "How it went" });
-    expect(note.textContent).toContain("By An agent that was removed,");
+    const note = screen.getByRole("region", { name: "Task note" });
+    expect(note.textContent).toContain("By A removed agent,");
     expect(await within(note).findByText("rename")).toBeTruthy();
-    expect(within(note).getByText("There was more: a note has at most 500 words.")).toBeTruthy();
+    expect(within(note).getByText("The note was cut at 500 words.")).toBeTruthy();
     expect(await violations(container)).toEqual([]);
   });
 
   it("is a postmortem: what failed first, what it took, attempts, gates, entries", async () => {
     const { container } = await opened({ postmortems: [samplePostmortem()] });
-    const first = screen.getByRole("region", { name: "What failed first" });
+    const first = screen.getByRole("region", { name: "First failure" });
     expect(first.textContent).toBe(
-      "What failed firstcargo test --workspace in attempt 1src/cache.rs:41: expected `Option<Instant>`, found `Instant`",
+      "First failurecargo test --workspace in attempt 1src/cache.rs:41: expected `Option<Instant>`, found `Instant`",
     );
     expect(screen.getByText("$0.43, 1 run of unknown cost")).toBeTruthy();
     expect(rowsOf("Attempts")).toEqual([
@@ -59,9 +59,9 @@ describe("what a task left behind", () => {
     expect(rowsOf("Gates")).toEqual([
       ["cargo fmt --check", "2", "0"],
       ["cargo test --workspaceFlapping", "1", "1"],
-      ["The auditor", "1", "0"],
+      ["Reviewer agent", "1", "0"],
     ]);
-    expect(rowsOf("Entries of races")).toEqual([
+    expect(rowsOf("Race entries")).toEqual([
       ["cheap", "Passed", "3m 04s", "$0.02"],
       ["broken", "cargo test --workspace", "1m 30s", "Unknown"],
     ]);
@@ -84,7 +84,7 @@ describe("what a task left behind", () => {
     const { platform } = await opened({}, { task_debrief: answer });
     isBroken = true;
     platform.commit({ tags: ["task:t1"] });
-    expect(await screen.findByText("How it went")).toBeTruthy();
+    expect(await screen.findByText("Task note")).toBeTruthy();
   });
 });
 

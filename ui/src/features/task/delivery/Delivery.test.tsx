@@ -34,13 +34,13 @@ describe("what a task delivered", () => {
       Commits: "2",
       Checks: "2 of 2 passed",
       Auditor: "Claude: Passed, 92 of 100",
-      "Decided by": "You, on the board",
+      "Decided by": "You (board)",
       "Review attempts": "2",
       "Agent runs": "3",
       Cost: "$2.14",
       Tokens: "740K in, 24.3K out",
-      "Agents worked": "33m 00s",
-      "From start to end": "2h 14m",
+      "Agent time": "33m 00s",
+      "Total time": "2h 14m",
     });
     expect(within(delivery).queryByText("Limit attempts per address")).toBeNull();
     await user.click(within(delivery).getByRole("button", { name: /commits and checks/ }));
@@ -74,7 +74,7 @@ describe("what a task delivered", () => {
 
   it("is what was given up, or nothing at all", async () => {
     const { unmount } = open(sampleDelivery({ merge: null }), { status: "cancelled" });
-    expect(await screen.findByText("Given up")).toBeTruthy();
+    expect(await screen.findByText("Cancelled")).toBeTruthy();
     unmount();
     const { sent } = open(
       sampleDelivery({ merge: null, summary: null, commits: [], checks: [], audit: null, runs: 0 }),
@@ -91,10 +91,10 @@ describe("what a task delivered", () => {
 
   it("may not have been recorded, which is no error; anything else is one", async () => {
     const old = show({ task: done() }, { task_delivery: refuse("not_found", "none") });
-    expect(await screen.findByText("What this task delivered was not recorded.")).toBeTruthy();
+    expect(await screen.findByText("No delivery was recorded for this task.")).toBeTruthy();
     expect(screen.queryByRole("alert")).toBeNull();
     old.unmount();
     show({ task: done() }, { task_delivery: refuse("internal", "failed to read") });
-    expect(await screen.findByText("What this task delivered could not be read")).toBeTruthy();
+    expect(await screen.findByText("Could not load the delivery")).toBeTruthy();
   });
 });

@@ -20,14 +20,14 @@ it("shows the prompt layer by layer, each folds, and the whole is copied", async
   );
   await user.click(await screen.findByRole("button", { name: "Preview prompt" }));
   const dialog = await screen.findByRole("dialog", { name: "Preview prompt" });
-  const rules = await within(dialog).findByText("What Forge does, and the agent must not");
-  expect(within(dialog).getByText("What this run is about")).toBeTruthy();
+  const rules = await within(dialog).findByText("Forge rules");
+  expect(within(dialog).getByText("This run")).toBeTruthy();
   expect(within(dialog).getByText("Do not push.")).toBeTruthy();
   const layer = rules.closest("details");
   expect(layer?.open).toBe(true);
   await user.click(rules);
   expect(layer?.open).toBe(false);
-  await user.click(within(dialog).getByRole("button", { name: "Copy the whole prompt" }));
+  await user.click(within(dialog).getByRole("button", { name: "Copy full prompt" }));
   expect(await navigator.clipboard.readText()).toBe("Do not push.\n\nFix it.");
   expect(await violations(container)).toEqual([]);
 });

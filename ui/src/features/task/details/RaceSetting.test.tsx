@@ -6,7 +6,7 @@ import "../TaskPanel.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 
-const mark = () => screen.findByRole("switch", { name: /Several strategies do the work/ });
+const mark = () => screen.findByRole("switch", { name: /Several strategies do the same work/ });
 
 async function details(number: number) {
   const host = createSampleHost("races");
@@ -17,7 +17,7 @@ async function details(number: number) {
 
 it("marks a task for a race, after saying what it is likely to cost", async () => {
   const { host } = await details(6);
-  expect(await screen.findByText("Expected cost: about $0.07 in all")).toBeTruthy();
+  expect(await screen.findByText("Expected cost: about $0.07 in total")).toBeTruthy();
   await userEvent.click(await mark());
   await waitFor(() =>
     expect(inputsOf(host, "task_update")).toMatchObject([
@@ -32,14 +32,14 @@ it("gives the task strategies of its own, and limits where it says any", async (
   await userEvent.click(await mark());
   await userEvent.click(await screen.findByRole("button", { name: "Configure…" }));
   const dialog = await screen.findByRole("dialog", { name: "Race for this task" });
-  await userEvent.click(within(dialog).getByRole("checkbox", { name: /Strategies of its own/ }));
-  await userEvent.click(within(dialog).getByRole("button", { name: "Add a strategy" }));
+  await userEvent.click(within(dialog).getByRole("checkbox", { name: /Custom strategies/ }));
+  await userEvent.click(within(dialog).getByRole("button", { name: "Add strategy" }));
   const name = within(dialog).getByRole("textbox", { name: "Name" });
   await userEvent.clear(name);
   await userEvent.type(name, "careful");
   await userEvent.type(within(dialog).getByRole("textbox", { name: "Model" }), "opus");
   await userEvent.type(
-    within(dialog).getByRole("textbox", { name: "What careful is told besides the task" }),
+    within(dialog).getByRole("textbox", { name: "Extra instructions for careful" }),
     "Tests first.",
   );
   await userEvent.type(within(dialog).getByRole("textbox", { name: "Time limit" }), "600");
@@ -55,7 +55,7 @@ it("gives the task strategies of its own, and limits where it says any", async (
       timeoutSec: 600,
     },
   });
-  expect(await screen.findByText("Its own")).toBeTruthy();
+  expect(await screen.findByText("Custom")).toBeTruthy();
 });
 
 it("leads to the settings where races are off", async () => {
@@ -65,7 +65,7 @@ it("leads to the settings where races are off", async () => {
     innerLoop: { competitive: { enabled: false } },
   });
   openApp(host, "#/task/p1/5?tab=race");
-  const links = () => screen.getAllByRole("link", { name: "Switch them on in the settings" });
+  const links = () => screen.getAllByRole("link", { name: "Turn on in settings" });
   // In the tab, and beside the switch.
   await waitFor(() =>
     expect(links().map((link) => link.getAttribute("href"))).toEqual([

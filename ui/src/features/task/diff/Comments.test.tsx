@@ -48,7 +48,7 @@ describe("comments on lines", () => {
     const rows = await rowsOf("src/login.ts");
     await waitFor(() => expect(document.activeElement).toBe(rows));
     await user.keyboard("{Shift>}{ArrowDown}{ArrowDown}{/Shift}");
-    expect(screen.getByText(/Line 21, added: .*3 rows chosen/)).toBeTruthy();
+    expect(screen.getByText(/Line 21, added: .*3 rows selected/)).toBeTruthy();
     await user.keyboard("c");
     const box = await screen.findByRole("textbox", { name: "Comment on lines 20 to 21" });
     expect(document.activeElement).toBe(box);
@@ -140,7 +140,7 @@ describe("comments on lines", () => {
 
   it("are made on the file as a whole, too", async () => {
     const { sent, user } = await open("&file=assets/logo.png");
-    await user.click(await screen.findByRole("button", { name: "Comment on the file" }));
+    await user.click(await screen.findByRole("button", { name: "Comment on file" }));
     await user.type(
       await screen.findByRole("textbox", { name: "Comment on assets/logo.png" }),
       "Too small{Control>}{Enter}{/Control}",
@@ -154,13 +154,11 @@ describe("comments that are there", () => {
   it("say who, how grave, what became of them; outdated ones show the lines that were", async () => {
     const { container } = await open("&file=src/login.ts");
     const finding = await card("Claude on line 21");
-    expect(finding.textContent).toContain("Auditor");
+    expect(finding.textContent).toContain("Reviewer");
     expect(finding.textContent).toContain("Error");
     const outdated = await card("You on line 30");
     expect(outdated.textContent).toContain("Outdated");
-    expect(within(outdated).getByLabelText("The lines as they were").textContent).toContain(
-      "lock(user);",
-    );
+    expect(within(outdated).getByLabelText("Original lines").textContent).toContain("lock(user);");
     const resolved = await card("You on line 45 of the old version");
     expect(resolved.textContent).not.toContain("Please warn");
     expect(screen.getByRole("img", { name: "3 open comments, 1 of them drafts" })).toBeTruthy();
@@ -208,7 +206,7 @@ describe("comments that are there", () => {
   it("of the host open there", async () => {
     const { platform, user } = await open("&file=src/settings.ts");
     const comment = await card("mira on line 4");
-    await user.click(within(comment).getByRole("button", { name: "Open at the code host" }));
+    await user.click(within(comment).getByRole("button", { name: "Open on code host" }));
     expect(platform.opened).toEqual([
       { kind: "external", target: "https://forge.example/pr/1#c6" },
     ]);
@@ -239,11 +237,11 @@ describe("comments that are there", () => {
       task_comments: () => ({ items: comments, next_cursor: null }),
     });
     expect((await card("You on line 20 of the old version")).closest("[data-thread]")).toBeTruthy();
-    await user.click(screen.getByRole("combobox", { name: "Which changes" }));
+    await user.click(screen.getByRole("combobox", { name: "Scope" }));
     await user.click(await screen.findByRole("option", { name: "Since review" }));
     await waitFor(async () =>
       expect((await card("You on line 20 of the old version")).textContent).toContain(
-        "not among these changes",
+        "not in this diff",
       ),
     );
     expect((await card("You on line 21")).closest("[data-thread]")).toBeTruthy();
@@ -266,7 +264,7 @@ describe("drafts are told", () => {
 
   it("with a rejection, while the review awaits a person", async () => {
     const { sent, user } = await open("&file=src/login.ts");
-    await user.click(await screen.findByRole("button", { name: "Reject with them" }));
+    await user.click(await screen.findByRole("button", { name: "Request these changes" }));
     await user.type(
       await screen.findByRole("textbox", { name: "Reason (optional)" }),
       "Not yet{Control>}{Enter}{/Control}",
@@ -288,7 +286,7 @@ describe("drafts are told", () => {
     await open("&file=src/login.ts", { workspace: someWorkspace(), live });
     const send = await screen.findByRole("button", { name: "Send to agent" });
     expect(send.hasAttribute("disabled") || send.ariaDisabled === "true").toBe(true);
-    expect(screen.queryByRole("button", { name: "Reject with them" })).toBeNull();
+    expect(screen.queryByRole("button", { name: "Request these changes" })).toBeNull();
   });
 
   it("from the conversation, when the person says so", async () => {
@@ -310,10 +308,10 @@ describe("drafts are told", () => {
 describe("a link to a line", () => {
   it("says when the file, or the line, is not among the changes", async () => {
     const { unmount } = await open("&file=src/nowhere.ts&line=3");
-    expect(await screen.findByText("src/nowhere.ts is not among these changes.")).toBeTruthy();
+    expect(await screen.findByText("src/nowhere.ts is not in this diff.")).toBeTruthy();
     unmount();
     await open("&file=src/login.ts&line=10");
-    expect(await screen.findByText(/That line is not among these changes/)).toBeTruthy();
+    expect(await screen.findByText(/That line is not in this diff/)).toBeTruthy();
   });
 
   it("is followed again after the person went elsewhere", async () => {

@@ -55,7 +55,7 @@ describe("a changed picture", () => {
     const { file, user, container } = await open("assets/logo.png");
     await img("logo.png with the task's changes");
     await user.click(file.getByRole("radio", { name: "Swipe" }));
-    const line = file.getByRole("slider", { name: "Where the new picture begins" });
+    const line = file.getByRole("slider", { name: "Position of the divider" });
     fireEvent.change(line, { target: { value: "30" } });
     const layer = () => container.querySelector<HTMLElement>("[data-new]")?.style;
     expect(layer()?.clipPath).toBe("inset(0 0 0 30%)");
@@ -67,10 +67,8 @@ describe("a changed picture", () => {
 
   it("is told why it is not shown, with its sizes", async () => {
     const { file } = await open("assets/hero.png");
-    expect(await file.findByText(/Git LFS keeps this file \(2.3 MB\)/)).toBeTruthy();
-    expect(
-      file.getByText("Too large to be shown: 24.8 MB, and pictures up to 10 MB are."),
-    ).toBeTruthy();
+    expect(await file.findByText(/Stored in Git LFS \(2.3 MB\)/)).toBeTruthy();
+    expect(file.getByText("Too large to show: 24.8 MB. The limit is 10 MB.")).toBeTruthy();
     expect(file.queryByRole("img", { name: /hero/ })).toBeNull();
     expect(file.queryByRole("radio", { name: "Swipe" })).toBeNull();
   });
@@ -99,7 +97,7 @@ describe("a changed picture", () => {
       },
     });
     fireEvent.error(await img("logo.png before the task's changes"));
-    expect(file.getByText("This picture cannot be drawn here.")).toBeTruthy();
+    expect(file.getByText("Could not show this image.")).toBeTruthy();
     const failed = await file.findByText("failed to read it: gone");
     expect(failed).toBeTruthy();
     broken = false;
@@ -112,7 +110,7 @@ describe("a changed picture", () => {
   it("that is text as well is lines first, and drawn when asked", async () => {
     const { file, user } = await open("assets/mark.svg");
     expect(await file.findByRole("log", { name: "Changes in assets/mark.svg" })).toBeTruthy();
-    await user.click(file.getByRole("radio", { name: "Picture" }));
+    await user.click(file.getByRole("radio", { name: "Image" }));
     const after = await img("mark.svg with the task's changes");
     expect(after.src).toMatch(/^data:image\/svg\+xml;base64,/);
     load(after, 96, 96);
@@ -133,9 +131,9 @@ describe("the key for a comment", () => {
     rows.focus();
     await user.keyboard("c");
     expect(outside()).toEqual([true, true]);
-    expect(await screen.findByText(/Choose a line first/)).toBeTruthy();
+    expect(await screen.findByText(/Select a line first/)).toBeTruthy();
     await user.keyboard("{ArrowDown}");
-    await waitFor(() => expect(screen.queryByText(/Choose a line first/)).toBeNull());
+    await waitFor(() => expect(screen.queryByText(/Select a line first/)).toBeNull());
     expect(overlays.getState().open).toBeNull();
   });
 });

@@ -124,14 +124,16 @@ describe("the tab", () => {
       fix_apply: () => someFix({ status: "applied" }),
     });
     expect(screen.getByRole("tab", { name: /^Fixes/ }).textContent).toContain("1");
-    const fix = await screen.findByRole("region", { name: "Fix of src/total.rs" });
-    expect(within(fix).getByText("Awaits you")).toBeTruthy();
+    const fix = await screen.findByRole("region", { name: "Fix for src/total.rs" });
+    expect(within(fix).getByText("Needs your decision")).toBeTruthy();
     expect(within(fix).getByText("cargo test")).toBeTruthy();
     expect(within(fix).getByText("three", { exact: false })).toBeTruthy();
     expect(within(fix).getByText("cost unknown")).toBeTruthy();
-    expect(screen.getByText(/drafted no fix of src\/other.rs: the answer holds/)).toBeTruthy();
+    expect(
+      screen.getByText(/did not draft a fix for src\/other.rs: the answer holds/),
+    ).toBeTruthy();
     expect(await violations(container)).toEqual([]);
-    await user.click(within(fix).getByRole("button", { name: "Apply the fix of src/total.rs" }));
+    await user.click(within(fix).getByRole("button", { name: "Apply the fix for src/total.rs" }));
     await waitFor(() => expect(sent("fix_apply")).toEqual([{ task_id: "t1", fix_id: "f1" }]));
   });
 
@@ -148,7 +150,7 @@ describe("the tab", () => {
     expect(await screen.findByText("the database is locked")).toBeTruthy();
     broken = false;
     await user.click(screen.getByRole("button", { name: "Try again" }));
-    expect(await screen.findByText("No fix was drafted")).toBeTruthy();
+    expect(await screen.findByText("No drafted fixes")).toBeTruthy();
   });
 
   it("obeys keys, and says aloud what became of the newest", async () => {
@@ -157,22 +159,24 @@ describe("the tab", () => {
       fix_list: () => ({ proposals: [now], drafts: [] }),
       fix_apply: () => now,
     });
-    await screen.findByRole("region", { name: "Fix of src/total.rs" });
+    await screen.findByRole("region", { name: "Fix for src/total.rs" });
     await user.keyboard("{Shift>}a{/Shift}");
     await waitFor(() => expect(sent("fix_apply")).toHaveLength(1));
-    const card = screen.getByRole("region", { name: "Fix of src/total.rs" });
+    const card = screen.getByRole("region", { name: "Fix for src/total.rs" });
     await waitFor(() => expect(document.activeElement).toBe(card));
     now = someFix({ status: "verified", appliedCommit: "abcdef0123" });
     platform.commit({ tags: ["task:t1"] });
-    expect(await screen.findByText("Fix of src/total.rs: Verified")).toBeTruthy();
-    expect(screen.getByRole("region", { name: "Fix of src/total.rs" })).toBe(card);
+    expect(await screen.findByText("Fix for src/total.rs: Verified")).toBeTruthy();
+    expect(screen.getByRole("region", { name: "Fix for src/total.rs" })).toBe(card);
   });
 
   it("says why a fix stays as it is", async () => {
     const { user } = await open([someFix()], [], {
       fix_reject: refuse("fix_decided", "the fix is superseded"),
     });
-    await user.click(await screen.findByRole("button", { name: "Reject the fix of src/total.rs" }));
+    await user.click(
+      await screen.findByRole("button", { name: "Reject the fix for src/total.rs" }),
+    );
     expect(await screen.findByText("the fix is superseded")).toBeTruthy();
   });
 
@@ -201,17 +205,17 @@ describe("the tab", () => {
       fix_rollback: () => someFix({ status: "rolled_back" }),
     });
     await user.click(
-      await screen.findByRole("button", { name: "Roll back the fix of src/total.rs" }),
+      await screen.findByRole("button", { name: "Roll back the fix for src/total.rs" }),
     );
     await waitFor(() => expect(sent("fix_rollback")).toEqual([{ task_id: "t1", fix_id: "f1" }]));
-    const rest = screen.getByRole("region", { name: "Fix of b" });
-    expect(within(rest).queryByText("Why: it did not help")).toBeNull();
+    const rest = screen.getByRole("region", { name: "Fix for b" });
+    expect(within(rest).queryByText("Reason: it did not help")).toBeNull();
     await user.click(within(rest).getByRole("button", { name: /^b\b/ }));
-    expect(within(rest).getByText("Why: it did not help")).toBeTruthy();
+    expect(within(rest).getByText("Reason: it did not help")).toBeTruthy();
     expect(within(rest).queryByRole("button", { name: /^(Apply|Reject|Roll back)/ })).toBeNull();
     expect(within(rest).getByText("three", { exact: false })).toBeTruthy();
     expect(
-      within(screen.getByRole("region", { name: "Fix of src/total.rs" })).getByText("passes"),
+      within(screen.getByRole("region", { name: "Fix for src/total.rs" })).getByText("passes"),
     ).toBeTruthy();
   });
 });

@@ -34,14 +34,14 @@ describe("a race that is decided", () => {
     const loser = await lane("broken");
     expect(factsOf(loser)).toMatchObject({ Checks: "Failed" });
     expect(loser.textContent).toContain("cargo test exits with 101");
-    const trail = screen.getByRole("region", { name: "How it was decided" });
+    const trail = screen.getByRole("region", { name: "How the winner was chosen" });
     expect(
       within(trail)
         .getAllByRole("listitem")
         .map((line) => line.textContent),
     ).toEqual([
       "Checks broken is out: checks failed.",
-      "Cost dear is out: it cost $0.03, cheap $0.02.",
+      "Cost dear is out: cost $0.03, cheap cost $0.02.",
     ]);
     expect(screen.queryByRole("button", { name: /^Pick/ })).toBeNull();
     expect(await violationsIn(container)).toEqual([]);
@@ -50,15 +50,15 @@ describe("a race that is decided", () => {
   it("opens any entry's changes, which nobody comments, and comes back to where it was", async () => {
     const { host } = open(4);
     await userEvent.click(
-      within(await lane("broken")).getByRole("button", { name: "Changes of broken" }),
+      within(await lane("broken")).getByRole("button", { name: "Changes by broken" }),
     );
     const entry = await screen.findByRole("region", { name: "Entry broken" });
     await within(entry).findByRole("button", { name: "Next change" });
     expect(inputsOf(host, "task_diff")).toEqual([{ task_id: "t4-broken", scope: "task" }]);
-    expect(within(entry).queryByRole("button", { name: "Comment on the file" })).toBeNull();
+    expect(within(entry).queryByRole("button", { name: "Comment on file" })).toBeNull();
     expect(within(entry).queryByRole("combobox")).toBeNull();
     await userEvent.click(within(entry).getByRole("button", { name: "All entries" }));
-    const back = within(await lane("broken")).getByRole("button", { name: "Changes of broken" });
+    const back = within(await lane("broken")).getByRole("button", { name: "Changes by broken" });
     expect(document.activeElement).toBe(back);
   });
 
@@ -115,7 +115,7 @@ describe("a race that runs", () => {
 describe("a race that waits for the crown", () => {
   it("gives it to who is asked for, after saying what follows", async () => {
     const { host } = open(2);
-    expect(within(await lane("broad")).getByText("Elected")).toBeTruthy();
+    expect(within(await lane("broad")).getByText("Suggested winner")).toBeTruthy();
     await userEvent.click(
       within(await lane("narrow")).getByRole("button", { name: "Pick as winner: narrow" }),
     );
@@ -127,18 +127,16 @@ describe("a race that waits for the crown", () => {
       { task_id: "t2", verb: "crown", entry: "narrow" },
     ]);
     expect(await screen.findByText("narrow was picked as winner")).toBeTruthy();
-    expect(screen.getByText("narrow was picked over broad, by: You, on the board.")).toBeTruthy();
+    expect(screen.getByText("You (board) picked narrow as winner instead of broad.")).toBeTruthy();
   });
 
   it("is offered in the banner, with who is elected chosen beforehand", async () => {
     const host = createSampleHost("races");
     openApp(host, "#/task/p1/2");
-    const banner = await screen.findByRole("alert", { name: "Choose the winner of the race" });
+    const banner = await screen.findByRole("alert", { name: "Choose the winner" });
     await userEvent.click(within(banner).getByRole("button", { name: "Pick as winner" }));
     const form = await within(banner).findByRole("form", { name: "Pick as winner" });
-    expect(
-      within(form).getByRole("combobox", { name: "Whose work is taken" }).textContent,
-    ).toContain("broad");
+    expect(within(form).getByRole("combobox", { name: "Winner" }).textContent).toContain("broad");
     await userEvent.click(within(form).getByRole("button", { name: "Pick broad as winner" }));
     await waitFor(() =>
       expect(inputsOf(host, "task_action")).toMatchObject([{ verb: "crown", entry: "broad" }]),
@@ -149,7 +147,7 @@ describe("a race that waits for the crown", () => {
 describe("a race that nobody won", () => {
   it("offers to race again, to go on with one, or to take one all the same", async () => {
     const { host } = open(3);
-    const banner = await screen.findByRole("alert", { name: "No entry of the race passed" });
+    const banner = await screen.findByRole("alert", { name: "No race entry passed" });
     expect(
       within(banner)
         .getAllByRole("button")
@@ -167,9 +165,9 @@ describe("a race that nobody won", () => {
   it("keeps the earlier ones to look at, without their crowns", async () => {
     open(3);
     await lane("b");
-    await userEvent.click(screen.getByRole("combobox", { name: "Which race" }));
+    await userEvent.click(screen.getByRole("combobox", { name: "Select race" }));
     await userEvent.click(await screen.findByRole("option", { name: "Race 1" }));
-    expect(await screen.findByText("The race was given up")).toBeTruthy();
+    expect(await screen.findByText("Race cancelled")).toBeTruthy();
     expect(screen.queryByRole("button", { name: /^Pick a as/ })).toBeNull();
   });
 });
@@ -184,7 +182,7 @@ it("says how to race while nothing was raced, and has no tab without a race", as
 
 it("is reached from the banner", async () => {
   openApp(createSampleHost("races"), "#/task/p1/1");
-  const banner = await screen.findByRole("status", { name: "Agents race for this task" });
-  await userEvent.click(within(banner).getByRole("button", { name: "Show the race" }));
+  const banner = await screen.findByRole("status", { name: "Race in progress" });
+  await userEvent.click(within(banner).getByRole("button", { name: "Open race" }));
   expect(await lane("careful")).toBeTruthy();
 });

@@ -11,7 +11,7 @@ describe("how a race was decided", () => {
   it("is a line a rule: who is out, and by what", () => {
     expect(said(sampleRace())).toEqual([
       ["gate", "broken is out: checks failed."],
-      ["cost", "dear is out: it cost $0.03, cheap $0.02."],
+      ["cost", "dear is out: cost $0.03, cheap cost $0.02."],
     ]);
   });
 
@@ -42,9 +42,9 @@ describe("how a race was decided", () => {
       [
         "gate",
         "a and b are out: checks failed.",
-        "c is out: the time was up.",
+        "c is out: time limit reached.",
         "d is out: it changed nothing.",
-        "e is out: checks ran out of time.",
+        "e is out: checks timed out.",
         "f is out: the agent failed before the checks.",
       ],
     ]);
@@ -76,9 +76,9 @@ describe("how a race was decided", () => {
       ],
     });
     expect(said(race)).toEqual([
-      ["gate", "All passed."],
-      ["reviewer", "c is out: it scored 60, a, b, and e 90.", "d is out: it has no score."],
-      ["cost", "e is out: nobody knows what it cost."],
+      ["gate", "All entries passed."],
+      ["reviewer", "c is out: score 60, below a, b, and e with 90.", "d is out: no score."],
+      ["cost", "e is out: unknown cost."],
       ["name", "b is out: a comes first by name."],
     ]);
   });
@@ -100,12 +100,14 @@ describe("how a race was decided", () => {
       ],
     });
     expect(said(race)).toEqual([
-      ["gate", "There are no checks that could tell them apart."],
-      ["reviewer", "Nobody is out: none has a score."],
-      ["cost", "Nobody is out: no cost is known."],
-      ["name", "Nothing but their names tells a and b apart."],
+      ["gate", "There are no checks to compare."],
+      ["reviewer", "No entry is out: none has a score."],
+      ["cost", "No entry is out: no cost is known."],
+      ["name", "a and b differ only by name."],
     ]);
-    expect(standOf(race, t)).toBe("No check, score or cost tells a and b apart. Choose the winner");
+    expect(standOf(race, t)).toBe(
+      "a and b are tied on checks, score and cost. Choose the winner to continue",
+    );
     expect(raceWords(badgeOf(race), t)).toBe("Race: choose the winner");
   });
 
@@ -115,24 +117,24 @@ describe("how a race was decided", () => {
 });
 
 it.each<[Partial<Race>, string]>([
-  [{ status: "running", winner: null }, "3 of 3 entries are over"],
-  [{ status: "awaiting_crown" }, "cheap is elected. Choose the winner"],
-  [{ status: "decided" }, "cheap won; its work is being taken"],
-  [{ status: "decided", error: "moved" }, "cheap won, but its work could not be taken"],
+  [{ status: "running", winner: null }, "3 of 3 entries finished"],
+  [{ status: "awaiting_crown" }, "Suggested winner: cheap. Choose the winner to continue"],
+  [{ status: "decided" }, "cheap won. Applying its work"],
+  [{ status: "decided", error: "moved" }, "cheap won, but Forge could not apply its work"],
   [{}, "cheap won"],
   [{ crowned_by: "user:board", winner: "dear" }, "dear was picked as winner"],
   [{ status: "no_winner", winner: null }, "None of 3 entries passed"],
-  [{ status: "cancelled", winner: null }, "The race was given up"],
+  [{ status: "cancelled", winner: null }, "Race cancelled"],
 ])("says where a race stands: %o", (change, words) => {
   expect(standOf(sampleRace(change), t)).toBe(words);
 });
 
 it.each<[Partial<RaceBadge>, string]>([
-  [{ status: "running", over: 1 }, "Race: 1 of 3 entries over"],
-  [{ status: "awaiting_crown" }, "Race: cheap is elected"],
+  [{ status: "running", over: 1 }, "Race: 1 of 3 entries finished"],
+  [{ status: "awaiting_crown" }, "Race: cheap suggested"],
   [{}, "Race: cheap won"],
-  [{ status: "no_winner", winner: null }, "Race: none of 3 passed"],
-  [{ status: "cancelled", winner: null }, "Race: given up"],
+  [{ status: "no_winner", winner: null }, "Race: none of 3 entries passed"],
+  [{ status: "cancelled", winner: null }, "Race: cancelled"],
 ])("says on a card how far a race is: %o", (change, words) => {
   expect(raceWords({ ...badgeOf(sampleRace()), ...change }, t)).toBe(words);
 });

@@ -44,9 +44,11 @@ describe("the merge", () => {
       },
     );
     const merge = await screen.findByRole("region", { name: "Merge" });
-    expect(await within(merge).findByText("2 tasks are merged into main before it.")).toBeTruthy();
+    expect(
+      await within(merge).findByText("Queued for merge into main, behind 2 tasks."),
+    ).toBeTruthy();
     const line = within(merge).getByRole("list", {
-      name: "Line for main, in the order of turns",
+      name: "Merge queue for main",
     });
     expect(
       within(line)
@@ -70,8 +72,8 @@ describe("the merge", () => {
       { project_merge_queue: () => page([sampleQueueEntry({ task_id: "t1", number: 42 })]) },
     );
     const merge = await screen.findByRole("region", { name: "Merge" });
-    expect(await within(merge).findByText("It is its turn to be merged into main.")).toBeTruthy();
-    const files = within(merge).getByRole("list", { name: "Files in the way" });
+    expect(await within(merge).findByText("Next to be merged into main.")).toBeTruthy();
+    const files = within(merge).getByRole("list", { name: "Conflicting local files" });
     expect(within(files).getByText("src/settings.rs")).toBeTruthy();
   });
 
@@ -115,6 +117,6 @@ describe("the merge", () => {
 
   it("says when it could not be read", async () => {
     await open({}, { task_merges: refuse("internal", "failed to read") });
-    expect(await screen.findByText("The merges could not be read")).toBeTruthy();
+    expect(await screen.findByText("Could not load the merges")).toBeTruthy();
   });
 });

@@ -47,7 +47,7 @@ describe("the plan", () => {
     expect(await violations(container)).toEqual([]);
 
     await user.click(screen.getByRole("button", { name: "Edit plan" }));
-    const field = screen.getByRole("textbox", { name: "The plan, as Markdown" });
+    const field = screen.getByRole("textbox", { name: "Plan text in Markdown" });
     await user.clear(field);
     await user.type(field, "By hand.");
     await user.click(screen.getByRole("button", { name: "Save plan" }));

@@ -42,7 +42,7 @@ describe("a pull request", () => {
     );
     const pull = await region();
     expect(within(pull).getByText("Open")).toBeTruthy();
-    const checks = within(pull).getByRole("list", { name: "Checks at the host" });
+    const checks = within(pull).getByRole("list", { name: "Checks on the code host" });
     expect(
       within(checks)
         .getAllByRole("img")
@@ -50,16 +50,16 @@ describe("a pull request", () => {
     ).toEqual(["Passed", "Failed", "Pending", "Skipped"]);
     // Only what failed can be sent.
     expect(within(checks).getAllByRole("checkbox")).toHaveLength(1);
-    const comments = within(pull).getByRole("list", { name: "Comments at the host" });
-    expect(within(comments).getByText("told to the agent")).toBeTruthy();
+    const comments = within(pull).getByRole("list", { name: "Comments on the code host" });
+    expect(within(comments).getByText("sent to agent")).toBeTruthy();
     expect(within(comments).getByText("Changes requested")).toBeTruthy();
     expect((await within(comments).findByText("window")).tagName).toBe("STRONG");
     expect(
       within(comments).getByRole("link", { name: "src/limit.rs:12" }).getAttribute("href"),
     ).toContain("line=12");
-    expect(within(pull).getByText("reviews could not be read: 403")).toBeTruthy();
+    expect(within(pull).getByText("Could not load reviews: 403")).toBeTruthy();
     expect(await violations(container)).toEqual([]);
-    await user.click(within(pull).getByRole("button", { name: "Open at the host" }));
+    await user.click(within(pull).getByRole("button", { name: "Open on host" }));
     expect(platform.opened).toEqual([
       { kind: "external", target: "https://github.com/acme/website/pull/128" },
     ]);
@@ -72,9 +72,9 @@ describe("a pull request", () => {
     });
     const pull = await region();
     expect(within(pull).queryByRole("button", { name: /to the agent/ })).toBeNull();
-    await user.click(within(pull).getByRole("button", { name: "Choose what is new (2)" }));
-    await user.click(within(pull).getByRole("checkbox", { name: "Send the comment of kim" }));
-    await user.click(within(pull).getByRole("checkbox", { name: "Send the comment of lee" }));
+    await user.click(within(pull).getByRole("button", { name: "Select new (2)" }));
+    await user.click(within(pull).getByRole("checkbox", { name: "Select the comment by kim" }));
+    await user.click(within(pull).getByRole("checkbox", { name: "Select the comment by lee" }));
     await user.type(within(pull).getByLabelText("Message to the agent"), "Both, please.");
     await user.click(within(pull).getByRole("button", { name: "Send 2 to the agent" }));
     await waitFor(() =>
@@ -82,7 +82,7 @@ describe("a pull request", () => {
         { task_id: "t1", comments: ["c1"], checks: ["e2e"], message: "Both, please." },
       ]),
     );
-    expect(await screen.findByText("The agent is told")).toBeTruthy();
+    expect(await screen.findByText("Sent to the agent")).toBeTruthy();
     await waitFor(() => expect(within(pull).queryByRole("button", { name: /Send 2/ })).toBeNull());
   });
 
@@ -91,7 +91,7 @@ describe("a pull request", () => {
       pull_request_send: refuse("workspace_locked", "failed to send: the agent works"),
     });
     const pull = await region();
-    await user.click(within(pull).getByRole("checkbox", { name: "Send the check e2e" }));
+    await user.click(within(pull).getByRole("checkbox", { name: "Select check e2e" }));
     await user.click(within(pull).getByRole("button", { name: "Send 1 to the agent" }));
     expect(await within(pull).findByText("failed to send: the agent works")).toBeTruthy();
     expect(within(pull).getByRole("button", { name: "Send 1 to the agent" })).toBeTruthy();
@@ -107,15 +107,15 @@ describe("a pull request", () => {
     );
     const pull = await region();
     const trouble = within(pull).getByRole("alert", {
-      name: "The last look at the code host failed",
+      name: "The last check of the code host failed",
     });
     expect(trouble.textContent).toContain("the name could not be resolved");
     expect(trouble.textContent).toContain("What to do: nothing, it is asked again by itself");
     expect(
       within(trouble).getByRole("link", { name: "Code host settings" }).getAttribute("href"),
     ).toBe("#/settings/project/p1?tab=pullRequests");
-    expect(pull.textContent).toContain("asks again in");
-    await user.click(within(pull).getByRole("button", { name: /Ask now/ }));
+    expect(pull.textContent).toContain("checks again in");
+    await user.click(within(pull).getByRole("button", { name: /Check now/ }));
     expect(await within(pull).findByText("failed to ask: no answer")).toBeTruthy();
     await user.keyboard("r");
     await waitFor(() =>
@@ -134,28 +134,28 @@ describe("a pull request", () => {
     );
     const pull = await region();
     expect(pull.textContent?.split("FORGE_GITEA_TOKEN")).toHaveLength(2);
-    expect(within(pull).queryByText("The pull request is being made.")).toBeNull();
+    expect(within(pull).queryByText("Creating the pull request…")).toBeNull();
   });
 
   it("that was closed offers nothing as new", async () => {
     await open(sampleTaskPullRequest({ pull_request: samplePullRequest({ state: "closed" }) }));
     const pull = await region();
     expect(within(pull).getByText("Closed")).toBeTruthy();
-    expect(within(pull).queryByRole("button", { name: /Choose what is new/ })).toBeNull();
+    expect(within(pull).queryByRole("button", { name: /Select new/ })).toBeNull();
   });
 
   it("is on its way, is not there, or could not be read", async () => {
     const making = await open(
       sampleTaskPullRequest({ pull_request: null, checked_at: null, next_check_at: null }),
     );
-    expect(await screen.findByText("The pull request is being made.")).toBeTruthy();
-    expect(screen.getByText("Not asked yet")).toBeTruthy();
+    expect(await screen.findByText("Creating the pull request…")).toBeTruthy();
+    expect(screen.getByText("Not checked yet")).toBeTruthy();
     making.unmount();
     const none = await open(null);
     await screen.findByText("No review yet");
     expect(screen.queryByRole("region", { name: "Pull request" })).toBeNull();
     none.unmount();
     await open(null, { task_pull_request: refuse("internal", "failed to read") });
-    expect(await screen.findByText("The pull request could not be read")).toBeTruthy();
+    expect(await screen.findByText("Could not load the pull request")).toBeTruthy();
   });
 });

@@ -65,15 +65,15 @@ describe("the auditor", () => {
       },
     );
     const attempt = await screen.findByRole("region", { name: "Attempt 2" });
-    const [first, second] = within(attempt).getAllByRole("group", { name: "Auditor Claude" });
+    const [first, second] = within(attempt).getAllByRole("group", { name: "Reviewer Claude" });
     expect(within(first as HTMLElement).getByText("No verdict")).toBeTruthy();
-    expect(within(first as HTMLElement).getByText(/asked once more/)).toBeTruthy();
-    expect(within(second as HTMLElement).getByText("Reading the work")).toBeTruthy();
+    expect(within(first as HTMLElement).getByText(/asked a second time/)).toBeTruthy();
+    expect(within(second as HTMLElement).getByText("Reviewing")).toBeTruthy();
     expect(await within(second as HTMLElement).findByText("comparing with main")).toBeTruthy();
     expect(within(attempt).getByText("cached")).toBeTruthy();
-    expect(screen.getByRole("button", { name: "Claude reviews" })).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Claude is reviewing" })).toBeTruthy();
     expect(await violations(container)).toEqual([]);
-    await user.click(within(attempt).getByRole("button", { name: /^Stop the review/ }));
+    await user.click(within(attempt).getByRole("button", { name: /^Stop review/ }));
     await waitFor(() => expect(sent("review_cancel")).toEqual([{ task_id: "t1" }]));
   });
 
@@ -83,7 +83,7 @@ describe("the auditor", () => {
       [sampleReview({ status: "running", verdict: null, finished_at: null })],
       { review_cancel: refuse("not_awaiting", "failed to stop the review: it is over") },
     );
-    await screen.findByRole("button", { name: /^Stop the review/ });
+    await screen.findByRole("button", { name: /^Stop review/ });
     await user.keyboard("{Shift>}S{/Shift}");
     expect(await screen.findByText("failed to stop the review: it is over")).toBeTruthy();
   });
@@ -102,8 +102,8 @@ describe("the auditor", () => {
         }),
       ],
     );
-    const audit = await screen.findByRole("group", { name: "Auditor Claude" });
-    expect(within(audit).getByText("Rejected")).toBeTruthy();
+    const audit = await screen.findByRole("group", { name: "Reviewer Claude" });
+    expect(within(audit).getByText("Changes requested")).toBeTruthy();
     const meter = within(audit).getByRole("meter", { name: "Score" });
     expect(meter.getAttribute("aria-valuenow")).toBe("41");
     expect(within(audit).getByText("41 of 100")).toBeTruthy();
@@ -168,12 +168,12 @@ describe("an attempt", () => {
       ],
     );
     const audit = await screen.findByRole("group", {
-      name: "Auditor An agent that was removed",
+      name: "Reviewer A removed agent",
     });
     expect(within(audit).getByText("No verdict")).toBeTruthy();
-    expect(within(audit).getByText(/says nothing about the work/)).toBeTruthy();
-    expect(within(audit).queryByText(/asked once more/)).toBeNull();
-    expect(within(audit).queryByText("Rejected")).toBeNull();
+    expect(within(audit).getByText(/says nothing about the quality of the work/)).toBeTruthy();
+    expect(within(audit).queryByText(/asked a second time/)).toBeNull();
+    expect(within(audit).queryByText("Changes requested")).toBeNull();
     expect(screen.getByText("the auditor gave no verdict")).toBeTruthy();
   });
 
@@ -200,7 +200,7 @@ describe("an attempt", () => {
     expect(await screen.findByText("test 12 of 214")).toBeTruthy();
     const attempt = screen.getByRole("region", { name: "Attempt 1" });
     expect(within(attempt).getByText("0 of 1")).toBeTruthy();
-    expect(screen.getByRole("button", { name: "Checks run" })).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Running checks" })).toBeTruthy();
   });
 
   it("is told newest first, and passed with nothing to say of an auditor", async () => {
@@ -224,8 +224,8 @@ describe("an attempt", () => {
       .getAllByRole("region", { name: /^Attempt/ })
       .map((region) => region.getAttribute("aria-label"));
     expect(attempts).toEqual(["Attempt 2", "Attempt 1"]);
-    expect(screen.getByText("Passed on checks")).toBeTruthy();
-    expect(screen.queryByRole("button", { name: /^Stop the review/ })).toBeNull();
+    expect(screen.getByText("Passed, checks only")).toBeTruthy();
+    expect(screen.queryByRole("button", { name: /^Stop review/ })).toBeNull();
   });
 
   it("is not there before the first, and an error is said", async () => {
@@ -233,7 +233,7 @@ describe("an attempt", () => {
     expect(await screen.findByText("No review yet")).toBeTruthy();
     unmount();
     await open(inReview(), [], { task_reviews: refuse("internal", "failed to read") });
-    expect(await screen.findByText("The reviews could not be read")).toBeTruthy();
+    expect(await screen.findByText("Could not load the reviews")).toBeTruthy();
   });
 });
 
@@ -252,7 +252,7 @@ describe("a person's decision", () => {
         ]),
       review_reject: () => ({ task: awaiting, review: null }),
     });
-    const banner = await screen.findByRole("alert", { name: "Your review is awaited" });
+    const banner = await screen.findByRole("alert", { name: "Ready for your review" });
     expect(await within(banner).findByText(/2 comments on the diff are written/)).toBeTruthy();
     await user.click(within(banner).getByRole("button", { name: "Request changes" }));
     expect(within(banner).getByText(/Sends 2 comments along/)).toBeTruthy();
@@ -262,7 +262,7 @@ describe("a person's decision", () => {
 
   it("rejects without a reason", async () => {
     const { user, sent } = await open(awaiting, []);
-    const banner = await screen.findByRole("alert", { name: "Your review is awaited" });
+    const banner = await screen.findByRole("alert", { name: "Ready for your review" });
     await user.click(within(banner).getByRole("button", { name: "Request changes" }));
     await user.click(within(banner).getByRole("button", { name: /Request changes/ }));
     await waitFor(() => expect(sent("review_reject")).toEqual([{ task_id: "t1", wait: "none" }]));

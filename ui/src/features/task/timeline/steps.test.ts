@@ -19,9 +19,9 @@ const step = (action: string, change: Partial<TransitionStep> = {}): TransitionS
 describe("a step in words", () => {
   it.each([
     ["before_work[0]", "Hook 1 before work"],
-    ["on_task_done[2]", "Hook 3 when done"],
+    ["on_task_done[2]", "Hook 3 on done"],
     ["prepare_workspace", "Prepare the worktree"],
-    ["knowledge-inject", "Hand over what is known"],
+    ["knowledge-inject", "Add lessons to the prompt"],
     ["something_new", "something new"],
   ])("%s is “%s”", (action, text) => {
     expect(actionText(step(action), t)).toBe(text);

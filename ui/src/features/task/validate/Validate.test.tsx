@@ -100,19 +100,19 @@ describe("the Validate tab", () => {
     const { container } = await open(kept());
     const latest = await screen.findByRole("region", { name: "Latest attempt" });
     expect(latest.textContent).toContain("Attempt 2");
-    expect(latest.textContent).toContain("Gets nowhere");
-    expect(latest.textContent).toContain("1 of 5 checks");
+    expect(latest.textContent).toContain("No progress");
+    expect(latest.textContent).toContain("1 of 5 checks passed");
     expect(within(latest).getByRole("status").textContent).toBe(
-      "Look at it yourself. The same checks fail in the same way as in the attempt before.",
+      "Needs your attention. The same checks failed in the same way as in the previous attempt.",
     );
-    const results = screen.getByRole("list", { name: "Checks of the latest attempt" });
+    const results = screen.getByRole("list", { name: "Latest results" });
     const marks = within(results).getAllByRole("img");
     expect(marks.map((mark) => mark.getAttribute("aria-label"))).toEqual([
       "Passed",
       "Failed",
       "Failed",
       "Failed",
-      "Cannot be known",
+      "Unknown",
       "Failed",
     ]);
     // What failed is unfolded, with what was found.
@@ -140,10 +140,10 @@ describe("the Validate tab", () => {
     const { user, sent } = await open(kept({ attempts: [], input: null, results: [] }), {
       validate: () => ({ ...kept().attempts?.[0], results: [], notice: null }),
     });
-    expect(await screen.findByText("Nothing validated yet")).toBeTruthy();
+    expect(await screen.findByText("No attempts yet")).toBeTruthy();
     await user.type(screen.getByRole("textbox", { name: "Commands" }), "npm test");
     await user.type(screen.getByRole("textbox", { name: "Files" }), "a.ts{Enter}b.ts");
-    await user.click(screen.getByRole("button", { name: "Add a contract" }));
+    await user.click(screen.getByRole("button", { name: "Add contract" }));
     await user.type(screen.getByRole("textbox", { name: /file that imports/ }), "b.ts");
     await user.type(screen.getByRole("textbox", { name: /file that exports/ }), "a.ts");
     await user.click(screen.getByRole("button", { name: "Validate" }));
@@ -191,16 +191,16 @@ describe("the Validate tab", () => {
 
   it("forgets the attempts only when that is meant", async () => {
     const { user, sent } = await open(kept(), { validate_reset: () => kept({ attempts: [] }) });
-    await user.click(await screen.findByRole("button", { name: "Forget attempts" }));
+    await user.click(await screen.findByRole("button", { name: "Delete attempts" }));
     expect(sent("validate_reset")).toHaveLength(0);
     const dialog = await screen.findByRole("alertdialog");
-    await user.click(within(dialog).getByRole("button", { name: "Forget attempts" }));
+    await user.click(within(dialog).getByRole("button", { name: "Delete attempts" }));
     await waitFor(() => expect(sent("validate_reset")).toEqual([{ ...module, ...place }]));
   });
 
   it("says what cannot be read", async () => {
     await open(kept({ attempts: [], results: [], unreadable: "expected `,` at line 3" }));
-    expect(await screen.findByText("Earlier attempts cannot be read")).toBeTruthy();
+    expect(await screen.findByText("Could not read earlier attempts")).toBeTruthy();
     expect(screen.getByText("expected `,` at line 3")).toBeTruthy();
   });
 });
@@ -229,5 +229,7 @@ it("unfolds in the review that it was a check of, with its measures", async () =
   await user.click(await screen.findByRole("tab", { name: /^Review/ }));
   const review = await screen.findByRole("region", { name: /Attempt 1/ });
   expect(review.textContent).toContain("Same failures as before");
-  expect(within(review).getByRole("list", { name: /Checks of/ }).textContent).toContain("Window");
+  expect(within(review).getByRole("list", { name: /Latest results/ }).textContent).toContain(
+    "Window",
+  );
 });

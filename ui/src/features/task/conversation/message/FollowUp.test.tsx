@@ -41,9 +41,9 @@ function open(task = someTask({ status: "in_progress" }), refuse?: () => never) 
   );
 }
 
-const list = () => screen.findByRole("list", { name: "Files that go with the message" });
+const list = () => screen.findByRole("list", { name: "Attachments" });
 const pick = async () =>
-  await screen.findByLabelText<HTMLInputElement>("Add files", { selector: "input" });
+  await screen.findByLabelText<HTMLInputElement>("Attach files", { selector: "input" });
 
 describe("files for the agent", () => {
   it("are kept as they are chosen, can be left out, and go with the message", async () => {
@@ -59,7 +59,7 @@ describe("files for the agent", () => {
       { task_id: "t1", name: "b.png", data: "eA==" },
     ]);
     expect(await violations(container)).toEqual([]);
-    await user.click(within(chosen).getByRole("button", { name: "Leave out b.png" }));
+    await user.click(within(chosen).getByRole("button", { name: "Remove b.png" }));
     await waitFor(() => expect(within(chosen).queryByText("b.png")).toBeNull());
 
     // No word is needed: the file says enough.
@@ -68,9 +68,7 @@ describe("files for the agent", () => {
       { execution_id: "e1", message: "", attachments: ["f1"] },
     ]);
     act(() => platform.commit({ tags: ["task:t1"] }));
-    await waitFor(() =>
-      expect(screen.queryByRole("list", { name: "Files that go with the message" })).toBeNull(),
-    );
+    await waitFor(() => expect(screen.queryByRole("list", { name: "Attachments" })).toBeNull());
   });
 
   it("that are too large are told before anything is read", async () => {
@@ -78,7 +76,7 @@ describe("files for the agent", () => {
     const large = new File(["x"], "dump.bin");
     vi.spyOn(large, "size", "get").mockReturnValue(maxFileBytes + 1);
     await user.upload(await pick(), large);
-    const said = await screen.findByText(/dump\.bin has 10\.5 MB; at most 10\.5 MB can go/);
+    const said = await screen.findByText(/dump\.bin is 10\.5 MB\. The limit is 10\.5 MB/);
     expect(said.closest("[role=alert]")).not.toBeNull();
     expect(sent("attachment_add")).toEqual([]);
   });
