@@ -77,7 +77,7 @@ it("says when an address leads nowhere", async () => {
   act(() => {
     location.hash = "#/nowhere";
   });
-  expect(await screen.findByText("Page not found")).toBeTruthy();
+  expect(await screen.findByText("No page at this address")).toBeTruthy();
   act(() => navigate("agents"));
   await screen.findByRole("heading", { level: 1, name: "Agents" });
 });

@@ -95,5 +95,5 @@ it("tells on the task what was out of the ordinary", async () => {
   for (const entry of found.items) entry.record.taskId = task?.id ?? "";
   openApp(host, `#/task/p1/${number}?tab=timeline`);
   const list = await screen.findByRole("list", { name: "Cost anomalies" });
-  expect(list.textContent).toMatch(/cost \$.*× the \$.* that runs with/);
+  expect(list.textContent).toMatch(/cost \$.*× the median of \$.* for runs with/);
 });

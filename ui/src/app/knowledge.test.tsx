@@ -41,7 +41,7 @@ describe("lessons", () => {
     await userEvent.type(field, "in UTC");
     const found = await screen.findByRole("list", { name: "Search results" });
     expect(within(found).getByRole("listitem").textContent).toBe(
-      "Dates are stored as UTCThe window turns them into local time.docs/knowledge/dates-are-stored-as-utc.mdAbout tests/support, src/clock.ts",
+      "Dates are stored as UTCThe window turns them into local time.docs/knowledge/dates-are-stored-as-utc.mdApplies to tests/support, src/clock.ts",
     );
     // Nothing is asked for before there is a word.
     const asked = inputsOf(host, "knowledge_search") as { q: string }[];

@@ -21,7 +21,7 @@ async function lift(number: number) {
   await userEvent.keyboard(" ");
 }
 
-const said = () => screen.getByText(/place|Moved|Put|taken up/, { selector: "[role=status]" });
+const said = () => screen.getByText(/position|Moved|Move cancelled/, { selector: "[role=status]" });
 
 it("shows each task in the column of its state, and what holds it", async () => {
   await openBoard();

@@ -16,9 +16,9 @@ describe("checks that files imply", () => {
     const region = await offers();
     const lines = within(region).getAllByRole("listitem");
     expect(lines.map(({ firstElementChild: text }) => text?.textContent)).toEqual([
-      "cargo fmt --checkby Cargo.toml",
-      "cargo test --workspaceby Cargo.toml",
-      "npm run lintby package.json",
+      "cargo fmt --checkFrom Cargo.toml",
+      "cargo test --workspaceFrom Cargo.toml",
+      "npm run lintFrom package.json",
     ]);
     expect(await violationsIn(container)).toEqual([]);
     const use = within(region).getByRole("button", { name: "Use cargo test --workspace" });

@@ -31,9 +31,9 @@ it("keeps prices of models in dollars per million tokens", async () => {
   const group = screen.getByRole("group", { name: "Model prices" });
   const box = (name: string) => within(group).getByRole("textbox", { name });
   await userEvent.type(box("Model 1"), "house-model");
-  await userEvent.type(box("Input of house-model"), "0.4");
+  await userEvent.type(box("Input price of house-model"), "0.4");
   expect(within(group).getByText(/Enter an input and an output price/)).toBeTruthy();
-  await userEvent.type(box("Output of house-model"), "2");
+  await userEvent.type(box("Output price of house-model"), "2");
   await userEvent.click(within(group).getByRole("button", { name: "Save" }));
   await waitFor(() =>
     expect(inputsOf(host, "project_settings_update")).toEqual([

@@ -45,7 +45,7 @@ describe("addresses", () => {
   it("are none where nothing is served, with the reason to look for", async () => {
     const { container } = await open("shut");
     const notice = await screen.findByRole("alert", { name: "API and MCP are unavailable" });
-    expect(notice.textContent).toContain("/home/me/.local/share/forge can be read and written");
+    expect(notice.textContent).toContain("can read and write /home/me/.local/share/forge");
     expect(screen.getByText("Not running")).toBeTruthy();
     expect(screen.queryByRole("button", { name: "Copy MCP address" })).toBeNull();
     expect(await violationsIn(container)).toEqual([]);

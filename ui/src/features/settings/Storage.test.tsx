@@ -93,7 +93,7 @@ describe("a backup", () => {
     expect(dialog.textContent).toContain("set aside, not deleted");
     await user.click(within(dialog).getByRole("button", { name: "Restore" }));
     expect(inputsOf(host, "database_backup_restore")).toEqual([{ name: "000002-daily" }]);
-    await screen.findByText(/000002-daily is restored when Forge is started again/);
+    await screen.findByText(/000002-daily will be restored at the next start/);
     expect(await violationsIn(container)).toEqual([]);
   });
 

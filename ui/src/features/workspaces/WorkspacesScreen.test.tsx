@@ -74,7 +74,7 @@ describe("worktrees", () => {
     expect(used?.getAttribute("aria-disabled")).toBe("true");
     if (free) await userEvent.click(free);
     const dialog = await screen.findByRole("alertdialog", { name: "Restore this backup?" });
-    expect(dialog.textContent).toContain("3 files are put back");
+    expect(dialog.textContent).toContain("restores 3 files");
     await userEvent.click(within(dialog).getByRole("button", { name: "Restore" }));
     await waitFor(() => expect(inputsOf(host, "backup_restore")).toHaveLength(1));
   });
@@ -91,7 +91,7 @@ describe("folders without a task", () => {
     );
     const dialog = await screen.findByRole("alertdialog", { name: "Remove this folder?" });
     expect(dialog.textContent).toContain("Backs up uncommitted work");
-    expect(dialog.textContent).toContain("3 commits that the default branch lacks");
+    expect(dialog.textContent).toContain("3 commits that are not in the default branch");
     expect(inputsOf(host, "orphan_reclaim")).toEqual([]);
     await userEvent.click(within(dialog).getByRole("button", { name: "Back up and remove" }));
     await waitFor(() => expect(inputsOf(host, "orphan_reclaim")).toHaveLength(1));

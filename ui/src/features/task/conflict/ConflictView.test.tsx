@@ -52,7 +52,7 @@ describe("a merge conflict", () => {
 
   it("shows the place first, each side under its name", async () => {
     open({ status: "blocked" });
-    expect(await screen.findByText(/You decide/)).toBeTruthy();
+    expect(await screen.findByText(/Choose one of the actions above/)).toBeTruthy();
     const place = (await file("src/settings.ts")).getByLabelText("Conflict 1 of 1");
     const sides = [...place.querySelectorAll<HTMLElement>("[data-side]")];
     expect(sides.map(({ dataset }) => dataset["side"])).toEqual(["ours", "base", "theirs"]);

@@ -33,7 +33,7 @@ describe("what a task delivered", () => {
       Merge: "into main (77aa5512)",
       Commits: "2",
       Checks: "2 of 2 passed",
-      Auditor: "Claude: Passed, 92 of 100",
+      Reviewer: "Claude: Passed, 92 of 100",
       "Decided by": "You (board)",
       "Review attempts": "2",
       "Agent runs": "3",

@@ -253,7 +253,7 @@ describe("drafts are told", () => {
     const { sent, user } = await open("&file=src/login.ts");
     await user.click(await screen.findByRole("button", { name: "Send to agent" }));
     const dialog = await screen.findByRole("dialog", { name: "Send comments to the agent" });
-    expect(dialog.textContent).toContain("1 draft comment goes");
+    expect(dialog.textContent).toContain("Sends 1 draft comment");
     await user.click(within(dialog).getByRole("button", { name: /^Send 1 comment/ }));
     await waitFor(() =>
       expect(sent("execution_follow_up")).toEqual([

@@ -120,7 +120,7 @@ describe("a race that waits for the crown", () => {
       within(await lane("narrow")).getByRole("button", { name: "Pick as winner: narrow" }),
     );
     const dialog = await screen.findByRole("alertdialog", { name: "Pick narrow as winner?" });
-    expect(dialog.textContent).toContain("broad was elected.");
+    expect(dialog.textContent).toContain("The rules suggest broad.");
     await userEvent.click(within(dialog).getByRole("button", { name: "Pick narrow as winner" }));
     await waitFor(() => expect(inputsOf(host, "task_action")).toHaveLength(1));
     expect(inputsOf(host, "task_action")).toMatchObject([

@@ -253,9 +253,9 @@ describe("a person's decision", () => {
       review_reject: () => ({ task: awaiting, review: null }),
     });
     const banner = await screen.findByRole("alert", { name: "Ready for your review" });
-    expect(await within(banner).findByText(/2 comments on the diff are written/)).toBeTruthy();
+    expect(await within(banner).findByText(/2 unsent comments on the diff/)).toBeTruthy();
     await user.click(within(banner).getByRole("button", { name: "Request changes" }));
-    expect(within(banner).getByText(/Sends 2 comments along/)).toBeTruthy();
+    expect(within(banner).getByText(/Also sends 2 comments/)).toBeTruthy();
     await user.click(within(banner).getByRole("button", { name: /Request changes/ }));
     await waitFor(() => expect(sent("review_reject")).toEqual([{ task_id: "t1", wait: "none" }]));
   });
