@@ -85,7 +85,8 @@ async fn race_is_crowned(window: &Window) -> Result<()> {
     page.click(&sure).await?;
     page.wait_gone("[role=alertdialog]").await?;
     page.wait_for_text(&lane("dear"), "Picked as winner").await?;
-    page.wait_for_text("section[aria-labelledby^=trail] li", "picked dear as winner instead of cheap.").await?;
+    page.wait_for_text("section[aria-labelledby^=trail] li", "picked dear as winner instead of cheap.")
+        .await?;
     let done = reach(window, &task, |task| task["review"]["status"] == "awaiting_human").await?;
     page.press_named("button", "Approve").await?;
     reach(window, &done, |task| task["status"] == "done").await?;

@@ -130,9 +130,7 @@ async fn conflict_is_resolved(window: &Window) -> Result<()> {
     window.keep_picture("review-conflict-places").await?;
     let mut found = violations(window, "a conflict's places").await?;
     page.press_named("button", "Show three versions").await?;
-    for (side, soup) in
-        [("Base", "Soup of the day"), ("main", "Tomato soup"), ("This task", "Pea soup")]
-    {
+    for (side, soup) in [("Base", "Soup of the day"), ("main", "Tomato soup"), ("This task", "Pea soup")] {
         page.wait_for_text(&format!("{CONFLICT} section[aria-label='{side}']"), soup).await?;
     }
     page.named("button", "State: In progress").await?;
@@ -200,7 +198,9 @@ async fn findings_are_followed(window: &Window) -> Result<()> {
     let mut found = violations(window, "an auditor at work").await?;
 
     reads.open()?;
-    for part in ["Changes requested", "One line does not fit its verses.", "This is no verse.", "Short indeed."] {
+    for part in
+        ["Changes requested", "One line does not fit its verses.", "This is no verse.", "Short indeed."]
+    {
         page.wait_for_text(audit, part).await?;
     }
     page.find(&format!("{audit} [role=meter][aria-valuenow='35']")).await?;
