@@ -93,7 +93,8 @@ async fn a_conflict_is_watched_while_the_agent_resolves_it() -> Result<()> {
     window.end("review-conflict", outcome).await
 }
 
-const CONFLICT: &str = "section[aria-label='Merge conflict']";
+/// Not the banner of the same name.
+const CONFLICT: &str = "section[aria-label='Merge conflict'][data-standing]";
 
 async fn conflict_is_resolved(window: &Window) -> Result<()> {
     let page = &window.page;
