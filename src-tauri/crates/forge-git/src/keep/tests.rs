@@ -151,7 +151,7 @@ async fn revived_worktree_without_an_index_tracks_ignored_files_again() {
     let (repo, tree) = worktree(&sandbox).await;
     commit(&sandbox, &tree, "kept");
     fs::write(tree.join(".gitignore"), "kept\n").unwrap();
-    commit(&sandbox, &tree, ".gitignore");
+    commit(&sandbox, &tree, "work");
     sandbox.git_at(&tree, &["update-ref", "-d", "refs/heads/work"]);
     fs::remove_file(repo.git_dir(&tree).await.unwrap().join("index")).unwrap();
     assert!(repo.revive_head(&tree, "work", "main", PREFIX).await.unwrap());
