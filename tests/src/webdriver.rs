@@ -62,6 +62,9 @@ impl Element {
     }
 }
 
+/// How often elements are looked for again that the page replaced meanwhile.
+const STALE_TRIES: u32 = 20;
+
 /// Where an element is in the window, in CSS pixels.
 #[derive(Debug, Clone, Copy, serde::Deserialize)]
 pub struct Rect {
@@ -113,7 +116,19 @@ impl Session {
     /// # Errors
     /// When the window does not answer.
     pub async fn find_all(&self, selector: &str) -> Result<Vec<Element>> {
-        let found = self.post("/elements", json!({ "using": "css selector", "value": selector })).await?;
+        let wanted = json!({ "using": "css selector", "value": selector });
+        let mut tries = 0;
+        let found = loop {
+            match self.post("/elements", wanted.clone()).await {
+                // The page replaced one of them while the driver took hold of it.
+                Err(error)
+                    if tries < STALE_TRIES && error.to_string().contains("stale element reference") =>
+                {
+                    tries += 1;
+                }
+                found => break found?,
+            }
+        };
         let found = found.as_array().context("failed to read the elements")?;
         Ok(found.iter().filter_map(Element::read).collect())
     }
